@@ -1,0 +1,40 @@
+"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`: 0 all yes, 1 refused, 2 no answer."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from lakewarden.client import AccessDenied, BadName, BadPrincipal, Client, ConsoleError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    try:
+        Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
+    except AccessDenied as refusal:
+        print(refusal, file=sys.stderr)
+        return 1
+    except (ConsoleError, BadName, BadPrincipal) as error:
+        print(error, file=sys.stderr)
+        return 2
+    print(f"{asked.subject} may {asked.action} all {len(asked.resource)}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="lakewarden",
+        description="Ask the console at LAKEWARDEN_URL with the token in LAKEWARDEN_TOKEN.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+    check = commands.add_parser("check", help="may a principal do this to all of these?")
+    check.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
+    check.add_argument("action", help="read, write, use … or an operation name")
+    check.add_argument("resource", nargs="+", help="table:realm/catalog.schema.table")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,233 @@
+"""Ask the console before touching data: one call for everything a job needs, every lack named at once.
+
+    from lakewarden.client import Client
+    Client().require_many([("user:ana", "read", "table:demo/shop.sales.orders")])
+
+The address and token come from LAKEWARDEN_URL and LAKEWARDEN_TOKEN, own authorities from LAKEWARDEN_CA.
+No answer is never a yes: everything but a clear decision raises.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Union
+
+from lakewarden.objects import BadName, ObjectRef
+from lakewarden.principals import BadPrincipal, Principal
+from lakewarden.transport import (
+    BadCredentials,
+    BadQuestion,
+    ConsoleError,
+    MayNotAsk,
+    NotConfigured,
+    Transport,
+    Unavailable,
+    setting,
+)
+
+__all__ = [
+    "AccessDenied",
+    "BadCredentials",
+    "BadName",
+    "BadPrincipal",
+    "BadQuestion",
+    "Client",
+    "ConsoleError",
+    "Decision",
+    "Lack",
+    "MayNotAsk",
+    "NotConfigured",
+    "Question",
+    "Unavailable",
+]
+
+BATCH = 500
+
+
+class Question(NamedTuple):
+    """May `subject` do `action` on `resource`?"""
+
+    subject: Principal
+    action: str
+    resource: ObjectRef
+
+    def __str__(self) -> str:
+        return f"{self.subject} {self.action} {self.resource}"
+
+
+Subject = Union[Principal, str]
+Resource = Union[ObjectRef, str]
+Asked = tuple[Subject, str, Resource]
+
+
+@dataclass(frozen=True)
+class Lack:
+    """One thing that is lacking, where, and who can give it (None when that is not for the asker to know)."""
+
+    kind: str
+    privilege: str | None = None
+    object: str | None = None
+    owner: str | None = None
+
+    def __str__(self) -> str:
+        where = f" on {self.object}" if self.object else ""
+        who = f" (owner: {self.owner})" if self.owner else ""
+        return f"{self.privilege or self.kind}{where}{who}"
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What the console said; truthy only for a yes.
+
+    `missing` has the smallest set of lacks, `request_url` where to ask for them.
+    """
+
+    question: Question
+    allowed: bool
+    reason: str = ""
+    missing: tuple[Lack, ...] = ()
+    revision: int | None = None
+    request_url: str | None = None
+
+    def __bool__(self) -> bool:
+        return self.allowed
+
+
+class AccessDenied(PermissionError):
+    """At least one of the questions was refused; `refusals` holds every one that was."""
+
+    def __init__(self, refusals: Sequence[Decision], asked: int) -> None:
+        self.refusals, self.asked = tuple(refusals), asked
+        super().__init__("\n".join(self._lines()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.refusals, self.asked)
+
+    def _lines(self) -> Iterable[str]:
+        yield f"access denied: {len(self.refusals)} of {self.asked} refused, nothing was read"
+        for refusal in self.refusals:
+            subject, action, resource = refusal.question
+            yield f"  {subject} may not {action} {resource}"
+            for lack in refusal.missing:
+                yield f"    lacks {lack}"
+            if not refusal.missing and refusal.reason:
+                yield f"    {refusal.reason}"
+            if refusal.request_url:
+                yield f"    ask for it: {refusal.request_url}"
+
+
+class Client:
+    """Asks one console.  `timeout` is seconds for one attempt; a failure that may pass is tried `attempts` times."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        token: str | None = None,
+        *,
+        timeout: float = 10.0,
+        attempts: int = 4,
+        ca: str | None = None,
+    ) -> None:
+        self._transport = Transport(
+            setting(url, "LAKEWARDEN_URL"),
+            setting(token, "LAKEWARDEN_TOKEN"),
+            timeout=timeout,
+            attempts=attempts,
+            ca=ca or os.environ.get("LAKEWARDEN_CA") or None,
+        )
+
+    def __repr__(self) -> str:
+        return f"Client({self._transport.url!r})"
+
+    def check(self, subject: Subject, action: str, resource: Resource) -> Decision:
+        """The decision on one question.  Raises ConsoleError when there is none."""
+        question = _question((subject, action, resource))
+        return self._decision(question, self._transport.post("/access/v1/evaluation", _wire(question)))
+
+    def check_many(self, questions: Iterable[Asked]) -> list[Decision]:
+        """The decisions in the order asked, 500 questions a call.  Raises ConsoleError when one is missing."""
+        asked = [_question(each) for each in questions]
+        found: list[Decision] = []
+        for start in range(0, len(asked), BATCH):
+            found += self._batch(asked[start : start + BATCH])
+        return found
+
+    def require_many(self, questions: Iterable[Asked]) -> list[Decision]:
+        """The decisions when all are yes; else AccessDenied with every refusal at once."""
+        decisions = self.check_many(questions)
+        refusals = [each for each in decisions if not each.allowed]
+        if refusals:
+            raise AccessDenied(refusals, asked=len(decisions))
+        return decisions
+
+    def _batch(self, asked: list[Question]) -> list[Decision]:
+        body = {"evaluations": [_wire(question) for question in asked]}
+        answers = self._transport.post("/access/v1/evaluations", body).get("evaluations")
+        if not isinstance(answers, list) or len(answers) != len(asked):
+            raise Unavailable(f"{self._transport.url} did not answer every question")
+        return [self._decision(question, answer) for question, answer in zip(asked, answers)]
+
+    def _decision(self, question: Question, answer: object) -> Decision:
+        allowed = answer.get("decision") if isinstance(answer, Mapping) else None
+        if not isinstance(answer, Mapping) or not isinstance(allowed, bool):
+            raise Unavailable(f"{self._transport.url} did not decide on {question}")
+        context = answer.get("context")
+        return self._explained(question, allowed, context if isinstance(context, Mapping) else {})
+
+    def _explained(self, question: Question, allowed: bool, context: Mapping[str, Any]) -> Decision:
+        missing, revision = context.get("missing"), context.get("revision")
+        reason = context.get("reason_user") or _entry(context, "error", "message")
+        return Decision(
+            question=question,
+            allowed=allowed,
+            reason=self._text(reason) or "",
+            missing=tuple(self._lack(each) for each in missing) if isinstance(missing, list) else (),
+            revision=revision if isinstance(revision, int) else None,
+            request_url=self._text(context.get("request_url")),
+        )
+
+    def _lack(self, value: object) -> Lack:
+        lack = value if isinstance(value, Mapping) else {}
+        type_, id_ = _entry(lack, "object", "type"), _entry(lack, "object", "id")
+        return Lack(
+            kind=self._text(lack.get("kind")) or "unknown",
+            privilege=self._text(lack.get("privilege")),
+            object=self._text(f"{type_} {id_}" if type_ and id_ else None),
+            owner=self._text(lack.get("owner")),
+        )
+
+    def _text(self, value: object) -> str | None:
+        return self._transport.tidy(value) if isinstance(value, str) and value else None
+
+
+def _entry(outer: Mapping[str, Any], name: str, inner: str) -> Any:
+    value = outer.get(name)
+    return value.get(inner) if isinstance(value, Mapping) else None
+
+
+def _question(asked: Asked) -> Question:
+    subject, action, resource = asked
+    return Question(
+        subject if isinstance(subject, Principal) else Principal.parse(subject),
+        action,
+        resource if isinstance(resource, ObjectRef) else parse_resource(resource),
+    )
+
+
+def parse_resource(text: str) -> ObjectRef:
+    """Read `table:demo/shop.sales.orders`; raises BadName."""
+    type_, colon, id_ = text.partition(":")
+    if not colon or not type_:
+        raise BadName(f"`{text}` names no object; write table:realm/catalog.schema.table")
+    return ObjectRef.parse(type_, id_)
+
+
+def _wire(question: Question) -> dict[str, object]:
+    subject, action, resource = question
+    return {
+        "subject": {"type": subject.kind, "id": subject.name},
+        "action": {"name": action},
+        "resource": {"type": resource.type, "id": resource.id},
+    }

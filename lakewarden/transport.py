@@ -1,0 +1,212 @@
+"""One POST of JSON to the console: bounded in time and size, no redirects, the token kept out of every text."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import random
+import ssl
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Mapping
+from typing import Any
+
+MAX_BYTES = 8 * 1024 * 1024
+REPEATABLE = frozenset({429, 502, 503, 504})
+LONGEST_WAIT = 8.0
+
+
+class ConsoleError(Exception):
+    """The console gave no decision; nothing may be read on the strength of this."""
+
+
+class Unavailable(ConsoleError):
+    """The console could not be reached, was too slow, or answered something that is no answer."""
+
+
+class BadCredentials(ConsoleError):
+    """The console does not accept the token."""
+
+
+class MayNotAsk(ConsoleError):
+    """The token is good, but its holder may not ask this question."""
+
+
+class BadQuestion(ConsoleError):
+    """The console did not understand the question."""
+
+
+class NotConfigured(ConsoleError, ValueError):
+    """The address or the token is missing or unusable."""
+
+
+_BY_STATUS = {400: BadQuestion, 401: BadCredentials, 403: MayNotAsk}
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    # urllib would send the token again to wherever the answer points
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+class _Again(Exception):
+    """This attempt failed in a way that the next one may not."""
+
+    def __init__(self, why: str, after: float = 0.0) -> None:
+        super().__init__(why)
+        self.after = after
+
+
+class Transport:
+    """Posts to one console.  `timeout` is seconds for one attempt, `attempts` how often a passing failure is tried.
+
+    Proxies come from the environment as urllib reads them; `ca` is a PEM file of the authorities to trust
+    instead of the machine's.
+    """
+
+    def __init__(self, url: str, token: str, *, timeout: float, attempts: int, ca: str | None) -> None:
+        self.url = _checked_url(url)
+        self._token = _checked_token(token)
+        self.timeout, self.attempts = timeout, max(1, attempts)
+        self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
+
+    def __repr__(self) -> str:
+        return f"Transport({self.url!r})"
+
+    def post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
+        """The JSON object that answers.  Only for what may be repeated.  Raises ConsoleError."""
+        content = json.dumps(body).encode()
+        request_id = str(uuid.uuid4())
+        for number in range(self.attempts):
+            try:
+                return self._attempt(path, content, request_id)
+            except _Again as failure:
+                why = failure
+                if number + 1 < self.attempts:
+                    time.sleep(max(_jitter(number), failure.after))
+        raise Unavailable(self.tidy(f"{self.url} gave no answer: {why} (request {request_id})"))
+
+    def tidy(self, text: str) -> str:
+        """Text for people: one line without control characters, and without the token, whoever put it there."""
+        hidden = text.replace(self._token, "******")
+        return "".join(char if char.isprintable() else " " for char in hidden)
+
+    def _attempt(self, path: str, content: bytes, request_id: str) -> dict[str, Any]:
+        deadline = time.monotonic() + self.timeout
+        try:
+            with self._opener.open(self._request(path, content, request_id), timeout=self.timeout) as answer:
+                return self._object(_read(answer, deadline), answer.headers.get_content_type(), request_id)
+        except urllib.error.HTTPError as error:
+            with error:
+                raise self._refusal(error, deadline, request_id) from None
+        except (OSError, http.client.HTTPException) as error:
+            raise self._trouble(error, request_id) from None
+
+    def _request(self, path: str, content: bytes, request_id: str) -> urllib.request.Request:
+        request = urllib.request.Request(self.url + path, data=content, method="POST")  # noqa: S310 - checked url
+        request.add_unredirected_header("Authorization", f"Bearer {self._token}")
+        for name, value in {
+            "Content-Type": "application/json",
+            "Accept": "application/json",
+            "Accept-Encoding": "identity",
+            "X-Request-ID": request_id,
+        }.items():
+            request.add_header(name, value)
+        return request
+
+    def _object(self, content: bytes, kind: str, request_id: str) -> dict[str, Any]:
+        try:
+            value = json.loads(content.decode()) if kind == "application/json" else None
+        except (ValueError, RecursionError):
+            value = None
+        if not isinstance(value, dict):
+            raise Unavailable(self.tidy(f"{self.url} answered something else (request {request_id})"))
+        return value
+
+    def _refusal(self, error: urllib.error.HTTPError, deadline: float, request_id: str) -> Exception:
+        if error.code in REPEATABLE:
+            return _Again(f"status {error.code}", after=_retry_after(error.headers.get("Retry-After", "")))
+        if 300 <= error.code < 400:
+            text = "it redirects; name the address it points to, the token is not sent on"
+        else:
+            text = f"status {error.code}: {_message(error, deadline)}"
+        kind = _BY_STATUS.get(error.code, Unavailable)
+        return kind(self.tidy(f"{self.url} refused the question: {text} (request {request_id})"))
+
+    def _trouble(self, error: Exception, request_id: str) -> Exception:
+        cause = getattr(error, "reason", error)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return Unavailable(self.tidy(f"{self.url} is not trusted: {cause.verify_message}"))
+        return _Again(str(cause) or type(cause).__name__)
+
+
+def _jitter(number: int) -> float:
+    return random.uniform(0, min(LONGEST_WAIT, 0.2 * 2**number))  # noqa: S311 - spreads load, guards nothing
+
+
+def _retry_after(text: str) -> float:
+    return min(LONGEST_WAIT, float(text)) if text.isascii() and text.isdigit() else 0.0
+
+
+def _read(answer: Any, deadline: float) -> bytes:
+    parts, size = [], 0
+    while part := answer.read1(65536):
+        size += len(part)
+        if size > MAX_BYTES:
+            raise Unavailable(f"the answer is larger than {MAX_BYTES} bytes")
+        if time.monotonic() > deadline:
+            raise TimeoutError("the answer took too long")
+        parts.append(part)
+    expected = answer.headers.get("Content-Length")
+    if expected is not None and size != int(expected):
+        raise http.client.IncompleteRead(b"", int(expected) - size)
+    return b"".join(parts)
+
+
+def _message(error: urllib.error.HTTPError, deadline: float) -> str:
+    try:
+        text = _read(error, deadline).decode(errors="replace")[:2000]
+        value = json.loads(text)
+    except (OSError, http.client.HTTPException, ConsoleError):
+        return "no reason given"
+    except ValueError:
+        return str(error.reason)
+    return value if isinstance(value, str) else text
+
+
+def _tls(ca: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise NotConfigured(f"{ca} cannot be used as a certificate file: {error}") from None
+
+
+def _checked_url(url: str) -> str:
+    try:
+        parts = urllib.parse.urlsplit(url)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or parts.query or parts.fragment or not url.isprintable() or " " in url:
+        raise NotConfigured("the console's address must look like https://console.example.org")
+    if "@" in parts.netloc:
+        raise NotConfigured("the console's address must not hold a name or password")
+    return url.rstrip("/")
+
+
+def _checked_token(token: str) -> str:
+    if not (token.isascii() and token.isprintable()) or not token or " " in token:
+        raise NotConfigured("the token is empty or holds characters that no token has")
+    return token
+
+
+def setting(given: str | None, variable: str) -> str:
+    """What was given, else the environment's; raises NotConfigured when there is neither."""
+    value = given if given is not None else os.environ.get(variable, "")
+    if not value:
+        raise NotConfigured(f"set {variable}, or give it to the client")
+    return value
