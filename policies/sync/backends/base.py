@@ -1,0 +1,179 @@
+"""What a backend is: one file that can observe, plan, apply and check.  No models in here, only values.
+
+Objects are named by their path below the catalog: `("sales",)` a schema, `("sales", "orders")` a table, `()` the catalog.
+Rights are the backend's own words (`SELECT`, `USAGE`, `CONNECT`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol
+
+# "sequence" and "role" appear only in what was found (a left-over right, a membership), never in what is desired.
+ObjectKind = Literal["catalog", "schema", "table", "view", "function", "sequence", "role"]
+
+
+@dataclass(frozen=True, order=True)
+class Right:
+    """One right of the backend on one of its objects."""
+
+    kind: ObjectKind
+    path: tuple[str, ...]
+    right: str
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str = ""
+
+
+@dataclass(frozen=True)
+class FoundObject:
+    """An object as the source has it; `id` is the source's own and survives a rename."""
+
+    kind: ObjectKind
+    path: tuple[str, ...]
+    id: str
+    owner: str = ""
+    comment: str = ""
+    columns: tuple[Column, ...] = ()
+    detail: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """A right that somebody else gave out there; shown, never touched.
+
+    A membership is `Right("role", (role,), "MEMBER")`.
+    """
+
+    right: Right
+    holder: str
+    grantor: str = ""
+
+
+@dataclass(frozen=True)
+class Bypass:
+    """Power that no grant of ours can limit: a superuser, an owner, PUBLIC, a predefined role."""
+
+    holder: str
+    what: str
+    path: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What the backend has, read in one consistent look.
+
+    `roles` maps each managed role's key to its rights, `members` each managed role's key to its people.
+    `complete` is false when something could not be read: then nothing is ever removed.
+    `amiss_rights` and `amiss_members` are those of `roles` and `members` that are there, but not as we make them (a
+    missing sequence, wrong options): given again when wanted, taken when not.
+    `groups` maps the roles of others to their direct members, `unknown` names what looks like ours and is not.
+    """
+
+    complete: bool
+    position: str
+    objects: tuple[FoundObject, ...]
+    people: frozenset[str]
+    roles: Mapping[str, frozenset[Right]]
+    members: Mapping[str, frozenset[str]]
+    foreign: tuple[Foreign, ...] = ()
+    bypasses: tuple[Bypass, ...] = ()
+    unknown: tuple[str, ...] = ()
+    amiss_rights: Mapping[str, frozenset[Right]] = field(default_factory=dict)
+    amiss_members: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Desired:
+    """What should be true out there: roles with their rights, and who is in which.
+
+    A role's key is ours and stable (`role:17`, `rights:3f9c…`); `labels` say in words what each is for.
+    """
+
+    roles: Mapping[str, frozenset[Right]]
+    members: Mapping[str, frozenset[str]]
+    labels: Mapping[str, str] = field(default_factory=dict)
+    revision: int = 0
+
+
+StepKind = Literal["make_role", "give", "switch", "take", "drop_role"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One idempotent step of a plan.
+
+    `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one transaction
+    where the backend has them; refused as Transient when the person is in any other managed role by then);
+    `drop_role` role.
+    """
+
+    kind: StepKind
+    role: str = ""
+    rights: tuple[Right, ...] = ()
+    person: str = ""
+    joins: tuple[str, ...] = ()
+    leaves: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
+    label: str = ""
+
+    @property
+    def removes(self) -> int:
+        """How many rights or memberships this step takes away."""
+        return len(self.leaves) + (len(self.rights) if self.kind == "take" else 0)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The sorted difference between desired and observed; the counts are of single rights and memberships."""
+
+    steps: tuple[Step, ...]
+    missing: int
+    extra: int
+    in_sync: int
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one step; `error` is None when it was done."""
+
+    step: Step
+    error: Exception | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of a check of the connection, in words; not `ok` wants attention, `blocks` stops the sync."""
+
+    ok: bool
+    text: str
+    blocks: bool = False
+
+
+class Backend(Protocol):
+    """One file per kind of backend implements this; the contract suite runs on each."""
+
+    def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
+        """The backend's rights on an object of `kind` that carry a console privilege; () when it has none."""
+
+    def observe(self) -> Observation:
+        """Read everything that matters in one consistent look.  Raises errors of `policies.sync.errors`."""
+
+    def apply(self, plan: Plan) -> Iterator[Outcome]:
+        """Carry the plan out step by step, each idempotent and in short transactions, yielding what became of it.
+
+        A failed step does not stop the others; a backend out of reach raises Transient or Misconfigured.
+        """
+
+    def check(self) -> Iterable[Finding]:
+        """Say in words whether the connection works and what the account may do."""
+
+    def close(self) -> None:
+        """Let go of connections."""

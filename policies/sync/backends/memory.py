@@ -1,0 +1,188 @@
+"""A backend in memory: the twin of the real ones in the contract suite, and a place to try a plan.
+
+It keeps their habits: rights hang on objects, not on names, so a rename keeps and a re-creation loses them; what can be
+given is given though an object of the same step is gone; rights given by others stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count
+from threading import RLock
+
+from policies.sync.backends.base import Bypass, Finding, Foreign, FoundObject, Observation, ObjectKind, Outcome, Plan
+from policies.sync.backends.base import Right, Step
+from policies.sync.errors import BackendError, Gone, Rejected, Transient
+
+RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
+    ("USE_CATALOG", "catalog"): ("CONNECT",),
+    ("USE_SCHEMA", "schema"): ("USAGE",),
+    ("CREATE_SCHEMA", "catalog"): ("CREATE",),
+    ("CREATE_TABLE", "schema"): ("CREATE",),
+    ("CREATE_VIEW", "schema"): ("CREATE",),
+    ("SELECT_TABLE", "table"): ("SELECT",),
+    ("MODIFY_TABLE", "table"): ("SELECT", "INSERT", "UPDATE", "DELETE"),
+    ("SELECT_VIEW", "view"): ("SELECT",),
+}
+
+
+@dataclass
+class World:
+    """What a server of this kind holds; tests change it behind the backend's back."""
+
+    objects: dict[str, FoundObject] = field(default_factory=dict)
+    people: set[str] = field(default_factory=set)
+    roles: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+    members: dict[str, set[str]] = field(default_factory=dict)
+    foreign: set[tuple[str, str, str, str]] = field(default_factory=set)
+    bypasses: set[Bypass] = field(default_factory=set)
+    readable: bool = True
+    version: int = 0
+    lock: RLock = field(default_factory=RLock)
+    _ids: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def __post_init__(self) -> None:
+        self.create("catalog", ())
+
+    def create(self, kind: ObjectKind, path: tuple[str, ...], owner: str = "owner") -> FoundObject:
+        """Make an object that nobody has rights on."""
+        with self.lock:
+            found = FoundObject(kind, path, id=str(next(self._ids)), owner=owner)
+            self.objects[found.id] = found
+            return found
+
+    def drop(self, path: tuple[str, ...]) -> None:
+        """Let an object and everything below it vanish, and every right on it."""
+        with self.lock:
+            gone = {found.id for found in self.objects.values() if found.path[: len(path)] == path}
+            self.objects = {id_: found for id_, found in self.objects.items() if id_ not in gone}
+            self.foreign = {grant for grant in self.foreign if grant[0] not in gone}
+            for held in self.roles.values():
+                held -= {entry for entry in held if entry[0] in gone}
+
+    def rename(self, path: tuple[str, ...], name: str) -> None:
+        """Give an object another name; it and its rights stay what they are."""
+        with self.lock:
+            for found in list(self.objects.values()):
+                if found.path[: len(path)] == path:
+                    moved = (*path[:-1], name, *found.path[len(path) :])
+                    self.objects[found.id] = replace(found, path=moved)
+
+    def give_foreign(self, right: Right, holder: str, grantor: str) -> None:
+        """Somebody else gives a right."""
+        with self.lock:
+            self.foreign.add((self.find(right).id, right.right, holder, grantor))
+
+    def find(self, right: Right) -> FoundObject:
+        """The object a right is on.  Raises Gone."""
+        for found in self.objects.values():
+            if (found.kind, found.path) == (right.kind, right.path):
+                return found
+        raise Gone(f"{right.kind} {'.'.join(right.path)} does not exist")
+
+
+class Memory:
+    """The backend over a world."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
+        """The rights of this backend that carry a console privilege; () when it has none."""
+        return RIGHTS.get((privilege, kind), ())
+
+    def observe(self) -> Observation:
+        """A copy of the world as it is now."""
+        world = self._world
+        with world.lock:
+            return Observation(
+                complete=world.readable,
+                position=str(world.version),
+                objects=tuple(sorted(world.objects.values(), key=lambda found: (found.kind, found.path))),
+                people=frozenset(world.people),
+                roles={key: frozenset(self._right(*entry) for entry in held) for key, held in world.roles.items()},
+                members={key: frozenset(world.members.get(key, ())) for key in world.roles},
+                foreign=tuple(
+                    Foreign(self._right(id_, right), holder, grantor)
+                    for id_, right, holder, grantor in sorted(world.foreign)
+                ),
+                bypasses=tuple(sorted(world.bypasses, key=str)),
+            )
+
+    def apply(self, plan: Plan) -> Iterator[Outcome]:
+        """Carry out each step under the world's lock."""
+        for step in plan.steps:
+            try:
+                with self._world.lock:
+                    self._do(step)
+                    self._world.version += 1
+            except BackendError as error:
+                yield Outcome(step, error)
+            else:
+                yield Outcome(step)
+
+    def check(self) -> Iterable[Finding]:
+        """There is nothing to mend in memory but what a test made unreadable."""
+        if not self._world.readable:
+            return [Finding(ok=False, text="the world cannot be read wholly", blocks=True)]
+        return [Finding(ok=True, text="in memory")]
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _right(self, id_: str, right: str) -> Right:
+        found = self._world.objects[id_]
+        return Right(found.kind, found.path, right)
+
+    def _do(self, step: Step) -> None:
+        match step.kind:
+            case "make_role":
+                self._world.roles.setdefault(step.role, set())
+                self._world.members.setdefault(step.role, set())
+            case "give":
+                self._give(step)
+            case "take":
+                self._take(step)
+            case "switch":
+                self._switch(step)
+            case "drop_role":
+                self._drop(step.role)
+
+    def _give(self, step: Step) -> None:
+        held, gone = self._held(step.role), []
+        for right in step.rights:
+            try:
+                held.add((self._world.find(right).id, right.right))
+            except Gone as error:
+                gone.append(error)
+        if gone:
+            raise gone[0]
+
+    def _take(self, step: Step) -> None:
+        held = self._world.roles.get(step.role, set())
+        held -= {entry for entry in held if self._right(*entry) in step.rights}
+
+    def _switch(self, step: Step) -> None:
+        if step.person not in self._world.people:
+            raise Gone(f"{step.person} does not exist")
+        current = {key for key, people in self._world.members.items() if step.person in people}
+        if not current <= {*step.joins, *step.leaves, *step.keeps}:
+            raise Transient(f"the memberships of {step.person} changed since they were read")
+        for key in step.joins:
+            self._held(key)
+        for key in step.joins:
+            self._world.members[key].add(step.person)
+        for key in step.leaves:
+            self._world.members.get(key, set()).discard(step.person)
+
+    def _drop(self, key: str) -> None:
+        if self._world.roles.get(key) or self._world.members.get(key):
+            raise Rejected(f"{key} still holds rights or has members")
+        self._world.roles.pop(key, None)
+        self._world.members.pop(key, None)
+
+    def _held(self, key: str) -> set[tuple[str, str]]:
+        if key not in self._world.roles:
+            raise Gone(f"role {key} does not exist")
+        return self._world.roles[key]
