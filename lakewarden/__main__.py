@@ -1,4 +1,7 @@
-"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`: 0 all yes, 1 refused, 2 no answer."""
+"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`.
+
+Leaves with 0 when all are yes, 1 when one is refused, 2 when there is no answer.
+"""
 
 from __future__ import annotations
 

@@ -119,7 +119,7 @@ class AccessDenied(PermissionError):
 
 
 class Client:
-    """Asks one console.  `timeout` is seconds for one attempt; a failure that may pass is tried `attempts` times."""
+    """Asks one console; `timeout` is seconds for one attempt, a passing failure is tried `attempts` times."""
 
     def __init__(
         self,
@@ -147,7 +147,7 @@ class Client:
         return self._decision(question, self._transport.post("/access/v1/evaluation", _wire(question)))
 
     def check_many(self, questions: Iterable[Asked]) -> list[Decision]:
-        """The decisions in the order asked, 500 questions a call.  Raises ConsoleError when one is missing."""
+        """The decisions in the order asked, 500 questions a call.  Raises ConsoleError when one lacks."""
         asked = [_question(each) for each in questions]
         found: list[Decision] = []
         for start in range(0, len(asked), BATCH):

@@ -1,4 +1,4 @@
-"""One POST of JSON to the console: bounded in time and size, no redirects, the token kept out of every text."""
+"""One POST of JSON to the console: bounded in time and size, no redirects, the token in no text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class _Again(Exception):
 
 
 class Transport:
-    """Posts to one console.  `timeout` is seconds for one attempt, `attempts` how often a passing failure is tried.
+    """Posts to one console; `timeout` is seconds for one attempt, a passing failure is tried `attempts` times.
 
     Proxies come from the environment as urllib reads them; `ca` is a PEM file of the authorities to trust
     instead of the machine's.
@@ -91,7 +91,7 @@ class Transport:
         raise Unavailable(self.tidy(f"{self.url} gave no answer: {why} (request {request_id})"))
 
     def tidy(self, text: str) -> str:
-        """Text for people: one line without control characters, and without the token, whoever put it there."""
+        """Text for people: one line without control characters, nor the token, whoever put it there."""
         hidden = text.replace(self._token, "******")
         return "".join(char if char.isprintable() else " " for char in hidden)
 

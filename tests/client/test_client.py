@@ -64,8 +64,11 @@ def test_one_question_goes_out_whole_and_comes_back_as_a_decision(console: Peer)
         "action": {"name": "read"},
         "resource": {"type": "table", "id": "demo/shop.sales.orders"},
     }
-    assert headers["Authorization"] == f"Bearer {TOKEN}" and headers["Content-Type"] == "application/json"
-    assert not decision and decision.allowed is False and decision.revision == 7
+    assert headers["Authorization"] == f"Bearer {TOKEN}"
+    assert headers["Content-Type"] == "application/json"
+    assert not decision
+    assert decision.allowed is False
+    assert decision.revision == 7
     assert str(decision.missing[0]) == "SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)"
     assert decision.request_url == "http://127.0.0.1:8000/why/?x=1"
 
@@ -108,7 +111,8 @@ def test_require_many_names_every_lack_at_once(console: Peer) -> None:
     with pytest.raises(AccessDenied) as raised:
         console.client().require_many([ORDERS, ITEMS, ORDERS])
     text = str(raised.value)
-    assert isinstance(raised.value, PermissionError) and len(raised.value.refusals) == 2
+    assert isinstance(raised.value, PermissionError)
+    assert len(raised.value.refusals) == 2
     assert text.count("lacks SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)") == 2
     assert text.count("ask for it: http://127.0.0.1:8000/why/?x=1") == 2
     assert str(pickle.loads(pickle.dumps(raised.value))) == text
@@ -160,7 +164,9 @@ def test_a_batch_that_is_not_answered_whole_is_not_answered(console: Peer, items
 def test_a_strange_explanation_of_a_no_is_still_a_no(console: Peer, context: object) -> None:
     console.scripts = [answer({"decision": False, "context": context})]
     decision = console.client().check(*ORDERS)
-    assert decision.allowed is False and decision.revision is None and decision.request_url is None
+    assert decision.allowed is False
+    assert decision.revision is None
+    assert decision.request_url is None
 
 
 @pytest.mark.parametrize(
