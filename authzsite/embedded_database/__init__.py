@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, which starts the embedded server with the first connection."""

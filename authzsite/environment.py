@@ -1,0 +1,206 @@
+"""The environment of a start, read once and judged: a wrong value stops the start with one line."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from pathlib import Path
+from typing import NoReturn, TypeVar
+from urllib.parse import urlsplit
+
+from cryptography.fernet import Fernet
+from environs import Env, EnvError
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
+
+from authzsite.keys import kept_secret
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+LOOPBACK = ("localhost", "127.0.0.0/8", "::1/128")
+AUTHENTICATORS = ("session", "token", "simple", "anonymous")
+_HOST = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
+_ALLOWED_HOST = re.compile(r"^(\*|\[[0-9A-Fa-f:.]+\]|\.?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)$")
+_NAME = re.compile(r"^[^\s,\x00/]{1,150}$")
+_REALM = re.compile(r"^[\w.-]{1,128}$")
+_MASTER = re.compile(r"^(local(\[(\d+|\*)(,\s*\d+)?\])?|yarn|spark://\S+|k8s://\S+)$")
+
+T = TypeVar("T")
+
+
+class WrongSetting(Exception):
+    """The message names the variable and what it must look like; it never repeats a secret."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Every variable of a start, typed; `database` and `redis_url` are empty for the embedded servers."""
+
+    var: Path
+    debug: bool
+    secret_key: str
+    allowed_hosts: tuple[str, ...]
+    public: bool
+    database: Mapping[str, str]
+    redis_url: str
+    authenticators: frozenset[str]
+    service_admins: frozenset[str]
+    herd_realm: str
+    cdap_realm: str
+    connect_allow: tuple[str, ...]
+    secret_keys: tuple[str, ...]
+    spark_master: str
+
+
+def read() -> Environment:
+    """Raises WrongSetting."""
+    env = Env()
+    var = Path(env.str("LAKEWARDEN_VAR", "") or CHECKOUT / "var").absolute()
+    debug = _read("DEBUG", lambda: env.bool("DEBUG", False))
+    hosts = _listed(env, "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", _ALLOWED_HOST)
+    public = not all(map(_is_loopback, hosts))
+    return Environment(
+        var=var,
+        debug=debug,
+        secret_key=_secret_key(env.str("SECRET_KEY", ""), var, may_make=debug or not public),
+        allowed_hosts=hosts,
+        public=public,
+        database=_database(env.str("DATABASE_URL", "")),
+        redis_url=_redis(env.str("REDIS_URL", "")),
+        authenticators=_authenticators(env),
+        service_admins=frozenset(_listed(env, "LAKEWARDEN_SERVICE_ADMINS", "", _NAME)),
+        herd_realm=_matching(env, "LAKEWARDEN_HERD_REALM", "herd", _REALM, "the name of a realm"),
+        cdap_realm=_matching(env, "LAKEWARDEN_CDAP_REALM", "cdap", _REALM, "the name of a realm"),
+        connect_allow=_networks(env),
+        secret_keys=_secret_keys(env, var),
+        spark_master=_matching(
+            env, "SPARK_MASTER", "local[*]", _MASTER, "local[*], spark://host:port, yarn or k8s://…"
+        ),
+    )
+
+
+def read_or_exit() -> Environment:
+    """A start with a wrong value ends here: one line on stderr, exit 2."""
+    try:
+        return read()
+    except WrongSetting as wrong:
+        refuse(str(wrong))
+    except OSError as failed:
+        refuse(f"cannot use {failed.filename}: {failed.strerror}")
+
+
+def refuse(text: str) -> NoReturn:
+    sys.stderr.write(f"lakewarden: {text}\n")
+    raise SystemExit(2)
+
+
+def _read(name: str, value: Callable[[], T]) -> T:
+    try:
+        return value()
+    except EnvError:
+        raise WrongSetting(f"{name}={os.environ.get(name, '')!r} is not understood; use 0 or 1") from None
+
+
+def _listed(env: Env, name: str, default: str, pattern: re.Pattern[str]) -> tuple[str, ...]:
+    parts = [part.strip() for part in env.str(name, default).split(",")]
+    values = tuple(part for part in parts if part)
+    for value in values:
+        if not pattern.match(value):
+            raise WrongSetting(f"{name}: {value!r} is not a value it can have (comma-separated names)")
+    return values
+
+
+def _matching(env: Env, name: str, default: str, pattern: re.Pattern[str], wanted: str) -> str:
+    value = env.str(name, default).strip() or default
+    if not pattern.match(value):
+        raise WrongSetting(f"{name}={value!r} is not {wanted}")
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    if host in ("localhost", ".localhost") or host.endswith(".localhost"):
+        return True
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _secret_key(given: str, var: Path, *, may_make: bool) -> str:
+    if given:
+        return given
+    if not may_make:
+        raise WrongSetting("SECRET_KEY must be set when DEBUG=0 and ALLOWED_HOSTS names a public host")
+    return kept_secret(var / "secret_key")
+
+
+def _database(url: str) -> dict[str, str]:
+    if not url:
+        return {}
+    wrong = WrongSetting("DATABASE_URL must look like postgresql://user:password@host:port/database")
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise wrong
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    except ProgrammingError:
+        raise wrong from None
+    if not parts.get("dbname"):
+        raise wrong
+    return parts
+
+
+def _redis(url: str) -> str:
+    wrong = WrongSetting(
+        "REDIS_URL must look like redis://host:6379/0, rediss://… or unix:///path/redis.sock"
+    )
+    if not url:
+        return ""
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("redis", "rediss") and parts.hostname and (parts.port or True)
+    except ValueError:
+        raise wrong from None
+    if not known and not (parts.scheme == "unix" and parts.path.startswith("/")):
+        raise wrong
+    return url
+
+
+def _authenticators(env: Env) -> frozenset[str]:
+    names = frozenset(_listed(env, "LAKEWARDEN_AUTHENTICATORS", "session,token", _NAME))
+    for name in sorted(names - set(AUTHENTICATORS)):
+        raise WrongSetting(f"LAKEWARDEN_AUTHENTICATORS: {name!r} is not one of {', '.join(AUTHENTICATORS)}")
+    if "anonymous" in names and "simple" not in names:
+        raise WrongSetting("LAKEWARDEN_AUTHENTICATORS: 'anonymous' works only together with 'simple'")
+    return names
+
+
+def _networks(env: Env) -> tuple[str, ...]:
+    names = [part.strip() for part in env.str("LAKEWARDEN_CONNECT_ALLOW", "").split(",")]
+    for name in filter(None, names):
+        if not _HOST.match(name) and not _is_network(name):
+            raise WrongSetting(f"LAKEWARDEN_CONNECT_ALLOW: {name!r} is neither a host nor a network")
+    return tuple(filter(None, names)) or LOOPBACK
+
+
+def _is_network(text: str) -> bool:
+    try:
+        ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return True
+
+
+def _secret_keys(env: Env, var: Path) -> tuple[str, ...]:
+    given = [part.strip() for part in env.str("LAKEWARDEN_SECRET_KEYS", "").split(",") if part.strip()]
+    keys = tuple(given) or (kept_secret(var / "connection_key", lambda: Fernet.generate_key().decode()),)
+    for place, key in enumerate(keys, 1):
+        try:
+            Fernet(key)
+        except ValueError:
+            raise WrongSetting(
+                f"LAKEWARDEN_SECRET_KEYS: key {place} is no Fernet key (32 url-safe base64 bytes)"
+            ) from None
+    return keys

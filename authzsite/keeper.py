@@ -1,0 +1,126 @@
+"""Keeps one embedded server running for as long as any process uses it, and stops it when the last one has gone.
+
+    python keeper.py HOME GRACE SIGNAL USER LOG -- COMMAND…
+
+Every user of the server holds a shared lock on HOME/users.lock; the kernel lets go of it however the user dies, so a
+killed process can neither wedge the server nor leave it behind.  The keeper itself holds HOME/keeper.lock.
+A script of its own, with the standard library only: it lives as long as the server and must stay small.
+"""
+
+import ctypes
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+import time
+
+POLL = 0.25  # seconds
+STOP_WAIT = 20.0  # seconds until a stopping server is killed
+PR_SET_PDEATHSIG = 1
+
+
+def die_with_parent(number):
+    """In a child on Linux: have the kernel send us the signal when the parent dies."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
+
+
+def open_lock(home, name):
+    return os.open(os.path.join(home, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
+
+def try_lock(handle):
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+class Keeper:
+    def __init__(self, home, grace, stop_signal, user, log, command):
+        self.home = home
+        self.grace = grace
+        self.stop_signal = stop_signal
+        self.user = user
+        self.log = log
+        self.command = command
+        self.users = open_lock(home, "users.lock")
+        self.asked_to_stop = False
+        self.server = None
+
+    def ask_to_stop(self, *_):
+        self.asked_to_stop = True
+
+    def spawn(self):
+        options = {} if self.user == "-" else {"user": self.user, "group": self.user, "extra_groups": []}
+        with open(self.log, "ab") as log:
+            self.server = subprocess.Popen(
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.home,
+                start_new_session=True,
+                preexec_fn=lambda: die_with_parent(self.stop_signal),
+                **options,
+            )
+
+    def unused(self):
+        if not try_lock(self.users):
+            return False
+        fcntl.flock(self.users, fcntl.LOCK_UN)
+        return True
+
+    def stop(self):
+        """Under start.lock and with users.lock taken: nobody can begin to use the server meanwhile."""
+        self.server.send_signal(self.stop_signal)
+        try:
+            self.server.wait(STOP_WAIT)
+        except subprocess.TimeoutExpired:
+            self.server.kill()
+            self.server.wait()
+
+    def stopped_unused(self):
+        start = open_lock(self.home, "start.lock")
+        if not try_lock(start):  # somebody is just starting to use it
+            os.close(start)
+            return False
+        mine = try_lock(self.users)
+        if mine:
+            self.stop()
+        os.close(start)
+        return mine
+
+    def watch(self):
+        """Until nobody needs the server: start it again when it dies, at most once a second."""
+        idle = 0.0
+        while True:
+            self.spawn()
+            began = time.monotonic()
+            while self.server.poll() is None:
+                time.sleep(POLL)
+                idle = idle + POLL if self.unused() else 0.0
+                if (idle >= self.grace or (self.asked_to_stop and idle)) and self.stopped_unused():
+                    return
+            if self.unused():
+                return
+            time.sleep(max(0.0, began + 1 - time.monotonic()))
+
+
+def main():
+    home, grace, stop_signal, user, log, _, *command = sys.argv[1:]
+    lock = open_lock(home, "keeper.lock")
+    if not try_lock(lock):
+        return
+    os.ftruncate(lock, 0)
+    os.write(lock, b"%d\n" % os.getpid())
+    keeper = Keeper(home, float(grace), int(stop_signal), user, log, command)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, keeper.ask_to_stop)
+    keeper.watch()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,251 @@
+"""Settings of the site.  The environment is read once, here; `authzsite/environment.py` judges it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from csp.constants import NONE, SELF
+
+from authzsite import embedded
+from authzsite.environment import CHECKOUT, read_or_exit
+
+ENVIRONMENT = read_or_exit()
+
+BASE_DIR = CHECKOUT
+VAR = ENVIRONMENT.var
+DEBUG = ENVIRONMENT.debug
+SECRET_KEY = ENVIRONMENT.secret_key
+ALLOWED_HOSTS = list(ENVIRONMENT.allowed_hosts)
+PUBLIC = ENVIRONMENT.public
+
+LAKEWARDEN_AUTHENTICATORS = ENVIRONMENT.authenticators
+LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
+LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
+LAKEWARDEN_CDAP_REALM = ENVIRONMENT.cdap_realm
+LAKEWARDEN_CONNECT_ALLOW = ENVIRONMENT.connect_allow
+LAKEWARDEN_SECRET_KEYS = ENVIRONMENT.secret_keys
+SPARK_MASTER = ENVIRONMENT.spark_master
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "guardian",
+    "rest_framework",
+    "axes",
+    "csp",
+    "django_htmx",
+    "accounts",
+    "catalog",
+    "policies",
+    "authzsite",
+]
+
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "authzsite.middleware.page_headers",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+
+ROOT_URLCONF = "authzsite.urls"
+WSGI_APPLICATION = "authzsite.wsgi.application"
+ASGI_APPLICATION = "authzsite.asgi.application"
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+APPEND_SLASH = False
+
+TEMPLATES = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [CHECKOUT / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ],
+        },
+    },
+]
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------
+
+
+def _database() -> dict[str, Any]:
+    parts = dict(ENVIRONMENT.database)
+    # a statement asked five times on one connection is prepared by the server; TCP keepalive finds a dead peer
+    options: dict[str, Any] = {"prepare_threshold": 5, "connect_timeout": 10, "keepalives_idle": 30}
+    known = {
+        "ENGINE": "django.db.backends.postgresql",
+        "CONN_MAX_AGE": None,
+        "CONN_HEALTH_CHECKS": True,
+        "ATOMIC_REQUESTS": False,
+        "OPTIONS": options,
+    }
+    if not parts:
+        server = embedded.console_database(VAR)
+        parts = {"host": str(server.socket_dir), "user": embedded.CONSOLE, "dbname": embedded.CONSOLE}
+        known["ENGINE"] = "authzsite.embedded_database"  # starts the server with the first connection
+    for name in ("host", "port", "user", "password"):
+        known[name.upper()] = parts.pop(name, "")
+    return known | {"NAME": parts.pop("dbname"), "OPTIONS": options | parts}
+
+
+DATABASES = {"default": _database()}
+
+# --- Redis and Celery -------------------------------------------------------------------------------------------
+# The broker only nudges: what is to be done stands in the database, so a dead Redis may cost time, never a grant.
+
+REDIS_URL = ENVIRONMENT.redis_url or embedded.redis(VAR).url
+
+CELERY_BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)
+CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
+CELERY_BROKER_CONNECTION_TIMEOUT = 1
+CELERY_BROKER_TRANSPORT_OPTIONS = {
+    "socket_connect_timeout": 1,
+    "socket_timeout": 5,
+    "visibility_timeout": 300,
+    "max_retries": 0,  # a publish tries once: a web request never waits for a dead Redis
+}
+CELERY_TASK_PUBLISH_RETRY = False
+CELERY_TASK_IGNORE_RESULT = True
+CELERY_TASK_ACKS_LATE = True
+CELERY_TASK_REJECT_ON_WORKER_LOST = True
+CELERY_TASK_SERIALIZER = "json"
+CELERY_ACCEPT_CONTENT = ["json"]
+CELERY_TIMEZONE = "UTC"
+CELERY_WORKER_PREFETCH_MULTIPLIER = 1
+CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
+CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat")
+CELERY_BEAT_SCHEDULE = {
+    "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
+}
+
+# --- People and sessions ----------------------------------------------------------------------------------------
+
+AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+    "guardian.backends.ObjectPermissionBackend",
+]
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
+ANONYMOUS_USER_NAME = None  # guardian: a duty belongs to somebody
+GUARDIAN_AUTO_PREFETCH = False
+
+LOGIN_URL = "signin"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "signin"
+
+SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_NAME = "lakewarden_session"
+CSRF_COOKIE_HTTPONLY = True
+CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_NAME = "lakewarden_csrf"
+
+AXES_HANDLER = "axes.handlers.database.AxesDatabaseHandler"  # holds without Redis and across processes
+AXES_FAILURE_LIMIT = 8
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_ENABLE_ACCESS_FAILURE_LOG = False
+AXES_DISABLE_ACCESS_LOG = True
+AXES_VERBOSE = False
+
+# --- What a browser is told -------------------------------------------------------------------------------------
+
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "form-action": [SELF],
+        "frame-ancestors": [NONE],
+        "base-uri": [NONE],
+    }
+}
+X_FRAME_OPTIONS = "DENY"
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
+# a public host is served behind TLS; the demo on loopback is not
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = PUBLIC and not DEBUG
+SECURE_HSTS_SECONDS = 30 * 86400 if PUBLIC and not DEBUG else 0
+CSRF_TRUSTED_ORIGINS = [
+    f"https://{host.replace('.', '*.', 1) if host.startswith('.') else host}"
+    for host in ALLOWED_HOSTS
+    if host != "*"
+]
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
+DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
+
+# --- Static files: no collecting step, see storage.py -----------------------------------------------------------
+
+STATIC_URL = "/static/"
+STATICFILES_DIRS = [CHECKOUT / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "authzsite.storage.VersionedStatic"},
+}
+WHITENOISE_USE_FINDERS = True
+WHITENOISE_MAX_AGE = 0 if DEBUG else 3600
+
+# --- HTTP surfaces ----------------------------------------------------------------------------------------------
+
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+}
+
+# --- Language, time, log ----------------------------------------------------------------------------------------
+
+LANGUAGE_CODE = "en-gb"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {
+            "()": "authzsite.logs.NoSecretsFormatter",
+            "format": "%(asctime)s %(levelname)-7s %(name)s: %(message)s",
+        },
+    },
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": "INFO"},
+    "loggers": {
+        "django": {"level": "INFO"},
+        "django.server": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+        "axes": {"level": "WARNING"},
+        "celery.beat": {"level": "WARNING"},
+        "celery.app.trace": {"level": "WARNING"},
+        "celery.worker.strategy": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,28 @@
+"""Addresses of static files that change with their content, without a collecting step before the start."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+from django.conf import settings
+from django.contrib.staticfiles import finders
+from django.contrib.staticfiles.storage import StaticFilesStorage
+
+
+def _digest(name: str) -> str | None:
+    found = finders.find(name)
+    return hashlib.sha256(Path(found).read_bytes()).hexdigest()[:12] if found else None
+
+
+_remembered_digest = cache(_digest)
+
+
+class VersionedStatic(StaticFilesStorage):
+    """`css/base.css` becomes `/static/css/base.css?v=<digest>`: a browser may keep it and still never shows an old one."""
+
+    def url(self, name: str | None) -> str:
+        address = super().url(name)
+        digest = (_digest if settings.DEBUG else _remembered_digest)(name) if name else None
+        return f"{address}?v={digest}" if digest else address
