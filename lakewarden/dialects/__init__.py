@@ -1,0 +1,25 @@
+"""The laws Lakewarden speaks, each as data.  `get("gravitino")` answers one, built on first use and kept."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+
+from lakewarden.dialects.base import Dialect, Listing, Operation, Privilege
+
+CODES = ("gravitino",)
+
+__all__ = ["CODES", "Dialect", "Listing", "Operation", "Privilege", "UnknownDialect", "get"]
+
+
+class UnknownDialect(LookupError):
+    """No law of that name is built in."""
+
+
+@cache
+def get(code: str) -> Dialect:
+    """The dialect of that code.  Raises UnknownDialect."""
+    if code not in CODES:
+        raise UnknownDialect(f"`{code}` is no dialect; known are {', '.join(CODES)}")
+    dialect: Dialect = import_module(f"lakewarden.dialects.{code}").DIALECT
+    return dialect
