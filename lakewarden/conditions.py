@@ -1,9 +1,9 @@
 """Conditions as values: what must be true before an operation is allowed.
 
 A condition is built from `can`, `owns`, `not_denied`, `member`, `service_admin` and `self_`, joined by `&`
-and `|`.  None of them says no: a denial is the absence of a right, so every condition is a choice between *ways*, each
-a set of atoms that together suffice.  A dialect numbers its atoms once; from then on a way is one integer and
-a test one `&`.
+and `|`.  None of them says no: a denial is the absence of a right, so every condition is a choice between
+*ways*, each a set of atoms that together suffice.  A dialect numbers its atoms once; from then on a way is
+one integer and a test one `&`.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from lakewarden.dialects.base import Dialect, Listing, Operation, Privilege
 
 CODES = ("gravitino",)
 
-__all__ = ["CODES", "Dialect", "Listing", "Operation", "Privilege", "UnknownDialect", "get"]
+__all__ = ["CODES", "Dialect", "Listing", "Operation", "Privilege", "UnknownDialect", "every", "get"]
 
 
 class UnknownDialect(LookupError):
@@ -23,3 +23,8 @@ def get(code: str) -> Dialect:
         raise UnknownDialect(f"`{code}` is no dialect; known are {', '.join(CODES)}")
     dialect: Dialect = import_module(f"lakewarden.dialects.{code}").DIALECT
     return dialect
+
+
+def every() -> tuple[Dialect, ...]:
+    """All dialects, in the order of their codes."""
+    return tuple(get(code) for code in CODES)

@@ -43,8 +43,9 @@ class Privilege:
 class Operation:
     """One question: on which types it can be asked, and what it takes there.
 
-    The type "" is asked of no object.  `beside` is the type of a second object that the question is about (the
-    tag to be put on a table); its lineage is passed as `also`.  `membership`: one must belong to the realm.
+    The type "" is asked of no object.  `beside` is the type of a second object that the question is about
+    (the tag to be put on a table); its lineage is passed as `also`.  `membership` means that one must belong
+    to the realm.
     """
 
     name: str
@@ -104,11 +105,13 @@ class Dialect:
     numbers: Mapping[Atom, int] = field(init=False)
     steps: Mapping[str, Step] = field(init=False)
     tests: Mapping[tuple[str, str], Test] = field(init=False)
+    paths: Mapping[str, tuple[str, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
         _set(self, numbers=_numbers(self))
         _set(self, steps={self.root_type: _steps(self)[self.root_type]})
         _set(self, tests=dict(self._tests()))
+        _set(self, paths=_paths(self))
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -130,6 +133,14 @@ class Dialect:
 
     def child_types(self, type: str) -> tuple[str, ...]:
         return self.children.get(type, ())
+
+    def type_path(self, type: str, length: int) -> tuple[str, ...] | None:
+        """The types of the parts of a name of `length` parts below the realm, ending in `type`; None if none.
+
+        A schema in a schema is one part of a name, so it does not lengthen the path.
+        """
+        path = self.paths.get(type)
+        return path if path is not None and len(path) == length else None
 
     def action(self, type: str, name: str) -> str | None:
         """The operation that an action's name means on a type; an operation's own name means itself."""
@@ -168,6 +179,17 @@ def asks_whole(condition: Condition) -> bool:
 def _set(dialect: Dialect, **values: object) -> None:
     for name, value in values.items():
         object.__setattr__(dialect, name, value)
+
+
+def _paths(dialect: Dialect) -> dict[str, tuple[str, ...]]:
+    paths: dict[str, tuple[str, ...]] = {dialect.root_type: ()}
+    waiting = [dialect.root_type]
+    for parent in waiting:
+        for child in dialect.children[parent]:
+            if child not in paths:
+                paths[child] = (*paths[parent], child)
+                waiting.append(child)
+    return paths
 
 
 def _numbers(dialect: Dialect) -> dict[Atom, int]:

@@ -36,5 +36,5 @@ LISTINGS = {
     "job_template": Listing("job_template", LOAD_JOB_TEMPLATE, {"metalake": "Job.listJobTemplates"}),
     "job": Listing("job", LOAD_JOB, {"metalake": "Job.listJobs"}),
 }
-"""By the children's type; `bound_role` is the list of roles that hold something on one object, of which holders
-of MANAGE_GRANTS see less than of the list of all roles."""
+"""By the children's type; `bound_role` is the list of roles that hold something on one object.  Holders of
+MANAGE_GRANTS see less of it than of the list of all roles."""
