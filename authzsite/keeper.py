@@ -1,11 +1,13 @@
-"""Keeps one embedded server running for as long as any process uses it, and stops it when the last one has gone.
+"""Keeps one embedded server running while any process uses it, and stops it when the last one has gone.
 
     python keeper.py HOME GRACE SIGNAL USER LOG -- COMMAND…
 
-Every user of the server holds a shared lock on HOME/users.lock; the kernel lets go of it however the user dies, so a
-killed process can neither wedge the server nor leave it behind.  The keeper itself holds HOME/keeper.lock.
+Every user of the server holds a shared lock on HOME/users.lock; the kernel lets go of it however the user dies,
+so a killed process can neither wedge the server nor leave it behind.  The keeper itself holds HOME/keeper.lock.
 A script of its own, with the standard library only: it lives as long as the server and must stay small.
 """
+
+from __future__ import annotations
 
 import ctypes
 import fcntl
@@ -14,23 +16,24 @@ import signal
 import subprocess
 import sys
 import time
+from typing import Any
 
 POLL = 0.25  # seconds
 STOP_WAIT = 20.0  # seconds until a stopping server is killed
 PR_SET_PDEATHSIG = 1
 
 
-def die_with_parent(number):
+def die_with_parent(number: int) -> None:
     """In a child on Linux: have the kernel send us the signal when the parent dies."""
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
 
 
-def open_lock(home, name):
+def open_lock(home: str, name: str) -> int:
     return os.open(os.path.join(home, name), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
 
 
-def try_lock(handle):
+def try_lock(handle: int) -> bool:
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -39,7 +42,9 @@ def try_lock(handle):
 
 
 class Keeper:
-    def __init__(self, home, grace, stop_signal, user, log, command):
+    def __init__(
+        self, home: str, grace: float, stop_signal: int, user: str, log: str, command: list[str]
+    ) -> None:
         self.home = home
         self.grace = grace
         self.stop_signal = stop_signal
@@ -48,15 +53,16 @@ class Keeper:
         self.command = command
         self.users = open_lock(home, "users.lock")
         self.asked_to_stop = False
-        self.server = None
 
-    def ask_to_stop(self, *_):
+    def ask_to_stop(self, *_: object) -> None:
         self.asked_to_stop = True
 
-    def spawn(self):
-        options = {} if self.user == "-" else {"user": self.user, "group": self.user, "extra_groups": []}
+    def spawn(self) -> subprocess.Popen[bytes]:
+        options: dict[str, Any] = (
+            {} if self.user == "-" else {"user": self.user, "group": self.user, "extra_groups": []}
+        )
         with open(self.log, "ab") as log:
-            self.server = subprocess.Popen(
+            return subprocess.Popen(
                 self.command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -67,53 +73,56 @@ class Keeper:
                 **options,
             )
 
-    def unused(self):
+    def unused(self) -> bool:
         if not try_lock(self.users):
             return False
         fcntl.flock(self.users, fcntl.LOCK_UN)
         return True
 
-    def stop(self):
+    def stop(self, server: subprocess.Popen[bytes]) -> None:
         """Under start.lock and with users.lock taken: nobody can begin to use the server meanwhile."""
-        self.server.send_signal(self.stop_signal)
+        server.send_signal(self.stop_signal)
         try:
-            self.server.wait(STOP_WAIT)
+            server.wait(STOP_WAIT)
         except subprocess.TimeoutExpired:
-            self.server.kill()
-            self.server.wait()
+            server.kill()
+            server.wait()
 
-    def stopped_unused(self):
+    def stopped_unused(self, server: subprocess.Popen[bytes]) -> bool:
         start = open_lock(self.home, "start.lock")
         if not try_lock(start):  # somebody is just starting to use it
             os.close(start)
             return False
         mine = try_lock(self.users)
         if mine:
-            self.stop()
+            self.stop(server)
         os.close(start)
         return mine
 
-    def watch(self):
+    def watch(self) -> None:
         """Until nobody needs the server: start it again when it dies, at most once a second."""
         idle = 0.0
         while True:
-            self.spawn()
+            server = self.spawn()
             began = time.monotonic()
-            while self.server.poll() is None:
+            while server.poll() is None:
                 time.sleep(POLL)
                 idle = idle + POLL if self.unused() else 0.0
-                if (idle >= self.grace or (self.asked_to_stop and idle)) and self.stopped_unused():
+                if (idle >= self.grace or (self.asked_to_stop and idle)) and self.stopped_unused(server):
                     return
             if self.unused():
                 return
             time.sleep(max(0.0, began + 1 - time.monotonic()))
 
 
-def main():
+def main() -> None:
     home, grace, stop_signal, user, log, _, *command = sys.argv[1:]
     lock = open_lock(home, "keeper.lock")
     if not try_lock(lock):
         return
+    if os.fork():  # the starter goes on, and never has to collect us
+        os._exit(0)
+    os.setsid()
     os.ftruncate(lock, 0)
     os.write(lock, b"%d\n" % os.getpid())
     keeper = Keeper(home, float(grace), int(stop_signal), user, log, command)

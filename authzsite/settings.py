@@ -80,12 +80,12 @@ TEMPLATES = [
     },
 ]
 
-# --- PostgreSQL -------------------------------------------------------------------------------------------------
+# PostgreSQL
 
 
 def _database() -> dict[str, Any]:
     parts = dict(ENVIRONMENT.database)
-    # a statement asked five times on one connection is prepared by the server; TCP keepalive finds a dead peer
+    # keepalive finds a peer that went without a word
     options: dict[str, Any] = {"prepare_threshold": 5, "connect_timeout": 10, "keepalives_idle": 30}
     known = {
         "ENGINE": "django.db.backends.postgresql",
@@ -105,8 +105,8 @@ def _database() -> dict[str, Any]:
 
 DATABASES = {"default": _database()}
 
-# --- Redis and Celery -------------------------------------------------------------------------------------------
-# The broker only nudges: what is to be done stands in the database, so a dead Redis may cost time, never a grant.
+# Redis and Celery
+# The broker only nudges: what is to be done stands in the database; a dead Redis costs time, never a grant.
 
 REDIS_URL = ENVIRONMENT.redis_url or embedded.redis(VAR).url
 
@@ -134,7 +134,7 @@ CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
 }
 
-# --- People and sessions ----------------------------------------------------------------------------------------
+# People and sessions
 
 AUTH_USER_MODEL = "accounts.User"
 AUTHENTICATION_BACKENDS = [
@@ -171,7 +171,7 @@ AXES_ENABLE_ACCESS_FAILURE_LOG = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False
 
-# --- What a browser is told -------------------------------------------------------------------------------------
+# What a browser is told
 
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
@@ -202,7 +202,7 @@ CSRF_TRUSTED_ORIGINS = [
 DATA_UPLOAD_MAX_MEMORY_SIZE = 2 * 1024 * 1024
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000
 
-# --- Static files: no collecting step, see storage.py -----------------------------------------------------------
+# Static files: no collecting step, see storage.py
 
 STATIC_URL = "/static/"
 STATICFILES_DIRS = [CHECKOUT / "static"]
@@ -213,7 +213,7 @@ STORAGES = {
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_MAX_AGE = 0 if DEBUG else 3600
 
-# --- HTTP surfaces ----------------------------------------------------------------------------------------------
+# HTTP surfaces
 
 REST_FRAMEWORK = {
     "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
@@ -222,7 +222,7 @@ REST_FRAMEWORK = {
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
 }
 
-# --- Language, time, log ----------------------------------------------------------------------------------------
+# Language, time, log
 
 LANGUAGE_CODE = "en-gb"
 USE_I18N = False

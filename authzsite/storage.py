@@ -20,7 +20,7 @@ _remembered_digest = cache(_digest)
 
 
 class VersionedStatic(StaticFilesStorage):
-    """`css/base.css` becomes `/static/css/base.css?v=<digest>`: a browser may keep it and still never shows an old one."""
+    """`css/base.css` becomes `/static/css/base.css?v=<digest>`: kept by browsers, yet never an old one."""
 
     def url(self, name: str | None) -> str:
         address = super().url(name)

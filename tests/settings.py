@@ -6,7 +6,7 @@ import tempfile
 if "LAKEWARDEN_VAR" not in os.environ:  # set once, so that subprocesses and parallel workers share it
     os.environ["LAKEWARDEN_VAR"] = tempfile.mkdtemp(prefix="lakewarden-tests-")
 
-from authzsite.settings import *  # noqa: E402, F403
+from authzsite.settings import *  # noqa: F403
 
 # the real hasher takes a tenth of a second on purpose; its own test asks for it by name
 PASSWORD_HASHERS = [
