@@ -1,7 +1,7 @@
 """The difference between what should be true in a backend and what is, as sorted steps.  Pure.
 
-Nobody loses a right on the way to where he keeps it, and nothing else delays a removal: who only leaves goes first,
-then what is taken from roles whose people stay put; whoever changes roles does so after the new ones are filled.
+Nobody loses a right on the way to where he keeps it, and nothing else delays a removal: who only leaves goes
+first, then what is taken from roles whose people stay put; people change roles once the new ones are filled.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def _memberships(desired: Desired, observed: Observation) -> dict[str, _Differen
     amiss = _by_person(observed.amiss_members)
     nothing: frozenset[str] = frozenset()
     return {
-        person: _difference(wanted.get(person, nothing), have.get(person, nothing), amiss.get(person, nothing))
+        person: _difference(
+            wanted.get(person, nothing), have.get(person, nothing), amiss.get(person, nothing)
+        )
         for person in sorted(observed.people)
     }
 
@@ -78,8 +80,14 @@ def _sorted_steps(
 ) -> Iterator[Step]:
     switches = [_switch(person, change, observed) for person, change in memberships.items()]
     makes = [key for key in rights if key not in observed.roles and _needed(key, desired, observed)]
-    gives = [Step("give", role=key, rights=_sorted(change.missing)) for key, change in rights.items() if change.missing]
-    takes = [Step("take", role=key, rights=_sorted(change.extra)) for key, change in rights.items() if change.extra]
+    gives = [
+        Step("give", role=key, rights=_sorted(change.missing))
+        for key, change in rights.items()
+        if change.missing
+    ]
+    takes = [
+        Step("take", role=key, rights=_sorted(change.extra)) for key, change in rights.items() if change.extra
+    ]
     takes = takes if observed.complete else []
     late = _who_gains(desired, observed, gives, switches)
 

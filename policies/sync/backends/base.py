@@ -1,7 +1,7 @@
 """What a backend is: one file that can observe, plan, apply and check.  No models in here, only values.
 
-Objects are named by their path below the catalog: `("sales",)` a schema, `("sales", "orders")` a table, `()` the catalog.
-Rights are the backend's own words (`SELECT`, `USAGE`, `CONNECT`).
+Objects are named by their path below the catalog: `("sales",)` a schema, `("sales", "orders")` a table, `()`
+the catalog itself.  Rights are the backend's own words (`SELECT`, `USAGE`, `CONNECT`).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-# "sequence" and "role" appear only in what was found (a left-over right, a membership), never in what is desired.
+# "sequence" and "role" are only found (a left-over right, a membership), never desired
 ObjectKind = Literal["catalog", "schema", "table", "view", "function", "sequence", "role"]
 
 
@@ -71,9 +71,9 @@ class Observation:
 
     `roles` maps each managed role's key to its rights, `members` each managed role's key to its people.
     `complete` is false when something could not be read: then nothing is ever removed.
-    `amiss_rights` and `amiss_members` are those of `roles` and `members` that are there, but not as we make them (a
-    missing sequence, wrong options): given again when wanted, taken when not.
-    `groups` maps the roles of others to their direct members, `unknown` names what looks like ours and is not.
+    `amiss_rights` and `amiss_members` are those of `roles` and `members` that are there, but not as we make
+    them (a missing sequence, wrong options): given again when wanted, taken when not.
+    `groups` maps the roles of others to their members; `unknown` names what looks like ours and is not.
     """
 
     complete: bool
@@ -110,8 +110,8 @@ StepKind = Literal["make_role", "give", "switch", "take", "drop_role"]
 class Step:
     """One idempotent step of a plan.
 
-    `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one transaction
-    where the backend has them; refused as Transient when the person is in any other managed role by then);
+    `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one
+    transaction where the backend has them; Transient when the person is in any other managed role by then);
     `drop_role` role.
     """
 
@@ -167,7 +167,7 @@ class Backend(Protocol):
         """Read everything that matters in one consistent look.  Raises errors of `policies.sync.errors`."""
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
-        """Carry the plan out step by step, each idempotent and in short transactions, yielding what became of it.
+        """Carry out step by step, each idempotent and in short transactions, yielding what became of it.
 
         A failed step does not stop the others; a backend out of reach raises Transient or Misconfigured.
         """

@@ -1,7 +1,7 @@
 """A backend in memory: the twin of the real ones in the contract suite, and a place to try a plan.
 
-It keeps their habits: rights hang on objects, not on names, so a rename keeps and a re-creation loses them; what can be
-given is given though an object of the same step is gone; rights given by others stay.
+It keeps their habits: rights hang on objects, not on names, so a rename keeps and a re-creation loses them;
+what can be given is given though an object of the same step is gone; rights given by others stay.
 """
 
 from __future__ import annotations
@@ -11,8 +11,18 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 
-from policies.sync.backends.base import Bypass, Finding, Foreign, FoundObject, Observation, ObjectKind, Outcome, Plan
-from policies.sync.backends.base import Right, Step
+from policies.sync.backends.base import (
+    Bypass,
+    Finding,
+    Foreign,
+    FoundObject,
+    ObjectKind,
+    Observation,
+    Outcome,
+    Plan,
+    Right,
+    Step,
+)
 from policies.sync.errors import BackendError, Gone, Rejected, Transient
 
 RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -101,7 +111,9 @@ class Memory:
                 position=str(world.version),
                 objects=tuple(sorted(world.objects.values(), key=lambda found: (found.kind, found.path))),
                 people=frozenset(world.people),
-                roles={key: frozenset(self._right(*entry) for entry in held) for key, held in world.roles.items()},
+                roles={
+                    key: frozenset(self._right(*entry) for entry in held) for key, held in world.roles.items()
+                },
                 members={key: frozenset(world.members.get(key, ())) for key in world.roles},
                 foreign=tuple(
                     Foreign(self._right(id_, right), holder, grantor)

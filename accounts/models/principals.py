@@ -1,0 +1,43 @@
+"""Who facts speak of, and the one map from pseudonyms to names."""
+
+from __future__ import annotations
+
+import secrets
+
+from django.db import models
+
+from lakewarden import principals as law
+
+
+def make_pseudonym() -> str:
+    return secrets.token_hex(8)
+
+
+class Principal(models.Model):
+    """A user, group or service account.  History knows it by `pseudonym` alone, so its names can be redacted."""
+
+    class Kind(models.TextChoices):
+        USER = "user", "person"
+        GROUP = "group", "group"
+        SERVICE = "service", "service account"
+        PATTERN = "pattern", "name pattern"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    name = models.CharField(max_length=255)
+    display_name = models.CharField(max_length=255, blank=True)
+    pseudonym = models.CharField(max_length=16, unique=True, default=make_pseudonym)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["kind", "name"], name="one_principal_a_name")]
+
+    def __str__(self) -> str:
+        return f"{self.kind}:{self.name}"
+
+    @property
+    def label(self) -> str:
+        """The name to show: the display name, else the name."""
+        return self.display_name or self.name
+
+    @property
+    def ref(self) -> law.Principal:
+        return law.Principal(self.kind, self.name)

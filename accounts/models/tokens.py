@@ -1,0 +1,26 @@
+"""Tokens: only a digest at rest, and a prefix to recognise them by."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from accounts.models.principals import Principal
+
+SCOPES = ("check", "report", "request", "manage", "audit")
+
+
+class Token(models.Model):
+    """A bearer of its principal's rights, narrowed to `scopes` (empty: all of them) until `expires`."""
+
+    principal = models.ForeignKey(Principal, models.PROTECT, related_name="tokens")
+    prefix = models.CharField(max_length=12)
+    digest = models.CharField(max_length=64, unique=True)
+    scopes = ArrayField(models.CharField(max_length=16), default=list)
+    created = models.DateTimeField(auto_now_add=True)
+    expires = models.DateTimeField(null=True)
+    last_used = models.DateTimeField(null=True)
+    revoked = models.DateTimeField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.prefix}… of {self.principal}"

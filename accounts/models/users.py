@@ -1,0 +1,24 @@
+"""Who can sign in or hold a token."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AbstractUser
+from django.db import models
+
+from accounts.models.principals import Principal
+
+
+class User(AbstractUser):
+    """An account, bound to one principal by an administrator or the identity provider."""
+
+    class Theme(models.TextChoices):
+        SYSTEM = "system", "as the system"
+        LIGHT = "light", "light"
+        DARK = "dark", "dark"
+
+    principal = models.OneToOneField(Principal, models.PROTECT, null=True, related_name="account")
+    theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
+    time_zone = models.CharField(max_length=64, default="UTC")
+
+    def __str__(self) -> str:
+        return self.username

@@ -1,0 +1,76 @@
+"""The form of every fact: true from one revision to another, and within a window of the clock."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Self
+
+from django.db import models
+from django.db.models import DateTimeField, Q, UniqueConstraint, Value
+from django.db.models.functions import Coalesce
+
+BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
+END = datetime(9999, 1, 1, tzinfo=UTC)
+
+
+class Origin(models.TextChoices):
+    """How a fact came about."""
+
+    HAND = "hand", "by hand"
+    API = "api", "through an API"
+    COMMAND = "command", "by command"
+    DISCOVERED = "discovered", "read from the source"
+    ADOPTED = "adopted", "adopted from a backend"
+    SYSTEM = "system", "by the system"
+
+
+class FactQuerySet(models.QuerySet):
+    """Facts by when they are true."""
+
+    def open(self) -> Self:
+        """Those no change has closed."""
+        return self.filter(closed__isnull=True)
+
+    def as_of(self, revision: int | None) -> Self:
+        """Those that were open at a revision; None is now."""
+        if revision is None:
+            return self.open()
+        return self.filter(Q(closed__isnull=True) | Q(closed__gt=revision), opened__lte=revision)
+
+    def within(self, now: datetime) -> Self:
+        """Those whose window holds at a moment."""
+        return self.filter(
+            Q(valid_from__isnull=True) | Q(valid_from__lte=now),
+            Q(valid_until__isnull=True) | Q(valid_until__gt=now),
+        )
+
+
+class Fact(models.Model):
+    """True from revision `opened` until revision `closed` (null while true); a trigger forbids any other change."""
+
+    opened = models.BigIntegerField()
+    closed = models.BigIntegerField(null=True)
+    valid_from = models.DateTimeField(null=True)
+    valid_until = models.DateTimeField(null=True)
+    origin = models.CharField(max_length=16, choices=Origin, default=Origin.HAND)
+
+    objects = FactQuerySet.as_manager()
+
+    class Meta:
+        abstract = True
+
+
+def _edge(field: str, default: datetime) -> Coalesce:
+    return Coalesce(field, Value(default, output_field=DateTimeField()))
+
+
+def one_open(name: str, *fields: str) -> UniqueConstraint:
+    """At most one open row for each fact, origin and window, so that others may live beside it and end apart."""
+    return UniqueConstraint(
+        *fields,
+        "origin",
+        _edge("valid_from", BEGINNING),
+        _edge("valid_until", END),
+        name=name,
+        condition=Q(closed__isnull=True),
+    )

@@ -1,0 +1,73 @@
+"""Making, recognising and revoking tokens."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Principal, Token
+from accounts.models.tokens import SCOPES
+
+PREFIX = "lw_"
+
+
+class UnknownScope(ValueError):
+    """A scope that no surface knows."""
+
+
+@dataclass(frozen=True)
+class Bearer:
+    """Who came with a valid token, and what the token lets them do."""
+
+    principal: Principal
+    scopes: frozenset[str]
+    token: int
+
+    def covers(self, scope: str) -> bool:
+        """No scopes at all means all that the principal may."""
+        return not self.scopes or scope in self.scopes
+
+
+def create(principal: Principal, *, days: int | None = None, scopes: tuple[str, ...] = ()) -> str:
+    """Make a token and return its text, which is shown this once and kept nowhere."""
+    unknown = sorted(set(scopes) - set(SCOPES))
+    if unknown:
+        raise UnknownScope(f"unknown scope `{unknown[0]}`; known are {', '.join(SCOPES)}")
+    text = PREFIX + secrets.token_urlsafe(32)
+    expires = timezone.now() + timedelta(days=days) if days is not None else None
+    Token.objects.create(
+        principal=principal, prefix=text[:10], digest=_digest(text), scopes=list(scopes), expires=expires
+    )
+    return text
+
+
+def recognise(text: str) -> Bearer | None:
+    """The bearer of a token that is known, not revoked and not expired; else None.  One query."""
+    now = timezone.now()
+    row = Token.objects.select_related("principal").filter(digest=_digest(text)).first()
+    if row is None or row.revoked or (row.expires and row.expires <= now):
+        return None
+    _note_use(row, now)
+    return Bearer(row.principal, frozenset(row.scopes), row.pk)
+
+
+def revoke(token: Token) -> bool:
+    """Revoke once; False when it was revoked before."""
+    changed = Token.objects.filter(pk=token.pk, revoked__isnull=True).update(revoked=timezone.now())
+    return changed == 1
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _note_use(row: Token, now: datetime) -> None:
+    # once a minute is enough to say when a token was last used, and keeps asking free of writes
+    if row.last_used is None or now - row.last_used > timedelta(minutes=1):
+        stale = Q(last_used__isnull=True) | Q(last_used__lt=now - timedelta(minutes=1))
+        Token.objects.filter(stale, pk=row.pk).update(last_used=now)

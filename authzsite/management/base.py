@@ -1,0 +1,76 @@
+"""What all commands share: one-line errors, exit 2 on bad use and 1 on failure, and the operator's authority."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+from django.core.management.base import BaseCommand, CommandParser
+
+from accounts import people
+from accounts.models import Principal
+from accounts.tokens import UnknownScope
+from catalog.nodes import Node
+from catalog.queries import find, realm_named, root
+from lakewarden.objects import BadName, ObjectRef
+from lakewarden.principals import BadPrincipal
+from lakewarden.principals import Principal as PrincipalRef
+from policies.authority import OPERATOR, Authority, of_operator
+from policies.errors import PolicyError
+from policies.sync.errors import BackendError, Misconfigured
+
+FAILURES = (PolicyError, BackendError, people.BadName)
+MISUSE = (BadPrincipal, BadName, UnknownScope, Misconfigured)
+
+
+class OperatorCommand(BaseCommand):
+    """A command run at the machine's own shell."""
+
+    requires_system_checks: list[str] = []
+    by = OPERATOR
+
+    def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
+        parser = super().create_parser(prog_name, subcommand, **kwargs)
+        parser.called_from_command_line = True  # argparse's own one line and exit 2
+        return parser
+
+    @property
+    def authority(self) -> Authority:
+        return of_operator(self.by)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            self.run(**options)
+        except MISUSE as problem:
+            self.fail(str(problem), code=2)
+        except FAILURES as problem:
+            self.fail(str(problem), code=1)
+
+    def run(self, **options: Any) -> None:
+        raise NotImplementedError
+
+    def fail(self, text: str, *, code: int = 1) -> NoReturn:
+        self.stderr.write(text.replace("\n", " "))
+        sys.exit(code)
+
+
+def realm_root(name: str) -> Node:
+    """The root of the realm of that name.  Raises PolicyError."""
+    realm = realm_named(name)
+    if realm is None:
+        raise PolicyError(f"there is no realm `{name}`")
+    return root(realm)
+
+
+def catalog_node(place: str) -> Node:
+    """The catalog named `REALM/CATALOG`.  Raises PolicyError, BadName."""
+    found = find(ObjectRef.parse("catalog", place))
+    if found is None:
+        raise PolicyError(f"there is no catalog `{place}`")
+    return found
+
+
+def principal(text: str) -> Principal:
+    """The principal written as `user:NAME`, made when absent.  Raises BadPrincipal."""
+    ref = PrincipalRef.parse(text)
+    return people.ensure(ref.kind, ref.name)

@@ -1,0 +1,31 @@
+"""`manage.py assignrole`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from authzsite.management.base import OperatorCommand, principal, realm_root
+from catalog.queries import find
+from lakewarden.objects import ObjectRef
+from policies.errors import NotFound
+from policies.services import roles
+
+
+class Command(OperatorCommand):
+    help = "Give a role of a realm to people and groups."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("realm")
+        parser.add_argument("role")
+        parser.add_argument("holders", nargs="+", metavar="user:NAME|group:NAME")
+        parser.add_argument("--remove", action="store_true", help="take it back instead")
+
+    def run(self, *, realm: str, role: str, holders: list[str], remove: bool, **_: Any) -> None:
+        root = realm_root(realm)
+        found = find(ObjectRef("role", root.name, (role,)))
+        if found is None:
+            raise NotFound(f"there is no role `{role}` in {realm}")
+        act = roles.unassign if remove else roles.assign
+        for text in holders:
+            act(found, principal(text), by=self.by, authority=self.authority)
+        self.stdout.write(f"{'took' if remove else 'gave'} {role}: {', '.join(holders)}")

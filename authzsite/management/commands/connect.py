@@ -1,0 +1,32 @@
+"""`manage.py connect`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from authzsite.management.base import OperatorCommand, realm_root
+from policies.errors import Invalid
+from policies.models import Backend
+from policies.services import backends
+from policies.sync.connections import check_allowed, filled_in
+
+
+class Command(OperatorCommand):
+    help = "Connect a catalog, made when absent, to the system behind it."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("place", metavar="REALM/CATALOG")
+        parser.add_argument("kind", choices=Backend.Kind.values)
+        parser.add_argument("--url", required=True, help="$NAME in it is taken from the environment")
+        parser.add_argument("--mode", choices=Backend.Policy.values, default=Backend.Policy.REPAIR)
+
+    def run(self, *, place: str, kind: str, url: str, mode: str, **_: Any) -> None:
+        realm, slash, catalog = place.partition("/")
+        if not slash or not catalog:
+            raise Invalid(f"`{place}` is no REALM/CATALOG")
+        real_url = filled_in(url)
+        check_allowed(real_url)
+        row = backends.connect(
+            realm_root(realm), catalog, kind, real_url, policy=mode, by=self.by, authority=self.authority
+        )
+        self.stdout.write(f"connected {place} to {row} in {mode} mode")

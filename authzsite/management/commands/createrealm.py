@@ -1,0 +1,30 @@
+"""`manage.py createrealm`"""
+
+from __future__ import annotations
+
+import getpass
+from typing import Any
+
+from accounts import people
+from authzsite.management.base import OperatorCommand
+from catalog.models import Mode
+from lakewarden import dialects
+from policies.services import realms
+
+
+class Command(OperatorCommand):
+    help = "Make a realm: a metalake, a Herd or a CDAP instance."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("kind", choices=dialects.CODES)
+        parser.add_argument("name")
+        parser.add_argument("--owner", help="user name of its owner; default: the user of this shell")
+        parser.add_argument("--authorization", choices=Mode.Choice.values, default=Mode.Choice.ON)
+        parser.add_argument("--comment", default="")
+
+    def run(self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **_: Any) -> None:
+        owning = people.ensure("user", owner or getpass.getuser())
+        realms.create(
+            kind, name, owner=owning, by=self.by, authority=self.authority, mode=authorization, comment=comment
+        )
+        self.stdout.write(f"made {kind} realm {name}, owned by {owning}")

@@ -1,0 +1,43 @@
+"""`manage.py duty`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from authzsite.management.base import OperatorCommand, principal, realm_root
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden import dialects
+from lakewarden.objects import ObjectRef, split_name
+from policies.errors import NotFound
+from policies.services import duties
+
+
+class Command(OperatorCommand):
+    help = "Give one of the console's own duties on a realm or an object in it."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("place", metavar="REALM[/full.name]")
+        parser.add_argument("duty", choices=duties.DUTIES)
+        parser.add_argument("holders", nargs="+", metavar="user:NAME|group:NAME")
+        parser.add_argument("--remove", action="store_true", help="take it back instead")
+
+    def run(self, *, place: str, duty: str, holders: list[str], remove: bool, **_: Any) -> None:
+        node = self._node(place)
+        act = duties.take if remove else duties.give
+        for text in holders:
+            act(node, duty, principal(text), by=self.by, authority=self.authority)
+        self.stdout.write(f"{'took' if remove else 'gave'} {duty} on {place}: {', '.join(holders)}")
+
+    def _node(self, place: str) -> Node:
+        realm, slash, name = place.partition("/")
+        root = realm_root(realm)
+        if not slash:
+            return root
+        path = split_name(name)
+        law = dialects.get(root.kind)
+        types = [one for one in law.types if law.type_path(one, len(path))]
+        found = [node for one in types if (node := find(ObjectRef(one, realm, path)))]
+        if not found:
+            raise NotFound(f"there is no object `{place}`")
+        return found[0]

@@ -1,0 +1,54 @@
+"""`manage.py sync`"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from typing import Any
+
+from authzsite.management.base import OperatorCommand, catalog_node
+from policies.errors import NotFound
+from policies.models import Backend
+from policies.sync.errors import BackendError, Transient
+from policies.sync.reconcile import Report, reconcile
+
+
+class Command(OperatorCommand):
+    help = "Reconcile now, in this process; one JSON line a backend; exit 0 only if nothing is missing or extra."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("place", nargs="?", metavar="REALM/CATALOG", help="default: every backend")
+        parser.add_argument("--dry-run", action="store_true", help="compare, change nothing")
+        parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="try again for so long")
+
+    def run(self, *, place: str | None, dry_run: bool, wait: float, **_: Any) -> None:
+        rows = Backend.objects.order_by("pk")
+        if place:
+            rows = rows.filter(catalog=catalog_node(place).id)
+            if not rows:
+                raise NotFound(f"{place} is not connected")
+        reports = [self._until_settled(row, dry_run, time.monotonic() + wait) for row in rows]
+        if not all(report and report.missing == report.extra == 0 for report in reports):
+            sys.exit(1)
+
+    def _until_settled(self, row: Backend, dry_run: bool, deadline: float) -> Report | None:
+        while True:
+            report, error = self._once(row, dry_run)
+            if (report and report.settled) or time.monotonic() >= deadline:
+                break
+            time.sleep(0.5)
+        if report:
+            self.stdout.write(json.dumps(report.line()))
+        if error:
+            self.stderr.write(f"{row}: {error}".replace("\n", " "))
+        return report
+
+    def _once(self, row: Backend, dry_run: bool) -> tuple[Report | None, str]:
+        try:
+            report = reconcile(row, dry_run=dry_run)
+        except Transient as error:
+            return None, str(error)
+        except BackendError as error:
+            self.fail(f"{row}: {error}")
+        return report, report.error

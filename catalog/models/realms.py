@@ -1,0 +1,42 @@
+"""Governed worlds: a metalake, a Herd, a CDAP instance."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from accounts.record import Fact, one_open
+
+
+class Realm(models.Model):
+    """One governed world; its kind names its law, its name is the placement of its root object."""
+
+    class Kind(models.TextChoices):
+        GRAVITINO = "gravitino", "Gravitino metalake"
+        HERD = "herd", "Herd"
+        CDAP = "cdap", "CDAP instance"
+
+    kind = models.CharField(max_length=16, choices=Kind)
+    settings = models.JSONField(default=dict)
+    opened = models.BigIntegerField()
+    closed = models.BigIntegerField(null=True)
+
+    def __str__(self) -> str:
+        return f"{self.kind} realm {self.pk}"
+
+
+class Mode(Fact):
+    """Whether a realm's law is enforced: on, off or pass-through."""
+
+    class Choice(models.TextChoices):
+        ON = "on", "on"
+        OFF = "off", "off"
+        PASS_THROUGH = "pass-through", "pass-through"
+
+    realm = models.ForeignKey(Realm, models.PROTECT, related_name="modes")
+    mode = models.CharField(max_length=16, choices=Choice)
+
+    class Meta:
+        constraints = [one_open("one_open_mode", "realm")]
+
+    def __str__(self) -> str:
+        return self.mode

@@ -1,0 +1,85 @@
+"""Objects of a realm: their identity, which survives a rename, and where they stand."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+
+from accounts.record import Fact
+from catalog.models.realms import Realm
+
+
+class Securable(models.Model):
+    """An object's identity.  Dropped and made again under the same name it is another object."""
+
+    realm = models.ForeignKey(Realm, models.PROTECT, related_name="securables")
+    type = models.CharField(max_length=24)
+    external_id = models.CharField(max_length=255, blank=True)
+    opened = models.BigIntegerField()
+    closed = models.BigIntegerField(null=True)
+
+    class Meta:
+        permissions = [
+            ("view_history", "May read the history of it and of what is below"),
+            ("export_history", "May export that history"),
+            ("review_access", "May review access to it"),
+            ("approve_requests", "May decide requests for it"),
+            ("operate_sync", "May run, pause and repair its sync"),
+            ("connect_backend", "May connect it to a backend"),
+            ("break_glass", "May take access in an emergency"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.pk}"
+
+
+class Placement(Fact):
+    """Where an object stands and what it is called there.
+
+    `parent` is the object above (rights come down from it); `scope` is the object its name is unique in, which
+    differs from the parent for nested schemas alone: `A:B` stands below `A` but is a name of the catalog.
+    `ancestors` runs from the realm's root to the parent.
+    """
+
+    securable = models.ForeignKey(Securable, models.PROTECT, related_name="placements")
+    type = models.CharField(max_length=24)
+    name = models.CharField(max_length=255)
+    parent = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="children")
+    scope = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="names")
+    ancestors = ArrayField(models.BigIntegerField(), default=list)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["scope", "type", "name"], condition=Q(closed__isnull=True), name="one_object_a_name"
+            ),
+            models.UniqueConstraint(
+                fields=["name"], condition=Q(closed__isnull=True, scope__isnull=True), name="one_realm_a_name"
+            ),
+            models.UniqueConstraint(
+                fields=["securable"], condition=Q(closed__isnull=True), name="one_place_an_object"
+            ),
+        ]
+        indexes = [
+            models.Index(
+                fields=["parent", "type", "name"], condition=Q(closed__isnull=True), name="placement_children"
+            ),
+            GinIndex(fields=["ancestors"], name="placement_ancestors"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Detail(models.Model):
+    """What is said about an object: no fact of access, so simply kept up to date."""
+
+    securable = models.OneToOneField(Securable, models.CASCADE, primary_key=True, related_name="detail")
+    comment = models.TextField(blank=True)
+    properties = models.JSONField(default=dict)
+    columns = models.JSONField(default=list)
+
+    def __str__(self) -> str:
+        return self.comment

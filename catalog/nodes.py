@@ -1,0 +1,94 @@
+"""An object with its place, and objects by number."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+from catalog.models import Placement, Realm
+from lakewarden.facts import Level, Lineage
+from lakewarden.objects import ObjectRef
+
+
+@dataclass(frozen=True)
+class Node:
+    """An object with its place: `levels` and `names` run from the realm's root down to it."""
+
+    id: int
+    realm_id: int
+    kind: str
+    levels: Lineage
+    names: tuple[str, ...]
+
+    @property
+    def type(self) -> str:
+        return self.levels[-1].type
+
+    @property
+    def name(self) -> str:
+        return self.names[-1]
+
+    @property
+    def realm(self) -> str:
+        return self.names[0]
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The parts of its full name: a nested schema `A:B` is one part."""
+        shown = zip_longest(self.levels[1:], self.names[1:], self.levels[2:])
+        return tuple(
+            name
+            for level, name, below in shown
+            if not (below and level.type == below.type == "schema")
+        )
+
+    @property
+    def ref(self) -> ObjectRef:
+        return ObjectRef(self.type, self.realm, self.path)
+
+    @property
+    def lineage(self) -> tuple[int, ...]:
+        return tuple(level.key for level in self.levels)
+
+    def above(self) -> Iterable[Node]:
+        """The objects above it, root first."""
+        for depth in range(1, len(self.levels)):
+            levels = self.levels[:depth]
+            yield Node(levels[-1].key, self.realm_id, self.kind, levels, self.names[:depth])
+
+
+def nodes(ids: Iterable[int]) -> dict[int, Node]:
+    """Those of the numbers that are open objects.  Two queries."""
+    places = Placement.objects.open().filter(securable__in=set(ids))
+    return {node.id: node for node in _nodes(list(places)) if node}
+
+
+def node(id: int) -> Node | None:
+    """The open object of that number."""
+    return nodes([id]).get(id)
+
+
+def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:
+    above = {key for place in places if place for key in place.ancestors}
+    known = {place.securable_id: place for place in places if place}
+    missing = above - known.keys()
+    if missing:
+        known |= {row.securable_id: row for row in Placement.objects.open().filter(securable__in=missing)}
+    realms = _realm_kinds(places)
+    return [_node(place, known, realms) if place else None for place in places]
+
+
+def _realm_kinds(places: Sequence[Placement | None]) -> dict[int, tuple[int, str]]:
+    roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places if place}
+    rows = Realm.objects.filter(securables__in=roots).values_list("securables", "pk", "kind") if roots else ()
+    return {root_id: (pk, kind) for root_id, pk, kind in rows}
+
+
+def _node(place: Placement, known: dict[int, Placement], realms: dict[int, tuple[int, str]]) -> Node:
+    chain = [*(known[key] for key in place.ancestors), place]
+    realm_id, kind = realms[chain[0].securable_id]
+    levels = tuple(Level(row.type, row.securable_id) for row in chain)
+    return Node(place.securable_id, realm_id, kind, levels, tuple(row.name for row in chain))
+
+

@@ -1,0 +1,101 @@
+"""Names to objects, many at once, in one statement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from django.db import connection
+
+from catalog.nodes import Node, nodes
+from lakewarden import dialects
+from lakewarden.facts import Level
+from lakewarden.objects import ObjectRef
+
+
+def find(ref: ObjectRef) -> Node | None:
+    """The object of that type and name, or None."""
+    return find_all([ref])[0]
+
+
+def find_all(refs: Sequence[ObjectRef]) -> list[Node | None]:
+    """The objects of those names in their order, None where there is none.
+
+    One query, and two more only where a name leads through a nested schema.
+    """
+    found: list[Node | None] = [None] * len(refs)
+    asked = [(at, ref, kind, types) for at, ref in enumerate(refs) for kind, types in _readings(ref)]
+    if not asked:
+        return found
+    nested = {}
+    for at, realm_id, kind, *levels in _rows(asked):
+        ref, chain = refs[at], _chain(levels, len(refs[at].path))
+        if chain is None:
+            continue
+        *above, (leaf, _, ancestors) = chain
+        if list(ancestors) == [key for key, _, _ in above]:
+            found[at] = _node(realm_id, kind, ref, chain)
+        else:
+            nested[at] = leaf
+    between = nodes(nested.values()) if nested else {}
+    for at, leaf in nested.items():
+        found[at] = between.get(leaf)
+    return found
+
+
+def _readings(ref: ObjectRef) -> list[tuple[str, tuple[str, ...]]]:
+    # PostgreSQL has no NUL in texts, so a name with one names nothing
+    if any("\0" in part for part in (ref.realm, *ref.path)):
+        return []
+    return _type_paths(ref.type, len(ref.path))
+
+
+@cache
+def _type_paths(type_: str, length: int) -> list[tuple[str, tuple[str, ...]]]:
+    paths = ((dialect.code, dialect.type_path(type_, length)) for dialect in dialects.every())
+    return [(code, path) for code, path in paths if path is not None]
+
+
+def _rows(asked: list[tuple[int, ObjectRef, str, tuple[str, ...]]]) -> list[tuple]:
+    depth = max(len(types) for *_, types in asked)
+    columns: list[list] = [
+        [at for at, *_ in asked],
+        [kind for _, _, kind, _ in asked],
+        [ref.realm for _, ref, *_ in asked],
+    ]
+    for level in range(depth):
+        columns.append([types[level] if level < len(types) else None for *_, types in asked])
+        columns.append([ref.path[level] if level < len(ref.path) else None for _, ref, *_ in asked])
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(depth), columns)
+        return cursor.fetchall()
+
+
+@cache
+def _statement(depth: int) -> str:
+    levels = range(1, depth + 1)
+    arrays = ", ".join(["%s::int[]", "%s::text[]", "%s::text[]", *("%s::text[], %s::text[]" for _ in levels)])
+    names = ", ".join(["at", "kind", "n0", *(f"t{i}, n{i}" for i in levels)])
+    chosen = "".join(f", p{i}.securable_id, p{i}.type, p{i}.ancestors" for i in levels)
+    joins = "".join(
+        f" LEFT JOIN catalog_placement p{i} ON p{i}.scope_id = p{i - 1}.securable_id"
+        f" AND p{i}.type = q.t{i} AND p{i}.name = q.n{i} AND p{i}.closed IS NULL"
+        for i in levels
+    )
+    return (
+        f"SELECT q.at, r.id, r.kind, p0.securable_id, p0.type, p0.ancestors{chosen}"  # noqa: S608 - no outside text
+        f" FROM unnest({arrays}) AS q({names})"
+        " JOIN catalog_placement p0 ON p0.scope_id IS NULL AND p0.closed IS NULL AND p0.name = q.n0"
+        " JOIN catalog_securable s ON s.id = p0.securable_id"
+        f" JOIN catalog_realm r ON r.id = s.realm_id AND r.kind = q.kind{joins}"
+    )
+
+
+def _chain(levels: list, length: int) -> list[tuple[int, str, list[int]]] | None:
+    triples = list(zip(levels[::3], levels[1::3], levels[2::3], strict=True))[: length + 1]
+    return None if any(key is None for key, _, _ in triples) else triples
+
+
+def _node(realm_id: int, kind: str, ref: ObjectRef, chain: list[tuple[int, str, list[int]]]) -> Node:
+    levels = tuple(Level(type_, key) for key, type_, _ in chain)
+    return Node(levels[-1].key, realm_id, kind, levels, (ref.realm, *ref.path))

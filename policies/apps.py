@@ -1,0 +1,8 @@
+from django.apps import AppConfig
+
+
+class PoliciesConfig(AppConfig):
+    """Who may do what: every write that can change an answer is in here."""
+
+    name = "policies"
+    default_auto_field = "django.db.models.BigAutoField"

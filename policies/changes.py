@@ -1,0 +1,175 @@
+"""The one way to write: a locked, numbered, chained change with its events and its outbox entries."""
+
+from __future__ import annotations
+
+import contextvars
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.record import Fact
+from catalog.models import Realm
+from policies import invariants, outbox
+from policies.authority import Actor, Authority
+from policies.events import Said
+from policies.models import Change, Counter, Event, Touch
+from policies.touches import touched_by
+
+WRITERS_LOCK = 0x6C61_6B65
+_current: contextvars.ContextVar[ChangeInProgress | None] = contextvars.ContextVar("change", default=None)
+
+
+class ChangeInProgress:
+    """What a change gathers while it runs; written as a whole when its block ends."""
+
+    def __init__(self, kind: str, realm: Realm | None, actor: Actor, reason: str, revision: int):
+        self.kind, self.realm, self.actor, self.reason, self.revision = kind, realm, actor, reason, revision
+        self.at = timezone.now()
+        self.events: list[tuple[Said, dict[str, Any]]] = []
+        self.begun: list[Fact] = []
+        self.ended: list[Fact] = []
+        self.places: set[tuple[int, ...]] = set()
+
+    def begin(self, fact: Fact, said: Said, *, by: Authority) -> None:
+        """Open a fact and say so."""
+        self.begin_all([(fact, said)], by=by)
+
+    def begin_all(self, facts: Sequence[tuple[Fact, Said]], *, by: Authority) -> None:
+        """Open many facts of one model in one statement."""
+        rows = [fact for fact, _ in facts]
+        for row in rows:
+            row.opened = self.revision
+        if rows:
+            type(rows[0]).objects.bulk_create(rows, batch_size=1000)
+        for fact, said in facts:
+            self.begun.append(fact)
+            self._note(said, {"fact": fact_code(fact), "by": by.ground, **fact_values(fact)})
+
+    def end(self, fact: Fact, said: Said, *, by: Authority) -> None:
+        """Close an open fact and say so; a fact somebody else just closed is a programming error under the lock."""
+        count = type(fact).objects.filter(pk=fact.pk, closed__isnull=True).update(closed=self.revision)
+        if count != 1:
+            raise RuntimeError(f"{fact_code(fact)} is not open")
+        fact.closed = self.revision
+        self.ended.append(fact)
+        self._note(said, {"fact": fact_code(fact), "by": by.ground})
+
+    def say(self, said: Said, *, by: Authority) -> None:
+        """Record something that is no fact of access, such as a connection or a token."""
+        self._note(said, {"by": by.ground})
+
+    def _note(self, said: Said, extra: dict[str, Any]) -> None:
+        self.events.append((said, extra))
+        self.places.add(said.lineage)
+
+
+@contextmanager
+def change(
+    kind: str, *, realm: Realm | None, by: Actor, reason: str = ""
+) -> Iterator[ChangeInProgress]:
+    """Run one change; a change inside a change joins it.
+
+    The writers' lock is taken first, so authority and invariants are judged on the very state that is changed.
+    A change that records nothing leaves no revision behind.
+    """
+    outer = _current.get()
+    if outer is not None:
+        yield outer
+        return
+    with transaction.atomic(durable=True):
+        counter = _lock_counter()
+        current = ChangeInProgress(kind, realm, by, reason, counter.revision + 1)
+        token = _current.set(current)
+        try:
+            yield current
+        finally:
+            _current.reset(token)
+        if current.events:
+            _write(current, counter)
+
+
+def _lock_counter() -> Counter:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
+    return Counter.objects.get()
+
+
+def _write(current: ChangeInProgress, counter: Counter) -> None:
+    invariants.check(current)
+    row = Change(
+        revision=current.revision,
+        kind=current.kind,
+        realm=current.realm.pk if current.realm else None,
+        at=current.at,
+        actor=current.actor.pseudonym,
+        on_behalf_of=current.actor.on_behalf_of.pseudonym if current.actor.on_behalf_of else "",
+        via=current.actor.via,
+        reason=current.reason,
+        request_id=current.actor.request_id,
+        previous=counter.digest,
+    )
+    events = [_event(row, number, said, extra) for number, (said, extra) in enumerate(current.events)]
+    row.digest = digest_of(row, events)
+    row.save(force_insert=True)
+    Event.objects.bulk_create(events, batch_size=1000)
+    _touch(current)
+    outbox.enqueue(current)
+    Counter.objects.filter(pk=counter.pk).update(revision=row.revision, digest=row.digest)
+
+
+def _event(change_row: Change, number: int, said: Said, extra: dict[str, Any]) -> Event:
+    return Event(
+        change=change_row,
+        number=number,
+        kind=said.kind,
+        object_type=said.object_type,
+        object_name=said.object_name,
+        lineage=list(said.lineage),
+        people=list(said.people),
+        data={**said.data, **extra},
+    )
+
+
+def _touch(current: ChangeInProgress) -> None:
+    keys = {key for fact in (*current.begun, *current.ended) for key in touched_by(fact)}
+    Touch.objects.bulk_create(
+        [Touch(key=key, revision=current.revision) for key in sorted(keys)],
+        update_conflicts=True,
+        unique_fields=["key"],
+        update_fields=["revision"],
+    )
+
+
+def digest_of(row: Change, events: Iterable[Event]) -> str:
+    """The digest of a change: SHA-256 over the digest before and the canonical JSON of all it says."""
+    body = {name: _plain(getattr(row, name)) for name in _CHANGE_FIELDS}
+    body["events"] = [{name: getattr(event, name) for name in _EVENT_FIELDS} for event in events]
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(f"{row.previous}\n{text}".encode()).hexdigest()
+
+
+_CHANGE_FIELDS = ("revision", "kind", "realm", "at", "actor", "on_behalf_of", "via", "reason", "request_id")
+_EVENT_FIELDS = ("number", "kind", "object_type", "object_name", "lineage", "people", "data")
+
+
+def fact_code(fact: Fact) -> str:
+    return f"{fact._meta.model_name}:{fact.pk}"
+
+
+def fact_values(fact: Fact) -> dict[str, Any]:
+    """Everything a fact states, so that the record alone can tell it again; people by number, not by name."""
+    fields = [f for f in fact._meta.concrete_fields if f.name not in ("id", "opened", "closed")]
+    return {"state": {field.attname: _plain(getattr(fact, field.attname)) for field in fields}}
+
+
+def _plain(value: Any) -> Any:
+    return value.isoformat() if isinstance(value, datetime) else value
+
+
+__all__ = ["ChangeInProgress", "change", "digest_of", "fact_code", "fact_values"]

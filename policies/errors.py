@@ -1,0 +1,36 @@
+"""What can go wrong when something is asked for, in our own words; each surface says it in its own form."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakewarden.engine import Decision
+
+
+class PolicyError(Exception):
+    """Something that was asked for is not done; the text is for the person who asked."""
+
+
+class NotFound(PolicyError):
+    """There is no such thing, or the asker may not know of it."""
+
+
+class AlreadyExists(PolicyError):
+    """The name is taken."""
+
+
+class Invalid(PolicyError):
+    """What was asked makes no sense in the law of this realm."""
+
+
+class Conflict(PolicyError):
+    """Somebody else changed the same thing in the meantime, or it would break what must always hold."""
+
+
+class Refused(PolicyError):
+    """The law says no; `decision` says to what."""
+
+    def __init__(self, message: str, decision: Decision | None = None):
+        super().__init__(message)
+        self.decision = decision

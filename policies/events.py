@@ -1,0 +1,61 @@
+"""Every kind of event: a stable code and the sentence it reads as.  A code registered twice is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+SENTENCES: dict[str, str] = {}
+
+
+def event(code: str, sentence: str) -> str:
+    if code in SENTENCES:
+        raise ValueError(f"event `{code}` is registered twice")
+    SENTENCES[code] = sentence
+    return code
+
+
+REALM_CREATED = event("realm.created", "made {kind} realm {object}")
+MODE_SET = event("realm.mode", "set authorization of {object} to {mode}")
+MODE_ENDED = event("realm.mode.ended", "ended authorization mode {mode} of {object}")
+MEMBER_ADDED = event("member.added", "admitted {person} to {object}")
+MEMBER_REMOVED = event("member.removed", "removed {person} from {object}")
+GROUP_JOINED = event("group.joined", "put {person} into group {group}")
+GROUP_LEFT = event("group.left", "took {person} out of group {group}")
+OBJECT_REGISTERED = event("object.registered", "registered {type} {object}")
+OBJECT_RENAMED = event("object.renamed", "renamed {type} {before} to {object}")
+OBJECT_MOVED_FROM = event("object.left", "ended the name {object}")
+OBJECT_DROPPED = event("object.dropped", "dropped {type} {object}")
+ROLE_CREATED = event("role.created", "made role {role}")
+ROLE_DELETED = event("role.deleted", "deleted role {role}")
+ROLE_ASSIGNED = event("role.assigned", "gave role {role} to {person}")
+ROLE_UNASSIGNED = event("role.unassigned", "took role {role} from {person}")
+GRANT_ADDED = event("grant.added", "granted {privilege} on {object} to {holder}")
+GRANT_REMOVED = event("grant.removed", "revoked {privilege} on {object} from {holder}")
+DENIAL_ADDED = event("denial.added", "denied {privilege} on {object} to {holder}")
+DENIAL_REMOVED = event("denial.removed", "lifted the denial of {privilege} on {object} for {holder}")
+OWNER_SET = event("owner.set", "made {person} the owner of {object}")
+OWNER_ENDED = event("owner.ended", "ended the ownership of {object} by {person}")
+DUTY_GIVEN = event("duty.given", "gave the duty {duty} on {object} to {person}")
+DUTY_TAKEN = event("duty.taken", "took the duty {duty} on {object} from {person}")
+BACKEND_CONNECTED = event("backend.connected", "connected {object} to {backend}")
+BACKEND_POLICY = event("backend.policy", "set {object}'s sync to {policy}")
+TOKEN_CREATED = event("token.created", "made a token for {person}")
+TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
+
+
+@dataclass(frozen=True)
+class Said:
+    """One event before it is numbered: what happened, to which object, which people it concerns."""
+
+    kind: str
+    object_type: str = ""
+    object_name: str = ""
+    lineage: tuple[int, ...] = ()
+    people: tuple[str, ...] = ()
+    data: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in SENTENCES:
+            raise ValueError(f"event `{self.kind}` is not registered")

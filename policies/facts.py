@@ -1,0 +1,219 @@
+"""Rows to slices: every fact that matters to some principals in one realm, read in one statement.
+
+One statement is one snapshot, so a grant and a revoke committed in between are never mixed, whatever the
+isolation level of the surrounding transaction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.models import Realm
+from lakewarden import engine
+from lakewarden.facts import OWNER, Key, Rule, Slice, Station
+from policies.touches import principal_key, realm_key, role_key
+
+_STATEMENT = """
+WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
+membership AS (
+    SELECT m.member_id, m.group_id, m.valid_from, m.valid_until,
+           EXISTS (SELECT FROM policies_realmmember g
+                    WHERE g.principal_id = m.group_id AND g.realm_id = %(realm)s AND {g}) AS admitted
+      FROM accounts_membership m JOIN asked ON asked.id = m.member_id
+     WHERE {m}),
+holders AS (SELECT id FROM asked UNION SELECT group_id FROM membership WHERE admitted),
+assignment AS (
+    SELECT a.id, a.role_id, a.holder_id, a.valid_from, a.valid_until, a.opened
+      FROM policies_assignment a JOIN holders ON holders.id = a.holder_id
+      JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
+     WHERE {a}),
+roles AS (SELECT DISTINCT role_id FROM assignment)
+SELECT 'revision', (SELECT revision FROM policies_counter), NULL, NULL, NULL, NULL::timestamptz, NULL::timestamptz,
+       NULL::bigint, NULL::bigint
+UNION ALL
+SELECT 'mode', NULL, NULL, c.mode, NULL, NULL, NULL, c.opened, c.id
+  FROM catalog_mode c WHERE c.realm_id = %(realm)s AND {c}
+UNION ALL
+SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id
+  FROM policies_realmmember m JOIN asked ON asked.id = m.principal_id WHERE m.realm_id = %(realm)s AND {m}
+UNION ALL
+SELECT 'group', m.member_id, m.group_id, p.name, CASE WHEN m.admitted THEN 'admitted' END, m.valid_from, m.valid_until, NULL, NULL
+  FROM membership m JOIN accounts_principal p ON p.id = m.group_id
+UNION ALL
+SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id
+  FROM assignment a JOIN catalog_placement n ON n.securable_id = a.role_id AND {n}
+UNION ALL
+SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect, g.valid_from, g.valid_until, g.opened, g.id
+  FROM policies_grant g JOIN roles ON roles.role_id = g.role_id WHERE {g}{on_g}
+UNION ALL
+SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id
+  FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
+  JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
+ WHERE {o}{on_o}
+"""
+
+
+@cache
+def _statement(*, past: bool, narrowed: bool) -> str:
+    def true(alias: str) -> str:
+        if past:
+            return f"{alias}.opened <= %(revision)s AND ({alias}.closed IS NULL OR {alias}.closed > %(revision)s)"
+        return f"{alias}.closed IS NULL"
+
+    def on(alias: str) -> str:
+        return f" AND {alias}.securable_id = ANY(%(objects)s)" if narrowed else ""
+
+    return _STATEMENT.format(on_g=on("g"), on_o=on("o"), **{alias: true(alias) for alias in "macgno"})
+
+
+Window = tuple[float | None, float | None]
+
+
+@dataclass
+class Loaded:
+    """What one statement brought, still by holder; `slice_of` turns it into one principal's slice."""
+
+    realm: Realm
+    realm_name: str
+    now: float
+    revision: int = 0
+    mode: str = "off"
+    members: set[int] = field(default_factory=set)
+    groups: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
+    outside: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    roles: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
+    grants: dict[int, list[tuple]] = field(default_factory=lambda: defaultdict(list))
+    owned: dict[int, list[tuple]] = field(default_factory=lambda: defaultdict(list))
+
+    def take(self, row: tuple) -> None:
+        kind, one, other, text, effect, start, end, opened, pk = row
+        window = (_seconds(start), _seconds(end))
+        match kind:
+            case "revision":
+                self.revision = one
+            case "mode":
+                self.mode = text
+            case "member":
+                if contains(window, self.now):
+                    self.members.add(one)
+            case "group" if effect:
+                self.groups[one].append((other, text, window))
+            case "group":
+                self.outside[one].append(other)
+            case "role":
+                self.roles[one].append((other, text, window))
+            case "grant":
+                self.grants[one].append((other, text, effect == "allow", window, opened, pk))
+            case "owner":
+                self.owned[one].append((other, window, opened, pk))
+
+    def slice_of(self, principal: Principal) -> Slice:
+        """The slice of one of the principals asked for."""
+        return engine.build(
+            principal.ref,
+            self.realm_name,
+            self.realm.kind,
+            self.revision,
+            tuple(self.rules_of(principal.pk)),
+            member=principal.pk in self.members,
+            service_admin=is_service_admin(principal),
+            mode=self.mode,
+            selves=frozenset(self._selves(principal.pk)),
+            now=self.now,
+        )
+
+    def signature_of(self, principal: int) -> tuple:
+        """Equal for two principals exactly when every fact about them here is equal, so one decision serves both."""
+        return (
+            principal in self.members,
+            tuple(self.groups.get(principal, ())),
+            tuple(self.roles.get(principal, ())),
+            tuple(self.owned.get(principal, ())),
+        )
+
+    def rules_of(self, principal: int) -> Iterable[Rule]:
+        """Every rule that reaches a principal, by every path."""
+        yield from self._held(principal, (), (None, None))
+        for group, name, window in self.groups.get(principal, ()):
+            yield from self._held(group, (Station("group", name, group),), window)
+
+    def _held(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
+        for securable, own, opened, pk in self.owned.get(holder, ()):
+            start, end = _overlap(window, own)
+            yield Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}")
+        for role, name, held in self.roles.get(holder, ()):
+            path = (*via, Station("role", name, role))
+            for securable, privilege, allow, own, opened, pk in self.grants.get(role, ()):
+                start, end = _overlap(_overlap(window, held), own)
+                yield Rule(securable, privilege, allow, path, start, end, opened, f"grant:{pk}")
+
+    def _selves(self, principal: int) -> Iterable[Key]:
+        holders = [principal, *(group for group, _, window in self.groups.get(principal, ()) if self._now(window))]
+        yield from map(principal_key, holders)
+        for holder in holders:
+            yield from (role for role, _, window in self.roles.get(holder, ()) if self._now(window))
+
+    def _now(self, window: Window) -> bool:
+        return contains(window, self.now)
+
+    def keys_of(self, principal: int) -> frozenset[str]:
+        """The touch keys whose moving makes this principal's slice stale."""
+        groups = [group for group, _, _ in self.groups.get(principal, ())]
+        holders = [principal, *groups]
+        roles = [role for holder in holders for role, _, _ in self.roles.get(holder, ())]
+        return frozenset(
+            [
+                realm_key(self.realm.pk),
+                *map(principal_key, (*holders, *self.outside.get(principal, ()))),
+                *map(role_key, roles),
+            ]
+        )
+
+
+def load(
+    realm: Realm,
+    realm_name: str,
+    principals: Collection[int],
+    *,
+    now: datetime | None = None,
+    as_of: int | None = None,
+    objects: Collection[int] | None = None,
+) -> Loaded:
+    """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some."""
+    now = now or timezone.now()
+    loaded = Loaded(realm, realm_name, now.timestamp())
+    values = {"principals": list(principals), "realm": realm.pk, "revision": as_of, "objects": list(objects or ())}
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)
+        for row in cursor.fetchall():
+            loaded.take(row)
+    return loaded
+
+
+def is_service_admin(principal: Principal) -> bool:
+    return principal.kind == "user" and principal.name in settings.LAKEWARDEN_SERVICE_ADMINS
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def contains(window: Window, now: float) -> bool:
+    """Whether a moment lies in a window, the beginning included, the end not."""
+    start, end = window
+    return (start is None or start <= now) and (end is None or now < end)
+
+
+def _overlap(one: Window, other: Window) -> Window:
+    starts = [edge for edge in (one[0], other[0]) if edge is not None]
+    ends = [edge for edge in (one[1], other[1]) if edge is not None]
+    return (max(starts, default=None), min(ends, default=None))

@@ -1,0 +1,122 @@
+"""The record: one numbered, chained change for each thing done, its events, and who looked or was refused.
+
+No foreign keys into the live data: the record stands alone and speaks of people by pseudonym.
+"""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+
+
+class Counter(models.Model):
+    """The site's one number: the last committed revision and its digest.  One row."""
+
+    revision = models.BigIntegerField(default=0)
+    digest = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"revision {self.revision}"
+
+
+class Touch(models.Model):
+    """The last revision at which a holder was touched: `p:` a principal, `s:` a role, `r:` a realm."""
+
+    key = models.CharField(max_length=32, primary_key=True)
+    revision = models.BigIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.key} at {self.revision}"
+
+
+class Change(models.Model):
+    """One committed change.  `digest` covers all of it and the digest before, so an edit anywhere shows."""
+
+    revision = models.BigIntegerField(primary_key=True)
+    kind = models.CharField(max_length=40)
+    realm = models.BigIntegerField(null=True)
+    at = models.DateTimeField()
+    actor = models.CharField(max_length=40)
+    on_behalf_of = models.CharField(max_length=40, blank=True)
+    via = models.CharField(max_length=40)
+    reason = models.TextField(blank=True)
+    request_id = models.CharField(max_length=64, blank=True)
+    previous = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["realm", "-revision"], name="changes_of_realm"),
+            models.Index(fields=["actor", "-revision"], name="changes_of_actor"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.revision} {self.kind}"
+
+
+class Event(models.Model):
+    """One thing that began or ended in a change.
+
+    `lineage` holds the numbers of the object and of everything above it, `people` the pseudonyms concerned.
+    """
+
+    change = models.ForeignKey(Change, models.PROTECT, related_name="events")
+    number = models.IntegerField()
+    kind = models.CharField(max_length=40)
+    object_type = models.CharField(max_length=24, blank=True)
+    object_name = models.TextField(blank=True)
+    lineage = ArrayField(models.BigIntegerField(), default=list)
+    people = ArrayField(models.CharField(max_length=40), default=list)
+    data = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["change", "number"], name="one_event_a_number")]
+        indexes = [
+            GinIndex(fields=["lineage"], name="events_by_lineage"),
+            GinIndex(fields=["people"], name="events_by_people"),
+            models.Index(fields=["kind", "-change"], name="events_by_kind"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.change_id}.{self.number} {self.kind}"
+
+
+class AccessRecord(models.Model):
+    """Somebody was refused, or looked at other people's access.  Chained like changes, in a chain of its own."""
+
+    class Kind(models.TextChoices):
+        REFUSED = "refused", "refused"
+        LOOKED = "looked", "looked at others' access"
+
+    kind = models.CharField(max_length=8, choices=Kind)
+    at = models.DateTimeField()
+    realm = models.BigIntegerField(null=True)
+    actor = models.CharField(max_length=40)
+    operation = models.CharField(max_length=64)
+    object_type = models.CharField(max_length=24, blank=True)
+    object_name = models.TextField(blank=True)
+    lineage = ArrayField(models.BigIntegerField(), default=list)
+    via = models.CharField(max_length=40)
+    previous = models.CharField(max_length=64, blank=True)
+    digest = models.CharField(max_length=64)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["realm", "actor", "-at"], name="access_of_actor"),
+            GinIndex(fields=["lineage"], name="access_by_lineage"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.operation}"
+
+
+class AccessRepeat(models.Model):
+    """How often the same was repeated within the hour after it was first recorded."""
+
+    record = models.OneToOneField(AccessRecord, models.CASCADE, primary_key=True, related_name="repeat")
+    count = models.IntegerField(default=1)
+    last = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.count} times"

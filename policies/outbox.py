@@ -1,0 +1,68 @@
+"""Where a worker must look after a change: written with the change, so nothing committed is ever lost."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from django.db import transaction
+
+from accounts.record import Fact
+from catalog.models import Placement
+from policies.models import Backend, Grant, OutboxEntry, Ownership
+from policies.touches import touched_by
+
+if TYPE_CHECKING:
+    from policies.changes import ChangeInProgress
+
+
+def enqueue(current: ChangeInProgress) -> None:
+    """One entry for each backend in reach and each holder touched, and one more for each boundary of a window."""
+    backends = [backend for backend in _backends(current) if _reaches(backend, current)]
+    entries = [
+        OutboxEntry(backend=backend, key=key, revision=current.revision, due=due, revokes=revokes)
+        for backend in backends
+        for key, due, revokes in sorted(_looks(current))
+    ]
+    OutboxEntry.objects.bulk_create(entries, batch_size=1000)
+    for backend in backends:
+        _nudge_after_commit(backend.pk)
+
+
+def _backends(current: ChangeInProgress) -> list[Backend]:
+    rows = Backend.objects.select_related("catalog")
+    return list(rows.filter(realm=current.realm) if current.realm else rows)
+
+
+def _reaches(backend: Backend, current: ChangeInProgress) -> bool:
+    """A change reaches a backend from above, from inside, or when it concerns people rather than objects."""
+    return any(
+        len(place) <= 1 or backend.catalog_id in place for place in current.places
+    ) or _concerns_people(current)
+
+
+def _concerns_people(current: ChangeInProgress) -> bool:
+    return any(not isinstance(fact, Grant | Placement | Ownership) for fact in (*current.begun, *current.ended))
+
+
+def _looks(current: ChangeInProgress) -> set[tuple[str, datetime, bool]]:
+    looks = set()
+    for facts, ends in ((current.begun, False), (current.ended, True)):
+        for fact in facts:
+            for key in touched_by(fact) or ("objects",):
+                looks.add((key, current.at, ends or getattr(fact, "effect", "") == "deny"))
+                looks.update((key, edge, revokes) for edge, revokes in _edges(fact) if edge > current.at)
+    return looks
+
+
+def _edges(fact: Fact) -> list[tuple[datetime, bool]]:
+    if fact.closed is not None:
+        return []
+    edges = ((fact.valid_from, False), (fact.valid_until, True))
+    return [(edge, revokes) for edge, revokes in edges if edge is not None]
+
+
+def _nudge_after_commit(backend: int) -> None:
+    from policies.tasks import nudge
+
+    transaction.on_commit(lambda: nudge(backend), robust=True)

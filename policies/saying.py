@@ -1,0 +1,18 @@
+"""Events about an object or a person, in the record's form."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from policies.events import Said
+
+
+def said(kind: str, node: Node | None, *people: Principal, **data: Any) -> Said:
+    """An event about an object and the people it concerns, who appear by pseudonym."""
+    pseudonyms = tuple(one.pseudonym for one in people)
+    named = {**data, **({"person": pseudonyms[0]} if pseudonyms else {})}
+    if node is None:
+        return Said(kind, people=pseudonyms, data=named)
+    return Said(kind, node.type, node.ref.id, node.lineage, pseudonyms, named)

@@ -1,0 +1,63 @@
+"""Connecting a catalog to the system behind it."""
+
+from __future__ import annotations
+
+from catalog.models import Detail
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.objects import ObjectRef
+from policies.authority import Actor, Authority
+from policies.changes import change
+from policies.errors import Invalid
+from policies.events import BACKEND_CONNECTED, BACKEND_POLICY
+from policies.models import Backend
+from policies.saying import said
+from policies.services import objects, realm_of
+from policies.services.objects import NewObject
+from policies.sync.seal import place_of, seal
+
+PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql"}
+
+
+def connect(
+    root: Node, catalog_name: str, kind: str, url: str, *, policy: str, by: Actor, authority: Authority, owner=None
+) -> Backend:
+    """Connect a catalog, made when absent, to a backend; connecting again renews the URL.  Raises Invalid."""
+    if kind not in PROVIDERS:
+        raise Invalid(f"Backends of kind {kind} are not built in; known are {', '.join(PROVIDERS)}.")
+    with change(BACKEND_CONNECTED, realm=realm_of(root), by=by) as current:
+        catalog = find(ObjectRef("catalog", root.name, (catalog_name,)))
+        if catalog is None:
+            properties = {"type": "relational", "provider": PROVIDERS[Backend.Kind(kind)]}
+            new = NewObject("catalog", catalog_name, properties=properties)
+            catalog = objects.register(root, [new], by=by, authority=authority, owner=owner)[0]
+        row, _ = Backend.objects.update_or_create(
+            catalog_id=catalog.id,
+            defaults={
+                "realm_id": root.realm_id,
+                "kind": kind,
+                "sealed_url": seal(url),
+                "place": place_of(url),
+                "policy": policy,
+                "state": Backend.State.NEW,
+                "error": "",
+            },
+        )
+        _mark_connected(catalog)
+        current.say(said(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
+    return row
+
+
+def _mark_connected(catalog: Node) -> None:
+    detail, _ = Detail.objects.get_or_create(securable_id=catalog.id)
+    detail.properties = {**detail.properties, "connected": True}
+    detail.save(update_fields=["properties"])
+
+
+def set_policy(row: Backend, catalog: Node, policy: str, *, by: Actor, authority: Authority) -> None:
+    """Let a backend be repaired, or only reported on."""
+    if policy not in Backend.Policy.values:
+        raise Invalid(f"unknown policy `{policy}`; known are {', '.join(Backend.Policy.values)}")
+    with change(BACKEND_POLICY, realm=realm_of(catalog), by=by) as current:
+        Backend.objects.filter(pk=row.pk).update(policy=policy)
+        current.say(said(BACKEND_POLICY, catalog, policy=policy), by=authority)

@@ -1,0 +1,61 @@
+"""The console's own duties, as guardian permissions on objects; each given and taken on the record."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import Group
+from guardian.shortcuts import assign_perm, get_perms, remove_perm
+
+from accounts.models import Principal, User
+from accounts.people import django_group
+from catalog.models import Securable
+from catalog.nodes import Node
+from policies.authority import Actor, Authority
+from policies.changes import change
+from policies.errors import Invalid
+from policies.events import DUTY_GIVEN, DUTY_TAKEN
+from policies.models import GroupDuty, UserDuty
+from policies.saying import said
+from policies.services import realm_of
+
+DUTIES = tuple(code for code, _ in Securable._meta.permissions)
+
+
+def give(node: Node, duty: str, principal: Principal, *, by: Actor, authority: Authority) -> bool:
+    """Give a duty on an object and all below it; False when it was given before.  Raises Invalid."""
+    return _set(node, duty, principal, by, authority, given=True)
+
+
+def take(node: Node, duty: str, principal: Principal, *, by: Actor, authority: Authority) -> bool:
+    """Take a duty back; False when it was not given here."""
+    return _set(node, duty, principal, by, authority, given=False)
+
+
+def _set(node: Node, duty: str, principal: Principal, by: Actor, authority: Authority, *, given: bool) -> bool:
+    if duty not in DUTIES:
+        raise Invalid(f"unknown duty `{duty}`; known are {', '.join(DUTIES)}")
+    kind = DUTY_GIVEN if given else DUTY_TAKEN
+    with change(kind, realm=realm_of(node), by=by) as current:
+        holder, securable = _holder(principal), Securable.objects.get(pk=node.id)
+        if (duty in get_perms(holder, securable)) == given:
+            return False
+        (assign_perm if given else remove_perm)(duty, holder, securable)
+        current.say(said(kind, node, principal, duty=duty), by=authority)
+    return True
+
+
+def _holder(principal: Principal) -> User | Group:
+    if principal.kind == Principal.Kind.GROUP:
+        return django_group(principal)
+    account = User.objects.filter(principal=principal).first()
+    if account is None:
+        raise Invalid(f"{principal} has no account to hold a duty")
+    return account
+
+
+def has(principal: Principal, duty: str, node: Node) -> bool:
+    """Whether the principal has a duty on the object or on anything above it.  One query."""
+    mine = UserDuty.objects.filter(user__principal=principal)
+    ours = GroupDuty.objects.filter(group__user__principal=principal)
+    wanted = {"permission__codename": duty, "content_object__in": node.lineage}
+    found = mine.filter(**wanted).values("pk").union(ours.filter(**wanted).values("pk"), all=True)
+    return found.exists()

@@ -1,0 +1,94 @@
+"""Who a realm admits, and who is in which group."""
+
+from __future__ import annotations
+
+from accounts.models import Membership, Principal, User
+from accounts.people import django_group
+from catalog.nodes import Node
+from policies.authority import Actor, Authority, origin_of
+from policies.changes import ChangeInProgress, change
+from policies.errors import Invalid
+from policies.events import (
+    GROUP_JOINED,
+    GROUP_LEFT,
+    MEMBER_ADDED,
+    MEMBER_REMOVED,
+    OWNER_ENDED,
+    ROLE_UNASSIGNED,
+)
+from policies.models import Assignment, Ownership, RealmMember
+from policies.saying import said
+from policies.services import personal, realm_of
+
+
+def add(node: Node, principal: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
+    """Admit a principal to the realm; False when it was admitted before."""
+    realm = realm_of(node)
+    with change(MEMBER_ADDED, realm=realm, by=by, reason=reason) as current:
+        if RealmMember.objects.open().filter(realm=realm, principal=principal).exists():
+            return False
+        member = RealmMember(realm=realm, principal=principal, origin=origin_of(by))
+        current.begin(member, said(MEMBER_ADDED, node, principal), by=authority)
+    return True
+
+
+def remove(node: Node, principal: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
+    """Remove a principal with all roles and ownerships it has in the realm; False when it was no member."""
+    realm = realm_of(node)
+    with change(MEMBER_REMOVED, realm=realm, by=by, reason=reason) as current:
+        member = RealmMember.objects.open().filter(realm=realm, principal=principal).first()
+        if member is None:
+            return False
+        _refuse_the_owner(node, principal)
+        current.end(member, said(MEMBER_REMOVED, node, principal), by=authority)
+        _end_all_of(current, node, principal, authority)
+    return True
+
+
+def _refuse_the_owner(node: Node, principal: Principal) -> None:
+    if Ownership.objects.open().filter(owner=principal, securable=node.id).exists():
+        kind = principal.kind
+        raise Invalid(
+            f"Cannot remove {kind} {principal.name} because the {kind} is the owner of the {node.type}."
+        )
+
+
+def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, authority: Authority) -> None:
+    personal.dissolve(current, node, principal, by=authority)
+    held = Assignment.objects.open().filter(holder=principal, role__realm=node.realm_id)
+    for row in held.select_related("role"):
+        current.end(row, said(ROLE_UNASSIGNED, node, principal, role=personal.role_name(row.role_id)), by=authority)
+    owned = Ownership.objects.open().filter(owner=principal, securable__realm=node.realm_id)
+    for own in owned:
+        current.end(own, said(OWNER_ENDED, node, principal), by=authority)
+
+
+def join_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
+    """Put a person or service account into a group; False when it was in it."""
+    if group.kind != Principal.Kind.GROUP or member.kind == Principal.Kind.GROUP:
+        raise Invalid("Only people and service accounts can be put into a group.")
+    with change(GROUP_JOINED, realm=None, by=by) as current:
+        if Membership.objects.open().filter(group=group, member=member).exists():
+            return False
+        row = Membership(group=group, member=member, origin=origin_of(by))
+        current.begin(row, said(GROUP_JOINED, None, member, group, group=group.pseudonym), by=authority)
+        _project(group, member)
+    return True
+
+
+def leave_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
+    """Take someone out of a group; False when it was not in it."""
+    with change(GROUP_LEFT, realm=None, by=by) as current:
+        row = Membership.objects.open().filter(group=group, member=member).first()
+        if row is None:
+            return False
+        current.end(row, said(GROUP_LEFT, None, member, group, group=group.pseudonym), by=authority)
+        _project(group, member)
+    return True
+
+
+def _project(group: Principal, member: Principal) -> None:
+    # guardian and sign-in read Django's own groups, so they follow in the same transaction
+    for account in User.objects.filter(principal=member):
+        inside = Membership.objects.open().filter(group=group, member=member).exists()
+        (account.groups.add if inside else account.groups.remove)(django_group(group))

@@ -1,0 +1,152 @@
+"""Registering, renaming and dropping objects, many in one change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from catalog.models import Detail, Placement, Securable
+from catalog.nodes import Node
+from catalog.queries import all_below
+from lakewarden.facts import Level
+from policies.authority import Actor, Authority, origin_of
+from policies.changes import ChangeInProgress, change
+from policies.errors import AlreadyExists
+from policies.events import (
+    GRANT_REMOVED,
+    OBJECT_DROPPED,
+    OBJECT_MOVED_FROM,
+    OBJECT_REGISTERED,
+    OBJECT_RENAMED,
+    OWNER_ENDED,
+    OWNER_SET,
+)
+from policies.models import Grant, Ownership
+from policies.saying import said
+from policies.services import realm_of
+from policies.services.names import checked
+
+
+@dataclass(frozen=True)
+class NewObject:
+    """What is to be registered below a parent; `scope` differs from the parent for nested schemas alone."""
+
+    type: str
+    name: str
+    comment: str = ""
+    columns: list = field(default_factory=list)
+    properties: dict = field(default_factory=dict)
+    external_id: str = ""
+
+
+def register(
+    parent: Node, new: Sequence[NewObject], *, by: Actor, authority: Authority, owner=None, scope: Node | None = None
+) -> list[Node]:
+    """Register objects below a parent in one change; the owner, if any, owns them all.  Raises AlreadyExists."""
+    with change(OBJECT_REGISTERED, realm=realm_of(parent), by=by) as current:
+        _refuse_taken(scope or parent, new)
+        rows = Securable.objects.bulk_create(
+            [
+                Securable(
+                    realm_id=parent.realm_id, type=one.type, external_id=one.external_id, opened=current.revision
+                )
+                for one in new
+            ],
+            batch_size=1000,
+        )
+        made = [_child(parent, row.pk, one) for row, one in zip(rows, new, strict=True)]
+        _place(current, parent, scope or parent, made, by, authority)
+        _describe(made, new)
+        if owner is not None:
+            facts = [Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)) for node in made]
+            current.begin_all(
+                [(fact, said(OWNER_SET, node, owner)) for fact, node in zip(facts, made, strict=True)], by=authority
+            )
+    return made
+
+
+def _refuse_taken(scope: Node, new: Sequence[NewObject]) -> None:
+    names = {checked(one.name) for one in new}
+    taken = Placement.objects.open().filter(scope=scope.id, name__in=names)
+    clash = {(row.type, row.name) for row in taken} & {(one.type, one.name) for one in new}
+    if clash or len({(one.type, one.name) for one in new}) < len(new):
+        type_, name = min(clash) if clash else (new[0].type, new[0].name)
+        raise AlreadyExists(f"{type_.capitalize()} {name} already exists.")
+
+
+def _child(parent: Node, pk: int, one: NewObject) -> Node:
+    levels = (*parent.levels, Level(one.type, pk))
+    return Node(pk, parent.realm_id, parent.kind, levels, (*parent.names, one.name))
+
+
+def _place(
+    current: ChangeInProgress, parent: Node, scope: Node, made: list[Node], by: Actor, authority: Authority
+) -> None:
+    facts = [
+        Placement(
+            securable_id=node.id,
+            type=node.type,
+            name=node.name,
+            parent_id=parent.id,
+            scope_id=scope.id,
+            ancestors=list(parent.lineage),
+            origin=origin_of(by),
+        )
+        for node in made
+    ]
+    current.begin_all(
+        [(fact, said(OBJECT_REGISTERED, node, type=node.type)) for fact, node in zip(facts, made, strict=True)],
+        by=authority,
+    )
+
+
+def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
+    Detail.objects.bulk_create(
+        [
+            Detail(securable_id=node.id, comment=one.comment, properties=one.properties, columns=one.columns)
+            for node, one in zip(made, new, strict=True)
+        ],
+        batch_size=1000,
+    )
+
+
+def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
+    """Give an object another name; its facts stay with it.  Raises AlreadyExists."""
+    with change(OBJECT_RENAMED, realm=realm_of(node), by=by) as current:
+        old = Placement.objects.open().get(securable=node.id)
+        if old.name == name:
+            return node
+        taken = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
+        if taken.exists():
+            raise AlreadyExists(f"{node.type.capitalize()} {name} already exists.")
+        current.end(old, said(OBJECT_MOVED_FROM, node), by=authority)
+        renamed = Node(node.id, node.realm_id, node.kind, node.levels, (*node.names[:-1], name))
+        new = Placement(
+            securable_id=node.id,
+            type=old.type,
+            name=name,
+            parent_id=old.parent_id,
+            scope_id=old.scope_id,
+            ancestors=old.ancestors,
+            origin=origin_of(by),
+        )
+        current.begin(new, said(OBJECT_RENAMED, renamed, type=node.type, before=node.ref.id), by=authority)
+    return renamed
+
+
+def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> int:
+    """Close an object with everything below it and every fact on them; answers how many objects went."""
+    with change(OBJECT_DROPPED, realm=realm_of(node), by=by, reason=reason) as current:
+        ids = [node.id, *all_below(node.id).values_list("securable", flat=True)]
+        for grant in Grant.objects.open().filter(securable__in=ids):
+            current.end(
+                grant, said(GRANT_REMOVED, node, privilege=grant.privilege, role=grant.role_id), by=authority
+            )
+        for owned in Ownership.objects.open().filter(securable__in=ids).select_related("owner"):
+            current.end(owned, said(OWNER_ENDED, node, owned.owner), by=authority)
+        for place in Placement.objects.open().filter(securable__in=ids):
+            current.end(
+                place, said(OBJECT_DROPPED, node, type=place.type, name=place.name), by=authority
+            )
+        Securable.objects.filter(pk__in=ids).update(closed=current.revision)
+    return len(ids)

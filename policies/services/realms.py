@@ -1,0 +1,81 @@
+"""Making realms and setting whether their law is enforced."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accounts.models import Principal
+from accounts.record import Origin
+from catalog.models import Detail, Mode, Placement, Realm, Securable
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from lakewarden import dialects
+from lakewarden.facts import Level
+from policies.authority import Actor, Authority, origin_of
+from policies.changes import ChangeInProgress, change
+from policies.errors import AlreadyExists, Invalid
+from policies.events import MEMBER_ADDED, MODE_ENDED, MODE_SET, OWNER_SET, REALM_CREATED
+from policies.models import Ownership, RealmMember
+from policies.saying import said
+from policies.services.names import checked
+
+
+def create(
+    kind: str,
+    name: str,
+    *,
+    owner: Principal,
+    by: Actor,
+    authority: Authority,
+    mode: str = Mode.Choice.ON,
+    settings: dict[str, Any] | None = None,
+    comment: str = "",
+) -> Node:
+    """Make a realm; its owner becomes a member.  Raises AlreadyExists, Invalid."""
+    if kind not in Realm.Kind.values or mode not in Mode.Choice.values:
+        raise Invalid(f"unknown kind of realm `{kind}` or mode `{mode}`")
+    with change(REALM_CREATED, realm=None, by=by) as current:
+        if realm_named(checked(name)):
+            raise AlreadyExists(f"Realm {name} already exists.")
+        realm = Realm.objects.create(kind=kind, settings=settings or {}, opened=current.revision)
+        current.realm = realm
+        node = _place_root(current, realm, name, authority, comment)
+        member = RealmMember(realm=realm, principal=owner, origin=origin_of(by))
+        current.begin(member, said(MEMBER_ADDED, node, owner), by=authority)
+        current.begin(
+            Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)), said(OWNER_SET, node, owner), by=authority
+        )
+        current.begin(
+            Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
+        )
+    return node
+
+
+def _place_root(
+    current: ChangeInProgress, realm: Realm, name: str, authority: Authority, comment: str
+) -> Node:
+    type_ = dialects.get(realm.kind).root_type
+    row = Securable.objects.create(realm=realm, type=type_, opened=current.revision)
+    node = Node(row.pk, realm.pk, realm.kind, (Level(type_, row.pk),), (name,))
+    current.begin(
+        Placement(securable=row, type=type_, name=name), said(REALM_CREATED, node, kind=realm.kind), by=authority
+    )
+    Detail.objects.create(securable=row, comment=comment)
+    return node
+
+
+def set_mode(realm: Realm, mode: str, *, by: Actor, authority: Authority, reason: str = "") -> bool:
+    """Set the authorization mode; False when it was so already."""
+    if mode not in Mode.Choice.values:
+        raise Invalid(f"unknown authorization mode `{mode}`; known are {', '.join(Mode.Choice.values)}")
+    with change(MODE_SET, realm=realm, by=by, reason=reason) as current:
+        now = Mode.objects.open().get(realm=realm)
+        if now.mode == mode:
+            return False
+        node = root(realm)
+        current.end(now, said(MODE_ENDED, node, mode=now.mode), by=authority)
+        current.begin(
+            Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
+        )
+    return True
+

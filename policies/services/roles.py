@@ -1,0 +1,217 @@
+"""Roles: making, deleting, giving them to people and groups, and what they allow or deny."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from accounts.models import Principal
+from catalog.models import Detail, Placement, Securable
+from catalog.nodes import Node
+from lakewarden import dialects
+from lakewarden.facts import Level
+from policies.authority import Actor, Authority, origin_of
+from policies.changes import ChangeInProgress, change
+from policies.errors import AlreadyExists, Invalid
+from policies.events import (
+    DENIAL_ADDED,
+    DENIAL_REMOVED,
+    GRANT_ADDED,
+    GRANT_REMOVED,
+    OWNER_ENDED,
+    OWNER_SET,
+    ROLE_ASSIGNED,
+    ROLE_CREATED,
+    ROLE_DELETED,
+    ROLE_UNASSIGNED,
+)
+from policies.models import Assignment, Grant, Ownership, RealmMember
+from policies.models.grants import Effect
+from policies.saying import said
+from policies.services import personal, realm_of
+from policies.services.names import checked
+
+
+@dataclass(frozen=True)
+class Privilege:
+    """A privilege as it is given: its code, allow or deny, and the name the client wrote."""
+
+    code: str
+    effect: str = Effect.ALLOW
+    written: str = ""
+    valid_from: datetime | None = None
+    valid_until: datetime | None = None
+
+
+def create(
+    root: Node,
+    name: str,
+    *,
+    by: Actor,
+    authority: Authority,
+    owner: Principal | None = None,
+    properties: dict | None = None,
+    reason: str = "",
+) -> Node:
+    """Make a role; its maker owns it.  Raises AlreadyExists, Invalid."""
+    if personal.is_personal(checked(name)):
+        raise Invalid(f"Names that begin with {personal.MARK} belong to personal roles.")
+    with change(ROLE_CREATED, realm=realm_of(root), by=by, reason=reason) as current:
+        if Placement.objects.open().filter(scope=root.id, type="role", name=name).exists():
+            raise AlreadyExists(f"Role {name} already exists.")
+        row = Securable.objects.create(realm_id=root.realm_id, type="role", opened=current.revision)
+        node = Node(
+            row.pk, root.realm_id, root.kind, (root.levels[0], Level("role", row.pk)), (root.name, name)
+        )
+        place = Placement(
+            securable=row, type="role", name=name, parent_id=root.id, scope_id=root.id, ancestors=[root.id]
+        )
+        place.origin = origin_of(by)
+        current.begin(place, said(ROLE_CREATED, node, role=name), by=authority)
+        Detail.objects.create(securable=row, properties=properties or {})
+        if owner is not None:
+            owned = Ownership(securable=row, owner=owner, origin=origin_of(by))
+            current.begin(owned, said(OWNER_SET, node, owner), by=authority)
+    return node
+
+
+def delete(role: Node, *, by: Actor, authority: Authority, reason: str = "") -> None:
+    """Delete a role with all it gives.  Raises Invalid for a personal role."""
+    _refuse_personal(role)
+    with change(ROLE_DELETED, realm=realm_of(role), by=by, reason=reason) as current:
+        for held in Assignment.objects.open().filter(role=role.id).select_related("holder"):
+            current.end(held, said(ROLE_UNASSIGNED, role, held.holder, role=role.name), by=authority)
+        for grant in Grant.objects.open().filter(role=role.id):
+            current.end(grant, _ended(role, role, grant), by=authority)
+        for owned in Ownership.objects.open().filter(securable=role.id).select_related("owner"):
+            current.end(owned, said(OWNER_ENDED, role, owned.owner), by=authority)
+        place = Placement.objects.open().get(securable=role.id)
+        current.end(place, said(ROLE_DELETED, role, role=role.name), by=authority)
+        Securable.objects.filter(pk=role.id).update(closed=current.revision)
+
+
+def assign(
+    role: Node,
+    holder: Principal,
+    *,
+    by: Actor,
+    authority: Authority,
+    reason: str = "",
+    valid_from: datetime | None = None,
+    valid_until: datetime | None = None,
+) -> bool:
+    """Give a role to a member of the realm; False when the same was given before.  Raises Invalid."""
+    _refuse_personal(role)
+    with change(ROLE_ASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:
+        must_be_member(role, holder)
+        same = Assignment.objects.open().filter(
+            role=role.id, holder=holder, valid_from=valid_from, valid_until=valid_until
+        )
+        if same.exists():
+            return False
+        row = Assignment(
+            role_id=role.id, holder=holder, valid_from=valid_from, valid_until=valid_until, origin=origin_of(by)
+        )
+        current.begin(row, said(ROLE_ASSIGNED, role, holder, role=role.name), by=authority)
+    return True
+
+
+def unassign(
+    role: Node, holder: Principal, *, by: Actor, authority: Authority, reason: str = ""
+) -> bool:
+    """Take a role back; False when it was not held.  Raises Invalid for a personal role."""
+    _refuse_personal(role)
+    with change(ROLE_UNASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:
+        rows = list(Assignment.objects.open().filter(role=role.id, holder=holder))
+        for row in rows:
+            current.end(row, said(ROLE_UNASSIGNED, role, holder, role=role.name), by=authority)
+    return bool(rows)
+
+
+def add_privileges(
+    role: Node,
+    node: Node,
+    privileges: Sequence[Privilege],
+    *,
+    by: Actor,
+    authority: Authority,
+    reason: str = "",
+) -> int:
+    """Let a role allow or deny privileges on an object; answers how many are new.  Raises Invalid."""
+    with change(GRANT_ADDED, realm=realm_of(node), by=by, reason=reason) as current:
+        return sum(_add(current, role, node, one, by, authority) for one in privileges)
+
+
+def _add(
+    current: ChangeInProgress, role: Node, node: Node, one: Privilege, by: Actor, authority: Authority
+) -> bool:
+    check_binding(node, one.code)
+    open_now = Grant.objects.open().filter(role=role.id, securable=node.id, privilege=one.code)
+    if open_now.filter(effect=one.effect, valid_from=one.valid_from, valid_until=one.valid_until).exists():
+        return False
+    grant = Grant(
+        role_id=role.id,
+        securable_id=node.id,
+        privilege=one.code,
+        written=one.written,
+        effect=one.effect,
+        valid_from=one.valid_from,
+        valid_until=one.valid_until,
+        origin=origin_of(by),
+    )
+    kind = GRANT_ADDED if one.effect == Effect.ALLOW else DENIAL_ADDED
+    until = one.valid_until.isoformat() if one.valid_until else None
+    event = said(kind, node, privilege=one.code, holder=f"role {role.name}", until=until, role=role.id)
+    current.begin(grant, event, by=authority)
+    return True
+
+
+def remove_privileges(
+    role: Node,
+    node: Node,
+    privileges: Sequence[Privilege],
+    *,
+    by: Actor,
+    authority: Authority,
+    reason: str = "",
+) -> int:
+    """Take privileges on an object from a role; answers how many were there."""
+    with change(GRANT_REMOVED, realm=realm_of(node), by=by, reason=reason) as current:
+        wanted = {(one.code, one.effect) for one in privileges}
+        rows = Grant.objects.open().filter(role=role.id, securable=node.id)
+        gone = [row for row in rows if (row.privilege, row.effect) in wanted]
+        for row in gone:
+            current.end(row, _ended(node, role, row), by=authority)
+    return len(gone)
+
+
+def _ended(node: Node, role: Node, grant: Grant):
+    kind = GRANT_REMOVED if grant.effect == Effect.ALLOW else DENIAL_REMOVED
+    return said(kind, node, privilege=grant.privilege, holder=f"role {role.name}", role=role.id)
+
+
+def check_binding(node: Node, privilege: str) -> None:
+    """Raise Invalid when the law does not let this privilege be given on this object."""
+    problem = dialects.get(node.kind).bindable(privilege, node.type, catalog_kind(node))
+    if problem:
+        raise Invalid(problem)
+
+
+def catalog_kind(node: Node) -> str | None:
+    """What kind of catalog an object stands in (relational, fileset, messaging, model), where it stands in one."""
+    catalogs = [level.key for level in node.levels if level.type == "catalog"]
+    if not catalogs:
+        return None
+    detail = Detail.objects.filter(securable=catalogs[0]).values_list("properties", flat=True).first()
+    return (detail or {}).get("type", "relational")
+
+
+def must_be_member(node: Node, holder: Principal) -> None:
+    if not RealmMember.objects.open().filter(realm=node.realm_id, principal=holder).exists():
+        raise Invalid(f"{holder.kind.capitalize()} {holder.name} is no member of {node.realm}.")
+
+
+def _refuse_personal(role: Node) -> None:
+    if personal.is_personal(role.name):
+        raise Invalid(f"{role.name} is a personal role; only the privileges in it can be changed.")

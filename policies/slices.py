@@ -1,0 +1,108 @@
+"""Slices kept in this process for as long as none of their holders was touched.
+
+There is no time to live: each use asks the database, in one query, whether a holder was touched since.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.models import Realm
+from catalog.nodes import Node
+from lakewarden import engine
+from lakewarden.facts import Slice
+from policies import facts
+
+KEPT = 2_000
+
+
+@dataclass(frozen=True)
+class _Kept:
+    slice: Slice
+    keys: frozenset[str]
+
+
+_kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
+_lock = threading.Lock()
+
+
+def current(principal: Principal, node: Node, *, now: datetime | None = None) -> Slice:
+    """The principal's slice of the node's realm as it is now.  One query when nothing of his was touched."""
+    return currents([principal], node, now=now)[principal.pk]
+
+
+def currents(principals: list[Principal], node: Node, *, now: datetime | None = None) -> dict[int, Slice]:
+    """The slices of several principals in one realm.  At most two queries."""
+    now = now or timezone.now()
+    kept = {one.pk: _take(node.realm_id, one.pk) for one in principals}
+    good = _still_good({pk: entry for pk, entry in kept.items() if entry})
+    stale = [one for one in principals if one.pk not in good]
+    if stale:
+        good |= _load(stale, node, now)
+    return {pk: engine.at(slice_, now.timestamp()) for pk, slice_ in good.items()}
+
+
+def _still_good(kept: dict[int, _Kept]) -> dict[int, Slice]:
+    if not kept:
+        return {}
+    keys = sorted({key for entry in kept.values() for key in entry.keys})
+    with connection.cursor() as cursor:
+        cursor.execute(_FRESHNESS, [keys])
+        rows = dict(cursor.fetchall())
+    revision = rows.pop("")
+    return {
+        pk: replace(entry.slice, revision=revision)
+        for pk, entry in kept.items()
+        if all(rows.get(key, 0) <= entry.slice.revision for key in entry.keys)
+    }
+
+
+_FRESHNESS = """
+SELECT '' AS key, revision FROM policies_counter
+UNION ALL SELECT key, revision FROM policies_touch WHERE key = ANY(%s)
+"""
+
+
+def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, Slice]:
+    realm = Realm(pk=node.realm_id, kind=node.kind)
+    loaded = facts.load(realm, node.realm, [one.pk for one in principals], now=now)
+    slices = {one.pk: loaded.slice_of(one) for one in principals}
+    if not _inside_a_change():
+        for pk, slice_ in slices.items():
+            _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk)))
+    return slices
+
+
+def _inside_a_change() -> bool:
+    # what a transaction that may still roll back has written must not be remembered
+    return transaction.get_connection().in_atomic_block
+
+
+def _take(realm: int, principal: int) -> _Kept | None:
+    if _inside_a_change():
+        return None
+    with _lock:
+        entry = _kept.get((realm, principal))
+        if entry is not None:
+            _kept.move_to_end((realm, principal))
+        return entry
+
+
+def _keep(realm: int, principal: int, entry: _Kept) -> None:
+    with _lock:
+        _kept[realm, principal] = entry
+        while len(_kept) > KEPT:
+            _kept.popitem(last=False)
+
+
+def forget_all() -> None:
+    """Drop every kept slice; for tests, where databases come and go under one process."""
+    with _lock:
+        _kept.clear()

@@ -1,0 +1,83 @@
+"""PostgreSQL 14 and newer as a backend: one role of the cluster for each role of ours, people as its members.
+
+Every grant is made in the name of the object's owner, so it can be told from what others gave and be taken
+back.  Functions and default privileges are left alone; rights on columns only taken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from policies.sync.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from policies.sync.backends.postgresql_check import check
+from policies.sync.backends.postgresql_names import Identity
+from policies.sync.backends.postgresql_read import observe
+from policies.sync.backends.postgresql_rights import change_rights
+from policies.sync.backends.postgresql_roles import drop_role, make_role, switch
+from policies.sync.backends.postgresql_session import Session
+from policies.sync.errors import BackendError
+
+_RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
+    ("USE_CATALOG", "catalog"): ("CONNECT",),
+    ("CREATE_SCHEMA", "catalog"): ("CREATE",),
+    ("USE_SCHEMA", "schema"): ("USAGE",),
+    ("CREATE_TABLE", "schema"): ("CREATE",),
+    ("CREATE_VIEW", "schema"): ("CREATE",),
+    ("REGISTER_FUNCTION", "schema"): ("CREATE",),
+    ("SELECT_TABLE", "table"): ("SELECT",),
+    # without SELECT no UPDATE or DELETE can say which rows it means
+    ("MODIFY_TABLE", "table"): ("SELECT", "INSERT", "UPDATE", "DELETE"),
+    ("SELECT_VIEW", "view"): ("SELECT",),
+}
+_DEEDS: dict[str, Callable[[Session, Step], None]] = {
+    "make_role": make_role,
+    "give": change_rights,
+    "switch": switch,
+    "take": change_rights,
+    "drop_role": drop_role,
+}
+
+
+def open(url: str, *, realm: str, mark: str) -> Backend:
+    """The backend behind a `postgresql://` URL, connected when first used.
+
+    `mark` is the connected catalog's own lasting name within the realm; two that shared one would take each
+    other's roles for their own.
+    """
+    return PostgreSQL(Session(url, Identity(realm, mark)))
+
+
+class PostgreSQL:
+    """One database of a PostgreSQL server, over one connection; not to be shared by threads."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
+        """The rights on an object of `kind` that carry a console privilege; () when there are none."""
+        return _RIGHTS.get((privilege, kind), ())
+
+    def observe(self) -> Observation:
+        """One consistent look.  Raises errors of `policies.sync.errors`."""
+        return self._session.read(lambda tx: observe(tx, self._session.identity))
+
+    def apply(self, plan: Plan) -> Iterator[Outcome]:
+        """Do each step and say what became of it; raises only when no connection can be made."""
+        for step in plan.steps:
+            self._session.connect()
+            yield Outcome(step, self._error_of(step))
+
+    def check(self) -> Iterable[Finding]:
+        """What works and what has to be mended, in words."""
+        return check(self._session)
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes a new one."""
+        self._session.close()
+
+    def _error_of(self, step: Step) -> BackendError | None:
+        try:
+            _DEEDS[step.kind](self._session, step)
+        except BackendError as error:
+            return error
+        return None

@@ -1,0 +1,65 @@
+"""Opening the outside system behind a catalog."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+from urllib.parse import parse_qs, urlsplit
+
+from django.conf import settings
+
+from policies.models import Backend
+from policies.sync.backends import base, postgresql
+from policies.sync.errors import Misconfigured
+from policies.sync.seal import unseal
+
+OPENERS = {Backend.Kind.POSTGRESQL: postgresql.open}
+
+
+def open_backend(row: Backend, realm_name: str) -> base.Backend:
+    """The backend's own object, connected when first used.  Raises Misconfigured."""
+    return OPENERS[row.kind](unseal(row.sealed_url), realm=realm_name, mark=f"backend-{row.pk}")
+
+
+def filled_in(url: str) -> str:
+    """The URL with `$NAME` taken from the environment, so that secrets need not stand on a command line."""
+
+    def value(match: re.Match[str]) -> str:
+        name = match[1]
+        if name not in os.environ:
+            raise Misconfigured(f"the URL names ${name}, which is not in the environment")
+        return os.environ[name]
+
+    return re.sub(r"\$([A-Z_][A-Z0-9_]*)", value, url)
+
+
+def check_allowed(url: str) -> None:
+    """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach the URL's host."""
+    parts = urlsplit(url)
+    hosts = [parts.hostname or "", *parse_qs(parts.query).get("host", ())]
+    for host in filter(None, hosts):
+        if not host.startswith("/") and not _allowed(host):
+            raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW")
+
+
+def _allowed(host: str) -> bool:
+    return any(_covers(entry, host) for entry in settings.LAKEWARDEN_CONNECT_ALLOW)
+
+
+def _covers(entry: str, host: str) -> bool:
+    if entry == "loopback":
+        return host == "localhost" or _is_loopback(host)
+    if entry == host:
+        return True
+    try:
+        return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
+    except ValueError:
+        return False
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

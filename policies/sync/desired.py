@@ -1,0 +1,175 @@
+"""What should be true in a backend: the law's answers for everybody, in the backend's own rights.
+
+A console role is mirrored by one role out there.  Whoever's mirrored roles add up to exactly what the law gives him
+is a member of them; whoever's do not (a DENY, an ownership, a way that is not open) is instead in one role that holds
+his resolved rights, shared by all with equal rights.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from accounts.models import Principal
+from catalog.models import Placement, Realm
+from catalog.nodes import Node
+from catalog.queries import all_below
+from lakewarden import dialects, engine
+from lakewarden.facts import Level, Lineage, Slice
+from policies import facts
+from policies.models import RealmMember
+from policies.sync.backends.base import Backend, Desired, ObjectKind, Right
+
+KINDS: dict[str, ObjectKind] = {"catalog": "catalog", "schema": "schema", "table": "table", "view": "view"}
+
+
+@dataclass(frozen=True)
+class Target:
+    """An object of the catalog that the backend has too."""
+
+    id: int
+    kind: ObjectKind
+    path: tuple[str, ...]
+    levels: Lineage
+
+
+class Wanted:
+    """Works out the desired state of one catalog at one moment, from one read of the facts."""
+
+    def __init__(self, backend: Backend, catalog: Node, targets: Iterable[Target], *, now: datetime):
+        self.backend, self.catalog, self.targets, self.now = backend, catalog, tuple(targets), now
+        self.law = dialects.get(catalog.kind)
+        self._resolved: dict[tuple, frozenset[Right]] = {}
+        self._mirrored: dict[int, frozenset[Right]] = {}
+
+    def desired(self, people: frozenset[str]) -> Desired:
+        """The roles and memberships wanted for those people whom the backend has a login for."""
+        members: dict[str, set[str]] = defaultdict(set)
+        roles: dict[str, frozenset[Right]] = {}
+        labels: dict[str, str] = {}
+        for principal in self._with_login(people):
+            for key, label, rights in self._roles_for(principal):
+                roles[key], labels[key] = rights, label
+                members[key].add(principal.name)
+        frozen = {key: frozenset(names) for key, names in members.items()}
+        return Desired(roles, frozen, labels, self.loaded.revision)
+
+    def _with_login(self, people: frozenset[str]) -> list[Principal]:
+        """One principal a login: where a person and a service share its name, neither gets it."""
+        by_name: dict[str, list[Principal]] = defaultdict(list)
+        for row in self.principals:
+            by_name[row.name].append(row)
+        return [rows[0] for name, rows in sorted(by_name.items()) if name in people and len(rows) == 1]
+
+    def _roles_for(self, principal: Principal) -> list[tuple[str, str, frozenset[Right]]]:
+        resolved = self._resolve(principal)
+        if not resolved:
+            return []
+        mirrored = list(self._mirrors(principal))
+        if frozenset().union(*(rights for _, _, rights in mirrored)) == resolved:
+            return mirrored
+        return [(f"rights:{_fingerprint(resolved)}", "resolved rights", resolved)]
+
+    def _mirrors(self, principal: Principal) -> Iterable[tuple[str, str, frozenset[Right]]]:
+        holders = [principal.pk, *(group for group, _, _ in self.loaded.groups.get(principal.pk, ()))]
+        seen = set()
+        for holder in holders:
+            for role, name, _ in self.loaded.roles.get(holder, ()):
+                rights = self._mirror_of(role)
+                if role not in seen and rights:
+                    seen.add(role)
+                    yield (
+                        f"role:{role}",
+                        f"role {name}" if not name.startswith("~") else "personal role",
+                        rights,
+                    )
+
+    def _mirror_of(self, role: int) -> frozenset[Right]:
+        if role not in self._mirrored:
+            self._mirrored[role] = self._mirror(role)
+        return self._mirrored[role]
+
+    def _mirror(self, role: int) -> frozenset[Right]:
+        given = [
+            (securable, privilege)
+            for securable, privilege, allow, window, *_ in self.loaded.grants.get(role, ())
+            if allow and facts.contains(window, self.now.timestamp())
+        ]
+        on: dict[int, set[str]] = defaultdict(set)
+        for securable, privilege in given:
+            on[securable].add(privilege)
+        return frozenset(
+            Right(target.kind, target.path, right)
+            for target in self.targets
+            for level in target.levels
+            for privilege in on.get(level.key, ())
+            for right in self.backend.rights_for(privilege, target.kind)
+        )
+
+    def _resolve(self, principal: Principal) -> frozenset[Right]:
+        signature = self.loaded.signature_of(principal.pk)
+        if signature not in self._resolved:
+            slice_ = self.loaded.slice_of(principal)
+            self._resolved[signature] = frozenset(self._rights(slice_))
+        return self._resolved[signature]
+
+    def _rights(self, slice_: Slice) -> Iterable[Right]:
+        moment = self.now.timestamp()
+        for target in self.targets:
+            for operation, privilege in CARRIED.get(target.kind, ()):
+                if engine.decide(slice_, operation, target.levels, now=moment):
+                    for right in self.backend.rights_for(privilege, target.kind):
+                        yield Right(target.kind, target.path, right)
+
+    @cached_property
+    def principals(self) -> list[Principal]:
+        """Every person and service that the realm admits."""
+        members = RealmMember.objects.open().filter(realm=self.catalog.realm_id)
+        kinds = [Principal.Kind.USER, Principal.Kind.SERVICE]
+        return list(
+            Principal.objects.filter(pk__in=members.values("principal"), kind__in=kinds).order_by("pk")
+        )
+
+    @cached_property
+    def loaded(self) -> facts.Loaded:
+        realm = Realm(pk=self.catalog.realm_id, kind=self.catalog.kind)
+        return facts.load(realm, self.catalog.realm, [row.pk for row in self.principals], now=self.now)
+
+
+CARRIED: dict[str, tuple[tuple[str, str], ...]] = {
+    "catalog": (("Catalog.loadCatalog", "USE_CATALOG"), ("Schema.createSchema", "CREATE_SCHEMA")),
+    "schema": (
+        ("Schema.loadSchema", "USE_SCHEMA"),
+        ("Table.createTable", "CREATE_TABLE"),
+        ("View.createView", "CREATE_VIEW"),
+    ),
+    "table": (("Table.loadTable", "SELECT_TABLE"), ("Table.alterTable", "MODIFY_TABLE")),
+    "view": (("View.loadView", "SELECT_VIEW"),),
+}
+"""Which operation of the law each backend right stands for, and the privilege that names it to the backend."""
+
+
+def targets_below(catalog: Node) -> list[Target]:
+    """The catalog and every object in it that a backend can hold rights on."""
+    found = {catalog.id: Target(catalog.id, "catalog", (), catalog.levels)}
+    rows = all_below(catalog.id).filter(type__in=KINDS).order_by("ancestors", "pk")
+    for row in sorted(rows, key=lambda row: len(row.ancestors)):
+        found[row.securable_id] = _target(row, found)
+    return list(found.values())
+
+
+def _target(row: Placement, found: dict[int, Target]) -> Target:
+    above = found[row.parent_id]
+    levels = (*above.levels, Level(row.type, row.securable_id))
+    nested = row.type == "schema" and above.kind == "schema"
+    path = (row.name,) if nested else (*above.path, row.name)
+    return Target(row.securable_id, KINDS[row.type], path, levels)
+
+
+def _fingerprint(rights: frozenset[Right]) -> str:
+    text = "\n".join(f"{one.kind}\t{chr(31).join(one.path)}\t{one.right}" for one in sorted(rights))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,0 +1,115 @@
+"""Bringing a catalog's objects up to what its source has, in batches of short changes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from catalog.models import Detail
+from catalog.nodes import Node, nodes
+from catalog.queries import all_below
+from policies.authority import Actor, Authority
+from policies.services import objects
+from policies.services.objects import NewObject
+from policies.sync.backends.base import FoundObject, Observation
+
+BATCH = 500
+TYPES = {"schema": "schema", "table": "table", "view": "view"}
+
+
+@dataclass
+class Discovered:
+    """What a discovery changed; `vanished` are reported, and closed only when asked for."""
+
+    added: int = 0
+    renamed: int = 0
+    described: int = 0
+    vanished: list[str] = field(default_factory=list)
+
+
+def discover(
+    catalog: Node, seen: Observation, *, by: Actor, authority: Authority, close_vanished: bool = False
+) -> Discovered:
+    """Register what is new, rename what the source's own id says was renamed, keep comments and columns."""
+    result = Discovered()
+    found = [one for one in seen.objects if one.kind in TYPES]
+    for depth in (1, 2):
+        level = [one for one in found if len(one.path) == depth]
+        _bring_up(catalog, level, result, by, authority)
+    if seen.complete:
+        _vanish(catalog, found, result, by, authority, close_vanished)
+    return result
+
+
+def _bring_up(
+    catalog: Node, found: Sequence[FoundObject], result: Discovered, by: Actor, authority: Authority
+) -> None:
+    known = _known(catalog)
+    parents = {(): catalog} | {node.path[1:]: node for node in known.values() if node.type == "schema"}
+    fresh: dict[tuple[str, ...], list[FoundObject]] = defaultdict(list)
+    for one in found:
+        node = known.get((TYPES[one.kind], one.id))
+        if node is None:
+            fresh[one.path[:-1]].append(one)
+        elif node.name != one.path[-1]:
+            objects.rename(node, one.path[-1], by=by, authority=authority)
+            result.renamed += 1
+    for above, batch in fresh.items():
+        for some in (batch[at : at + BATCH] for at in range(0, len(batch), BATCH)):
+            objects.register(parents[above], [_new(one) for one in some], by=by, authority=authority)
+            result.added += len(some)
+    result.described += _describe(known, found)
+
+
+def _known(catalog: Node) -> dict[tuple[str, str], Node]:
+    rows = all_below(catalog.id).select_related("securable")
+    ids = {row.securable_id: (row.type, row.securable.external_id) for row in rows}
+    return {ids[node.id]: node for node in nodes(ids).values()}
+
+
+def _new(one: FoundObject) -> NewObject:
+    return NewObject(
+        TYPES[one.kind],
+        one.path[-1],
+        comment=one.comment,
+        columns=_columns(one),
+        properties=dict(one.detail),
+        external_id=one.id,
+    )
+
+
+def _columns(one: FoundObject) -> list[dict]:
+    return [
+        {"name": col.name, "type": col.type, "nullable": col.nullable, "comment": col.comment}
+        for col in one.columns
+    ]
+
+
+def _describe(known: dict[tuple[str, str], Node], found: Iterable[FoundObject]) -> int:
+    by_id = {known[key].id: one for one in found if (key := (TYPES[one.kind], one.id)) in known}
+    changed = []
+    for row in Detail.objects.filter(securable__in=by_id):
+        one = by_id[row.securable_id]
+        if (row.comment, row.columns) != (one.comment, _columns(one)):
+            row.comment, row.columns = one.comment, _columns(one)
+            changed.append(row)
+    Detail.objects.bulk_update(changed, ["comment", "columns"], batch_size=BATCH)
+    return len(changed)
+
+
+def _vanish(
+    catalog: Node,
+    found: Sequence[FoundObject],
+    result: Discovered,
+    by: Actor,
+    authority: Authority,
+    close_vanished: bool,
+) -> None:
+    there = {(TYPES[one.kind], one.id) for one in found}
+    gone = [node for key, node in _known(catalog).items() if key[1] and key not in there]
+    for node in sorted(gone, key=lambda node: -len(node.levels)):
+        result.vanished.append(node.ref.full_name)
+        if close_vanished:
+            objects.drop(node, by=by, authority=authority, reason="gone from the source")
+

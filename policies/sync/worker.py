@@ -1,0 +1,116 @@
+"""Making a backend equal to what was decided: look, compare, apply, look again to prove it.
+
+Level-triggered: an entry in the outbox says only where to look.  It is deleted after a reconciliation that began
+after it was written has proved the backend equal; a crash at any line leaves it to be picked up again.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import connection, transaction
+from django.db.models import Q
+from django.utils import timezone
+
+from policies.models import Backend, OutboxEntry
+from policies.sync.errors import BackendError, Misconfigured, Rejected
+from policies.sync.reconcile import Report, reconcile
+
+LEASE = timedelta(seconds=60)
+LONGEST_WAIT = timedelta(hours=1)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """Entries of one backend taken by one worker until its lease runs out."""
+
+    lease: str
+    ids: tuple[int, ...]
+
+
+def claim(backend: Backend, *, now: datetime) -> Claim | None:
+    """Take the due entries of a backend that nobody holds, revocations first; None when there are none."""
+    lease = secrets.token_hex(16)
+    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
+    with transaction.atomic():
+        rows = OutboxEntry.objects.select_for_update(skip_locked=True)
+        due = rows.filter(free, backend=backend, parked=False, due__lte=now).order_by("-revokes", "due")
+        ids = tuple(due.values_list("pk", flat=True))
+        OutboxEntry.objects.filter(pk__in=ids).update(lease=lease, leased_until=now + LEASE)
+    return Claim(lease, ids) if ids else None
+
+
+def deliver(backend: Backend) -> Report | None:
+    """Work off what is due for a backend, until nothing is; the last report, None when there was nothing to do.
+
+    One worker at a time: another that comes meanwhile leaves, and what it came for is taken up by the first.
+    """
+    report = None
+    with _only_worker(backend) as alone:
+        while alone and (taken := claim(backend, now=timezone.now())):
+            report = _deliver_once(backend, taken)
+            if report is None or not report.settled:
+                break
+    return report
+
+
+def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
+    try:
+        report = reconcile(backend)
+    except BackendError as error:
+        _put_back(backend, taken, error)
+        return None
+    _settle(backend, taken, report)
+    return report
+
+
+@contextmanager
+def _only_worker(backend: Backend) -> Iterator[bool]:
+    # a session lock: it goes with the worker's connection, however the worker ends
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS, backend.pk])
+        alone = cursor.fetchone()[0]
+    try:
+        yield alone
+    finally:
+        if alone:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, backend.pk])
+
+
+_LOCKS = 0x6F75_7462
+
+
+def _settle(backend: Backend, taken: Claim, report: Report) -> None:
+    held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
+    if report.settled or backend.policy == Backend.Policy.REPORT:
+        held.filter(revision__lte=report.revision).delete()
+    else:
+        _wait(held, report.error or "not yet equal when read again")
+
+
+def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
+    held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
+    state = Backend.State.FAILED if isinstance(error, Misconfigured | Rejected) else Backend.State.BEHIND
+    Backend.objects.filter(pk=backend.pk).update(state=state, error=str(error))
+    _wait(held, str(error))
+
+
+def _wait(held, error: str) -> None:
+    now = timezone.now()
+    for entry in held:
+        entry.attempts += 1
+        entry.due = now + min(LONGEST_WAIT, timedelta(seconds=2 ** min(entry.attempts, 12)))
+        entry.error, entry.lease, entry.leased_until = error[:2000], "", None
+        entry.save(update_fields=["attempts", "due", "error", "lease", "leased_until"])
+
+
+def due_backends(now: datetime) -> list[int]:
+    """The backends for which something is due, revocations first."""
+    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
+    rows = OutboxEntry.objects.filter(free, parked=False, due__lte=now).order_by("-revokes", "due")
+    return list(dict.fromkeys(rows.values_list("backend", flat=True)))

@@ -1,0 +1,40 @@
+"""Whose cached answers a fact can change."""
+
+from __future__ import annotations
+
+from accounts.models import Membership
+from accounts.record import Fact
+from catalog.models import Mode, Placement
+from policies.models import Assignment, Grant, Ownership, RealmMember
+
+
+def principal_key(pk: int) -> str:
+    return f"p:{pk}"
+
+
+def role_key(pk: int) -> str:
+    return f"s:{pk}"
+
+
+def realm_key(pk: int) -> str:
+    return f"r:{pk}"
+
+
+def touched_by(fact: Fact) -> tuple[str, ...]:
+    """The keys of the holders a fact concerns.  A kind of fact that is not listed here cannot be written."""
+    match fact:
+        case Grant():
+            return (role_key(fact.role_id),) if fact.role_id else (principal_key(fact.holder_id),)
+        case Assignment():
+            return (principal_key(fact.holder_id),)
+        case Ownership():
+            return (principal_key(fact.owner_id),)
+        case RealmMember():
+            return (principal_key(fact.principal_id),)
+        case Membership():
+            return (principal_key(fact.member_id),)
+        case Mode():
+            return (realm_key(fact.realm_id),)
+        case Placement():
+            return (role_key(fact.securable_id),) if fact.type == "role" else ()
+    raise TypeError(f"{type(fact).__name__} says nobody it touches")
