@@ -1,7 +1,7 @@
 """PostgreSQL and Redis out of Python packages, for a machine that has neither.
 
-A server lives below `var/` and listens on a unix socket only.  The first process that needs it starts it; it runs
-until the last of them has gone, however they went (see keeper.py).
+A server lives below `var/` and listens on a unix socket only. The first process that needs it starts it; it
+runs until the last of them has gone, however they went (see keeper.py).
 """
 
 from __future__ import annotations
@@ -148,9 +148,11 @@ class Server:
         try:
             if not keeper.try_lock(start):  # the keeper is stopping it
                 return False
-            return not any(
-                keeper.try_lock(users) or time.sleep(0.01) for _ in range(3)
-            )  # the keeper looks too
+            for _ in range(3):
+                if keeper.try_lock(users):
+                    return False
+                time.sleep(0.01)  # perhaps it was only the keeper that looked
+            return True
         finally:
             os.close(start)
             os.close(users)

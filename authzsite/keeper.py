@@ -2,9 +2,10 @@
 
     python keeper.py HOME GRACE SIGNAL USER LOG -- COMMAND…
 
-Every user of the server holds a shared lock on HOME/users.lock; the kernel lets go of it however the user dies,
-so a killed process can neither wedge the server nor leave it behind.  The keeper itself holds HOME/keeper.lock.
-A script of its own, with the standard library only: it lives as long as the server and must stay small.
+Every user of the server holds a shared lock on HOME/users.lock; the kernel lets go of it however the user
+dies: a killed process neither wedges the server nor leaves it behind. The keeper itself holds
+HOME/keeper.lock. A script of its own, with the standard library only: it lives as long as the server and
+must stay small.
 """
 
 from __future__ import annotations
@@ -21,12 +22,13 @@ from typing import Any
 POLL = 0.25  # seconds
 STOP_WAIT = 20.0  # seconds until a stopping server is killed
 PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
 def die_with_parent(number: int) -> None:
     """In a child on Linux: have the kernel send us the signal when the parent dies."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, number)
+    if LIBC is not None:
+        LIBC.prctl(PR_SET_PDEATHSIG, number, 0, 0, 0)
 
 
 def open_lock(home: str, name: str) -> int:

@@ -1,7 +1,7 @@
 """The database of a web shop, in an embedded PostgreSQL 16 of its own: what the demo governs.
 
-Six schemas of tables and views with rows, an owner role, people with their own logins, and grants that were made
-by hand.  Lakewarden itself comes in as `lakewarden`, which may make roles and act as the owner: no superuser.
+Six schemas of tables and views with rows, an owner role, people with their own logins, and grants made by
+hand. Lakewarden itself comes in as `lakewarden`, which may make roles and act as the owner: no superuser.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def ensure(var: Path | None = None, *, on: embedded.PostgreSQL | None = None) ->
     with psycopg.connect(shop.server.url(), autocommit=True) as connection:
         connection.execute("SELECT pg_advisory_lock(7227)")  # two commands may prepare at once
         _make_roles(connection, shop.passwords)
-        if not _exists(connection, "database", DATABASE):
+        if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS shop_new"))
             connection.execute(sql.SQL("CREATE DATABASE shop_new OWNER {}").format(sql.Identifier(OWNER)))
             _fill(shop.server.url("postgres", "shop_new"))
@@ -72,19 +72,16 @@ def ensure(var: Path | None = None, *, on: embedded.PostgreSQL | None = None) ->
     return shop
 
 
-def _exists(connection: psycopg.Connection, kind: str, name: str) -> bool:
-    asked: sql.LiteralString = "SELECT 1 FROM pg_database WHERE datname = %s"
-    if kind == "role":
-        asked = "SELECT 1 FROM pg_roles WHERE rolname = %s"
-    return connection.execute(asked, [name]).fetchone() is not None
+def _is_role(connection: psycopg.Connection, name: str) -> bool:
+    return connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [name]).fetchone() is not None
 
 
 def _make_roles(connection: psycopg.Connection, logins: Mapping[str, str]) -> None:
     for name in (OWNER, GROUP):
-        if not _exists(connection, "role", name):
+        if not _is_role(connection, name):
             connection.execute(sql.SQL("CREATE ROLE {} NOLOGIN").format(sql.Identifier(name)))
     for name, password in logins.items():
-        verb = sql.SQL("ALTER" if _exists(connection, "role", name) else "CREATE")
+        verb = sql.SQL("ALTER" if _is_role(connection, name) else "CREATE")
         connection.execute(
             sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(verb, sql.Identifier(name), sql.Literal(password))
         )

@@ -19,7 +19,7 @@ WIDEST = 40  # characters of a cell
 
 class Command(BaseCommand):
     help = "Ask the demo's shop database as one of its users; prints rows, or the refusal in one line."
-    requires_system_checks: Sequence[str] = ()
+    requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--as", dest="user", default="ana", choices=passwords.LOGINS, metavar="USER")
