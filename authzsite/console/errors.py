@@ -1,0 +1,81 @@
+"""Pages for what went wrong: what happened, what became of the work, what to do."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from authzsite.console import kept
+from authzsite.console.session import _door, SignIn
+from authzsite.console.shell import surroundings
+
+NOT_FOUND = (
+    "There is nothing here",
+    "What you asked for does not exist, or it is not for you to see. Nothing was changed.",
+)
+WORDS = {
+    400: ("This request could not be read", "Nothing was changed. Go back and send the form again."),
+    403: ("This is not yours to do", "Nothing was changed."),
+    404: NOT_FOUND,
+    405: ("This address does not take that", "Nothing was changed. Open the page first, then use its form."),
+    500: (
+        "Something broke on our side",
+        "If you were saving, it was done as a whole or not at all; History shows which. The error is in the server’s log.",
+    ),
+}
+
+
+def show(request: HttpRequest, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
+    """An error page in the shell; only its note when a part of a page had asked."""
+    usual = WORDS.get(status, (HTTPStatus(status).phrase, "Nothing was changed."))
+    context = {"heading": heading or usual[0], "text": text or usual[1], "status": status}
+    if getattr(request, "htmx", False):
+        return render(request, "errors/part.html", context, status=status)
+    return render(request, "errors/page.html", {"shell": _bare(request), **context}, status=status)
+
+
+def _bare(request: HttpRequest) -> dict[str, object]:
+    # a failure of the session or the database must not break the page that says so
+    try:
+        return surroundings(request)
+    except Exception:  # noqa: BLE001
+        from authzsite.console.shell import SHEETS
+
+        return {"sheets": SHEETS, "signed_in": False}
+
+
+def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return show(request, 400)
+
+
+def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return show(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    return show(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    return show(request, 500)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A form older than the session: nothing was done, and what was typed is kept."""
+    packed = kept.pack(request)
+    if not request.user.is_authenticated:
+        own = request.path != reverse("console:sign_in")
+        problem = "" if own else "This page had grown too old to sign in with. Try again now."
+        return _door(
+            request,
+            SignIn(),
+            next_=request.get_full_path() if own else "",
+            packed=packed,
+            problem=problem,
+            status=403,
+        )
+    context = {"shell": surroundings(request), "kept": packed}
+    return render(request, "errors/csrf.html", context, status=403)

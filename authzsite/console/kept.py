@@ -1,0 +1,65 @@
+"""Forms that outlive a session: what somebody typed is kept, shown again after signing in, and never sent by itself.
+
+Until then it travels as a signed hidden field of the sign-in page; nothing of it is stored for somebody unknown.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core import signing
+from django.http import HttpRequest, QueryDict
+from django.utils.http import url_has_allowed_host_and_scheme
+
+SALT = "authzsite.console.kept"
+HOURS = 2
+LONGEST = 20_000
+SESSION_KEY = "kept"
+LEFT_OUT = ("csrfmiddlewaretoken", "password", "kept", "next", "nonce")
+
+
+def pack(request: HttpRequest) -> str:
+    """What a POST carried, signed; empty when there is nothing to keep or too much of it."""
+    earlier = request.POST.get("kept", "")
+    if earlier:
+        return earlier if _opened(earlier) else ""
+    form = {name: values for name, values in request.POST.lists() if name not in LEFT_OUT}
+    if request.method != "POST" or not form:
+        return ""
+    packed = signing.dumps({"to": request.get_full_path(), "form": form}, salt=SALT, compress=True)
+    return packed if len(packed) <= LONGEST else ""
+
+
+def _opened(packed: str) -> dict[str, Any] | None:
+    try:
+        return signing.loads(packed, salt=SALT, max_age=HOURS * 3600)
+    except signing.BadSignature:
+        return None
+
+
+def restore(request: HttpRequest, packed: str) -> str:
+    """Lay a kept form into the session of who is signed in now; answers where it belongs, or an empty text."""
+    kept = _opened(packed) if packed else None
+    if kept is None or not is_own(request, kept["to"]):
+        return ""
+    request.session[SESSION_KEY] = kept
+    return kept["to"]
+
+
+def take(request: HttpRequest) -> QueryDict | None:
+    """The kept form of this very address, once."""
+    kept = request.session.get(SESSION_KEY)
+    if not kept or kept["to"] != request.get_full_path():
+        return None
+    del request.session[SESSION_KEY]
+    form = QueryDict(mutable=True)
+    for name, values in kept["form"].items():
+        form.setlist(name, values)
+    return form
+
+
+def is_own(request: HttpRequest, address: str) -> bool:
+    """Whether an address leads to a page of this site."""
+    return url_has_allowed_host_and_scheme(
+        address, allowed_hosts={request.get_host()}, require_https=request.is_secure()
+    ) and address.startswith("/")

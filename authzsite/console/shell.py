@@ -1,0 +1,92 @@
+"""What surrounds every page: the rooms, the person, the theme, the toast, the revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from authzsite.console import words
+from authzsite.console.parts import Note
+
+SHEETS = tuple(
+    f"css/{name}.css" for name in ("tokens", "base", "shell", "parts", "tables", "forms", "rooms", "print")
+)
+TOAST = "toast"
+KEYS_OFF = "keys_off"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A place of the console; `key` follows `g` on the keyboard."""
+
+    code: str
+    name: str
+    icon: str
+    key: str
+
+    @property
+    def url(self) -> str:
+        return reverse(f"console:{self.code}")
+
+
+NAV = (
+    ("Work", (Room("home", "Home", "home", "h"),)),
+    ("Look up", (Room("catalog", "Catalog", "catalog", "c"), Room("why", "Why", "why", "w"))),
+    ("Record", (Room("history", "History", "history", "t"), Room("sync", "Sync", "sync", "s"))),
+)
+
+
+def page(
+    request: HttpRequest,
+    template: str,
+    context: dict[str, Any] | None = None,
+    *,
+    room: str = "",
+    realm: str = "",
+    revision: int | None = None,
+    banner: Note | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Render a page with the shell around it."""
+    shell = surroundings(request) | {
+        "room": room,
+        "realm": f"Metalake {realm}" if realm else "",
+        "revision": words.number(revision),
+        "banner": banner,
+    }
+    return render(request, template, {"shell": shell, **(context or {})}, status=status)
+
+
+def surroundings(request: HttpRequest) -> dict[str, Any]:
+    """The shell without queries beyond the signed-in person's own row."""
+    user = getattr(request, "user", None)
+    known = user is not None and user.is_authenticated
+    principal = user.principal if known else None
+    name = (principal.label if principal else user.get_username()) if known else ""
+    return {
+        "sheets": SHEETS,
+        "nav": NAV,
+        "signed_in": known,
+        "person": name,
+        "initials": words.initials(name),
+        "principal": str(principal) if principal else "",
+        "theme": user.theme if known and user.theme != "system" else "",
+        "here": request.get_full_path(),
+        "asked": request.GET.get("q", "")
+        if request.resolver_match is not None and request.resolver_match.url_name == "search"
+        else "",
+        "keys_off": known and request.session.get(KEYS_OFF, False),
+        "toast": request.session.pop(TOAST, None)
+        if known and request.method == "GET" and not request.htmx
+        else None,
+    }
+
+
+def say(request: HttpRequest, text: str, *, undo: int | None = None) -> None:
+    """Put a toast on the next page, with Undo when the change of that revision can be undone."""
+    url = reverse("console:undo", args=[undo]) if undo is not None else ""
+    request.session[TOAST] = {"text": text, "undo": url}

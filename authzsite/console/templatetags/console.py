@@ -1,0 +1,33 @@
+"""`{% icon "key" %}` draws from the sprite; `{% part shown %}` draws a value of `authzsite.console.parts`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import template
+from django.template.loader import render_to_string
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from authzsite.console import words
+
+register = template.Library()
+register.filter("number", words.number)
+register.filter("moment", words.moment)
+register.filter("day", words.day)
+
+
+@register.simple_tag
+def icon(name: str, look: str = "") -> SafeString:
+    """An icon of static/icons.svg; `look` "s" is the small one."""
+    classes = f"i i-{look}" if look else "i"
+    return format_html(
+        '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, static("icons.svg"), name
+    )
+
+
+@register.simple_tag
+def part(shown: Any) -> str:
+    """Draw a part by its own template; nothing for None."""
+    return render_to_string(shown.template, {"it": shown}) if shown else ""

@@ -1,0 +1,88 @@
+"""How the console speaks: dates, ends, durations, numbers and the words for kinds and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.utils import formats, timezone
+
+
+def number(value: int | None) -> str:
+    """100214 -> 100,214, in the reader's own way."""
+    return "" if value is None else formats.number_format(value, use_l10n=True, force_grouping=True)
+
+
+def day(when: datetime) -> str:
+    """Today; Fri 27 Nov within a year; 9 Apr 2025."""
+    local, now = timezone.localtime(when), timezone.localtime()
+    if local.date() == now.date():
+        return "Today"
+    if abs((local.date() - now.date()).days) < 330:
+        return f"{formats.date_format(local, 'D')} {local.day} {formats.date_format(local, 'M')}"
+    return f"{local.day} {formats.date_format(local, 'M Y')}"
+
+
+def moment(when: datetime) -> str:
+    """Today, 09:14; Fri 27 Nov, 18:00; 9 Apr 2025."""
+    local = timezone.localtime(when)
+    text = day(when)
+    return text if text.endswith(str(local.year)) else f"{text}, {local:%H:%M}"
+
+
+def ago(when: datetime) -> str:
+    """just now; 40 s ago; 3 min ago; 5 h ago; else the day."""
+    seconds = int((timezone.now() - when).total_seconds())
+    if seconds < 5:
+        return "just now"
+    if seconds < 60:
+        return f"{seconds} s ago"
+    if seconds < 3600:
+        return f"{seconds // 60} min ago"
+    return f"{seconds // 3600} h ago" if seconds < 86400 else moment(when)
+
+
+def ends_in(when: datetime) -> str:
+    """in 11 days; tomorrow; today."""
+    days = (timezone.localtime(when).date() - timezone.localtime().date()).days
+    return {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
+
+
+def zone() -> str:
+    return timezone.get_current_timezone_name()
+
+
+def next_friday(hour: int = 18) -> datetime:
+    """The coming Friday's evening; on a Friday after noon, that of next week."""
+    now = timezone.localtime()
+    ahead = (4 - now.weekday()) % 7
+    if ahead == 0 and now.hour >= 12:
+        ahead = 7
+    return (now + timedelta(days=ahead)).replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
+def count(many: int, one: str, several: str = "") -> str:
+    """1 person; 28 people; 0 services -> no services."""
+    several = several or f"{one}s"
+    return f"{number(many)} {one if many == 1 else several}"
+
+
+def listed(names: Sequence[str], limit: int = 0) -> str:
+    """Ana; Ana and Ben; Ana, Ben and Carl; with a limit: Ana, Ben and 10 more."""
+    if limit and len(names) > limit:
+        return f"{', '.join(names[:limit])} and {number(len(names) - limit)} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def spelled(many: int) -> str:
+    """One … nine as words, above as digits; headings begin with it."""
+    small = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
+    return small[many] if many < len(small) else number(many)
+
+
+def initials(name: str) -> str:
+    """Ana Analyst -> AA; olivia -> O."""
+    parts = [part for part in name.replace(".", " ").replace("_", " ").split() if part]
+    return "".join(part[0] for part in (parts[:1] + parts[1:][-1:])).upper() or "?"

@@ -1,0 +1,97 @@
+// The little the console does by script.  Every page works without it; a data- attribute asks for each piece.
+"use strict";
+document.documentElement.classList.add("js");
+
+const typing = target => target.matches("input:not([type=checkbox]):not([type=radio]), textarea, select, [contenteditable]");
+
+// Theme: shown at once, kept by the server in a cookie so that the next page comes in it.
+for (const form of document.querySelectorAll("[data-theme-form]")) {
+  form.querySelector("button").hidden = true;
+  form.addEventListener("change", event => {
+    const theme = event.target.value;
+    if (theme) document.documentElement.dataset.theme = theme;
+    else delete document.documentElement.dataset.theme;
+    fetch(form.action, { method: "POST", body: new FormData(form), redirect: "manual" });
+  });
+}
+
+// Dialogs and menus: the browser keeps the focus inside a dialog and gives it back.
+const dialogFor = id => document.getElementById(id);
+document.addEventListener("click", event => {
+  const opener = event.target.closest("[data-opens]");
+  const dialog = opener && dialogFor(opener.dataset.opens);
+  if (dialog) { event.preventDefault(); dialog.showModal(); }
+  const closer = event.target.closest("[data-closes]");
+  if (closer?.closest("dialog:modal")) { event.preventDefault(); closer.closest("dialog").close(); }
+  for (const menu of document.querySelectorAll("[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;
+});
+document.addEventListener("keydown", event => {
+  const menu = event.key === "Escape" && document.querySelector("[data-menu][open]");
+  if (menu) { menu.open = false; menu.querySelector("summary").focus(); }
+});
+
+// Keys: Ctrl K always; single letters outside fields, unless switched off.
+let going = 0;
+document.addEventListener("keydown", event => {
+  const find = document.querySelector("[data-find]");
+  if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
+    event.preventDefault();
+    find?.focus();
+    find?.select();
+    return;
+  }
+  if (document.body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing(event.target) || document.querySelector("dialog:modal")) return;
+  if (event.key === "/") { event.preventDefault(); find?.focus(); find?.select(); }
+  else if (event.key === "?") { dialogFor("keys")?.showModal(); }
+  else if (event.key === "g") { going = Date.now(); }
+  else if (Date.now() - going < 1500) {
+    const there = document.querySelector(`[data-go="${CSS.escape(event.key)}"]`);
+    going = 0;
+    if (there) { event.preventDefault(); there.click(); }
+  }
+});
+let before = null;
+document.querySelector("[data-find]")?.addEventListener("focus", event => { before = event.relatedTarget; });
+document.querySelector("[data-find]")?.addEventListener("keydown", event => {
+  if (event.key === "Escape") { event.preventDefault(); (before || document.getElementById("main")).focus(); }
+});
+
+// Toast: goes after ten seconds, waits while pointed at or focused.
+for (const toast of document.querySelectorAll("[data-toast]")) {
+  const close = toast.querySelector("[data-toast-close]");
+  let left = 10;
+  close.hidden = false;
+  close.addEventListener("click", () => toast.remove());
+  const tick = setInterval(() => {
+    if (!toast.isConnected) clearInterval(tick);
+    else if (!toast.matches(":hover, :focus-within") && --left <= 0) toast.remove();
+  }, 1000);
+}
+
+// Forms: sent once; a changed one asks before it is left.
+for (const form of document.querySelectorAll("form[data-once]")) {
+  let sent = false, changed = false;
+  form.addEventListener("input", () => { changed = true; });
+  form.addEventListener("submit", event => {
+    if (sent && !event.submitter?.matches("[data-again]")) event.preventDefault();
+    sent = !event.submitter?.matches("[data-again]");
+    changed = false;
+  });
+  addEventListener("pageshow", () => { sent = false; });
+  addEventListener("beforeunload", event => { if (changed) event.preventDefault(); });
+}
+
+// Radio buttons that open a part of the form: <input data-shows="id">.
+const shown = input => {
+  for (const other of input.form.querySelectorAll(`[name="${input.name}"][data-shows]`)) {
+    document.getElementById(other.dataset.shows).hidden = !other.checked;
+  }
+};
+document.addEventListener("change", event => { if (event.target.matches("[type=radio]")) shown(event.target); });
+for (const input of document.querySelectorAll("[type=radio]:checked")) shown(input);
+
+// A filter that has no button when scripts run.
+for (const select of document.querySelectorAll("select[data-sends]")) {
+  select.addEventListener("change", () => select.form.requestSubmit());
+}
