@@ -1,0 +1,43 @@
+.DEFAULT_GOAL := help
+.PHONY: help setup run test test-slow check format bench seeds system clean
+
+PYTHON := .venv/bin/python
+TEST_ARGS ?=
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: .venv/ready-dev ## the virtual environment with everything that tests need
+
+.venv/ready: requirements.txt scripts/venv.sh
+	@scripts/venv.sh requirements.txt && touch $@
+
+.venv/ready-dev: requirements.txt requirements-dev.txt scripts/venv.sh
+	@scripts/venv.sh requirements-dev.txt && touch .venv/ready $@
+
+run: .venv/ready ## everything on a fresh machine, then the console; PORT=8001 make run for another port
+	@exec $(PYTHON) -m authzsite.processes
+
+system: ## Chromium and Java for the tests, when root on Debian and missing
+	@scripts/system.sh
+
+test: .venv/ready-dev system ## the tests that must pass on each change; TEST_ARGS="-k grants" picks
+	@exec $(PYTHON) -m pytest $(TEST_ARGS)
+
+test-slow: .venv/ready-dev system ## crash rounds and large worlds
+	@exec $(PYTHON) -m pytest -m slow $(TEST_ARGS)
+
+check: .venv/ready-dev ## format, lint, types, migrations, layers, documents
+	@exec scripts/check.sh
+
+format: .venv/ready-dev ## write the code in its one format
+	@$(PYTHON) -m ruff check --quiet --fix . && $(PYTHON) -m ruff format .
+
+bench: .venv/ready-dev ## ratios that must hold
+	@exec scripts/bench.sh
+
+seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
+	@exec $(PYTHON) -m tests.seeds.report
+
+clean: ## remove .venv and everything that is made again; var/ with the data stays
+	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info

@@ -1,0 +1,184 @@
+"""Servers for the tests: real ones, in a folder of their own, started when a test first asks for them."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.seeds import rows
+
+IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
+VAR = Path(os.environ.get("LAKEWARDEN_VAR", "var"))
+_may_leave = False
+
+
+def missing(what: str, package: str) -> None:
+    """A test cannot run here: skipped with what to install, or failed where everything should be there."""
+    reason = f"{what} is missing; on Debian: apt-get install {package}"
+    if IN_CI:
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+# requirements
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    known = rows()
+    for item in items:
+        for mark in item.iter_markers("seed"):
+            unknown = [row for row in mark.args if row not in known]
+            if unknown or not mark.args:
+                raise pytest.UsageError(f"{item.nodeid}: no such requirement: {', '.join(map(str, unknown))}")
+
+
+# network
+
+
+def _is_near(address: Any) -> bool:
+    if not isinstance(address, tuple):
+        return True  # a unix socket
+    try:
+        return ipaddress.ip_address(address[0]).is_loopback
+    except ValueError:
+        return address[0] in ("localhost", "")
+
+
+def _stay_here(event: str, arguments: tuple[Any, ...]) -> None:
+    if event == "socket.connect" and not _may_leave and not _is_near(arguments[1]):
+        raise PermissionError(f"a test wanted to connect to {arguments[1]}; mark it `network` if it must")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    sys.addaudithook(_stay_here)
+
+
+@pytest.fixture(autouse=True)
+def _network(request: pytest.FixtureRequest) -> Iterator[None]:
+    global _may_leave
+    _may_leave = request.node.get_closest_marker("network") is not None
+    yield
+    _may_leave = False
+
+
+# the console's own servers
+
+
+@pytest.fixture(scope="session")
+def console_database() -> Iterator[None]:
+    """Where Django connects: DATABASE_URL, or an embedded PostgreSQL 18 that does not wait for the disk."""
+    from django.conf import settings
+
+    from authzsite import embedded
+
+    if settings.ENVIRONMENT.database:
+        yield
+        return
+    server = embedded.PostgreSQL(VAR / "postgresql", durable=False)
+    server.start()
+    yield
+    server.release()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(
+    django_db_modify_db_settings_parallel_suffix: None, console_database: None
+) -> None:
+    """pytest-django asks for this before it makes the test database."""
+
+
+@pytest.fixture(scope="session")
+def redis_url() -> Iterator[str]:
+    """A running Redis: REDIS_URL, or an embedded one."""
+    from django.conf import settings
+
+    from authzsite import embedded
+
+    server = embedded.redis(VAR)
+    if server.url == settings.REDIS_URL:
+        server.start()
+    yield settings.REDIS_URL
+    server.release()
+
+
+# what the console governs
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[Callable[[int], Any]]:
+    """A function from a version (16 or 18) to a running `embedded.PostgreSQL` (`.url()`: the superuser)."""
+    from authzsite import embedded
+
+    running: dict[int, embedded.PostgreSQL] = {}
+
+    def start(version: int) -> embedded.PostgreSQL:
+        if version not in running:
+            home = VAR / f"governed-{version}-{os.environ.get('PYTEST_XDIST_WORKER', '')}"
+            running[version] = embedded.PostgreSQL(home, version=version, passwords=True, durable=False)
+            running[version].start()
+        return running[version]
+
+    yield start
+    for server in running.values():
+        server.stop()
+
+
+@pytest.fixture(params=[18, 16], ids=lambda version: f"postgresql-{version}")
+def shop_server(request: pytest.FixtureRequest, postgres_server: Callable[[int], Any]) -> Any:
+    """An empty server of each version that people enter with passwords only; the test cleans up."""
+    return postgres_server(request.param)
+
+
+@pytest.fixture(scope="session")
+def demo_shop(postgres_server: Callable[[int], Any]) -> Any:
+    """The shop database of the demo as `make run` makes it: a `ShopInfo`."""
+    from authzsite.demo import shop
+
+    return shop.ensure(VAR, on=postgres_server(shop.VERSION))
+
+
+# browser and Spark
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium of the system; `chromium.new_context(…)` for each person that looks."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        missing("Chromium", "chromium")
+    from playwright.sync_api import sync_playwright
+
+    # playwright keeps an event loop in this thread, which Django would take for asynchronous code
+    os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"
+    arguments = ["--disable-dev-shm-usage", *(["--no-sandbox"] if os.geteuid() == 0 else [])]
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def java() -> str:
+    """The Java that Spark needs."""
+    program = shutil.which("java")
+    if program is None:
+        missing("Java", "default-jre-headless")
+    return str(program)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """The servers go with the session, and so does their folder, when this process made it."""
+    if hasattr(config, "workerinput") or not VAR.name.startswith("lakewarden-tests-"):
+        return
+    from authzsite import embedded
+
+    embedded.redis(VAR).stop()
+    embedded.PostgreSQL(VAR / "postgresql").stop()
+    shutil.rmtree(VAR, ignore_errors=True)
