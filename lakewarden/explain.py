@@ -97,7 +97,7 @@ def explain(
     test = law.tests.get((operation, lineage[-1].type if lineage else ""))
     if test is None or reach(slice, law, lineage, also) is None or decision.reason == "incomplete":
         return Explanation(decision, Node(False, "unknown", decision.reason))
-    ground = _Ground(slice, law, (*lineage, *also[1:]), names or {}, now)
+    ground = _Ground(slice, law, lineage, also, names or {}, now)
     if slice.mode != "on" and test.operation.membership:
         return _by_mode(decision, ground)
     return _by_law(decision, ground, test)
@@ -107,9 +107,17 @@ class _Ground:
     """The levels that a question is about and the rules that are true on them."""
 
     def __init__(
-        self, slice: Slice, law: Dialect, levels: Lineage, names: Mapping[Key, str], now: float
+        self,
+        slice: Slice,
+        law: Dialect,
+        lineage: Lineage,
+        also: Lineage,
+        names: Mapping[Key, str],
+        now: float,
     ) -> None:
-        self.slice, self.law, self.levels, self.names = slice, law, levels, names
+        self.slice, self.law, self.names = slice, law, names
+        self.asked = lineage[-1].key if lineage else None
+        self.levels = levels = (*lineage, *also[1:])
         depth = {level.key: place for place, level in enumerate(levels)}
         live = [rule for rule in slice.rules if rule.object in depth and rule.holds_at(now)]
         # nearest path and nearest object first: the plainest evidence
@@ -141,7 +149,7 @@ class _Ground:
         if atom.kind == NO_DENIAL:
             return not self.denials(atom)
         if atom.kind == SELF:
-            return bool(self.levels) and self.levels[-1].key in self.slice.selves
+            return bool(self.levels) and self.asked in self.slice.selves
         return self.slice.member if atom.kind == MEMBER else self.slice.service_admin
 
     def place(self, atom: Atom) -> Level | None:
@@ -159,7 +167,7 @@ class _Ground:
 
 
 def _by_law(decision: Decision, ground: _Ground, test: Test) -> Explanation:
-    condition = test.operation.conditions[ground.levels[-1].type if ground.levels else ""]
+    condition = test.condition
     open_ways = [
         way for way in ways(condition) if all(ground.place(atom) or _placeless(atom) for atom in way)
     ]

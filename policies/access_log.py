@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
+from typing import NamedTuple
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -21,18 +24,33 @@ REPEATED = timedelta(hours=1)
 LOCK = 0x6C6F_6773
 
 
+class Refusal(NamedTuple):
+    """Somebody was refused an operation; `name` stands for an object that was not found."""
+
+    actor: Principal
+    operation: str
+    node: Node | None
+    name: str = ""
+
+
 def refused(actor: Principal, operation: str, node: Node | None, *, name: str = "", via: str) -> None:
     """Record a refusal; `name` stands for an object that was not found."""
-    _record(AccessRecord.Kind.REFUSED, actor, operation, node, name, via)
+    refused_all([Refusal(actor, operation, node, name)], via=via)
+
+
+def refused_all(refusals: Iterable[Refusal], *, via: str) -> None:
+    """Record many refusals in a number of queries that does not depend on how many."""
+    _record([_row(AccessRecord.Kind.REFUSED, refusal, via) for refusal in refusals])
 
 
 def looked(actor: Principal, what: str, node: Node, *, via: str) -> None:
     """Record that somebody looked at other people's access to an object."""
-    _record(AccessRecord.Kind.LOOKED, actor, what, node, "", via)
+    _record([_row(AccessRecord.Kind.LOOKED, Refusal(actor, what, node), via)])
 
 
-def _record(kind: str, actor: Principal, operation: str, node: Node | None, name: str, via: str) -> None:
-    row = AccessRecord(
+def _row(kind: str, what: Refusal, via: str) -> AccessRecord:
+    actor, operation, node, name = what
+    return AccessRecord(
         kind=kind,
         at=timezone.now(),
         realm=node.realm_id if node else None,
@@ -43,36 +61,56 @@ def _record(kind: str, actor: Principal, operation: str, node: Node | None, name
         lineage=list(node.lineage) if node else [],
         via=via,
     )
-    if not _repeat(row):
-        _append(row)
 
 
-def _repeat(row: AccessRecord) -> bool:
-    same = AccessRecord.objects.filter(
-        kind=row.kind,
-        realm=row.realm,
-        actor=row.actor,
-        operation=row.operation,
-        object_name=row.object_name,
-        via=row.via,
-        at__gt=row.at - REPEATED,
+def _record(rows: list[AccessRecord]) -> None:
+    counts = Counter(map(_same, rows))
+    firsts = _firsts(rows)
+    new = {_same(row): row for row in rows if _same(row) not in firsts}
+    if new:
+        _append(list(new.values()), [counts[key] for key in new])
+    if len(new) < len(counts):
+        _repeat({firsts[key]: count for key, count in counts.items() if key in firsts})
+
+
+def _same(row: AccessRecord) -> tuple[object, ...]:
+    return (row.kind, row.realm, row.actor, row.operation, row.object_name, row.via)
+
+
+def _firsts(rows: list[AccessRecord]) -> dict[tuple[object, ...], int]:
+    """The records of the last hour that some of the rows would repeat."""
+    found = AccessRecord.objects.filter(
+        kind__in={row.kind for row in rows},
+        actor__in={row.actor for row in rows},
+        operation__in={row.operation for row in rows},
+        object_name__in={row.object_name for row in rows},
+        at__gt=timezone.now() - REPEATED,
     )
-    first = same.order_by("-at").values_list("pk", flat=True).first()
-    if first is None:
-        return False
-    AccessRepeat.objects.filter(record=first).update(count=F("count") + 1, last=row.at)
-    return True
+    return {_same(row): row.pk for row in found.order_by("at")}
 
 
 @transaction.atomic
-def _append(row: AccessRecord) -> None:
+def _repeat(counts: Mapping[int, int]) -> None:
+    rows = AccessRepeat.objects.filter(record__in=counts)
+    # locked in one order, so that two batches that repeat the same never wait for each other
+    list(rows.order_by("record").select_for_update().values_list("record"))
+    for count in set(counts.values()):
+        same = [pk for pk, each in counts.items() if each == count]
+        rows.filter(record__in=same).update(count=F("count") + count, last=timezone.now())
+
+
+@transaction.atomic
+def _append(rows: Sequence[AccessRecord], counts: Sequence[int]) -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    last = AccessRecord.objects.order_by("-pk").values_list("digest", flat=True).first()
-    row.previous = last or ""
-    row.digest = digest_of(row)
-    row.save()
-    AccessRepeat.objects.create(record=row, last=row.at)
+    digest = AccessRecord.objects.order_by("-pk").values_list("digest", flat=True).first() or ""
+    for row in rows:
+        row.previous = digest
+        row.digest = digest = digest_of(row)
+    AccessRecord.objects.bulk_create(rows)
+    AccessRepeat.objects.bulk_create(
+        AccessRepeat(record=row, count=count, last=row.at) for row, count in zip(rows, counts, strict=True)
+    )
 
 
 def digest_of(row: AccessRecord) -> str:

@@ -130,6 +130,7 @@ def _event(change_row: Change, number: int, said: Said, extra: dict[str, Any]) -
         kind=said.kind,
         object_type=said.object_type,
         object_name=said.object_name,
+        object_key=said.lineage[-1] if said.lineage else None,
         lineage=list(said.lineage),
         people=list(said.people),
         data={**said.data, **extra},
@@ -155,7 +156,7 @@ def digest_of(row: Change, events: Iterable[Event]) -> str:
 
 
 _CHANGE_FIELDS = ("revision", "kind", "realm", "at", "actor", "on_behalf_of", "via", "reason", "request_id")
-_EVENT_FIELDS = ("number", "kind", "object_type", "object_name", "lineage", "people", "data")
+_EVENT_FIELDS = ("number", "kind", "object_type", "object_name", "object_key", "lineage", "people", "data")
 
 
 def fact_code(fact: Fact) -> str:

@@ -31,7 +31,8 @@ class Answer:
     def explained(self, *, now: datetime | None = None) -> Explanation:
         """Why, as a tree; for a no the smallest set of facts that would allow it.  No queries."""
         moment = (now or timezone.now()).timestamp()
-        return explain(self.slice, self.operation, self.node.levels, now=moment)
+        names = {level.key: name for level, name in zip(self.node.levels, self.node.names, strict=True)}
+        return explain(self.slice, self.operation, self.node.levels, now=moment, names=names)
 
 
 def operation_for(node: Node, action: str) -> str:

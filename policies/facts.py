@@ -37,8 +37,8 @@ assignment AS (
       JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
      WHERE {a}),
 roles AS (SELECT DISTINCT role_id FROM assignment)
-SELECT 'revision', (SELECT revision FROM policies_counter), NULL, NULL, NULL, NULL::timestamptz, NULL::timestamptz,
-       NULL::bigint, NULL::bigint
+SELECT 'revision', (SELECT revision FROM policies_counter), NULL::bigint, NULL::text, NULL::text,
+       NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint
 UNION ALL
 SELECT 'mode', NULL, NULL, c.mode, NULL, NULL, NULL, c.opened, c.id
   FROM catalog_mode c WHERE c.realm_id = %(realm)s AND {c}

@@ -9,7 +9,7 @@ from catalog.nodes import Node
 from policies.events import Said
 
 
-def said(kind: str, node: Node | None, *people: Principal, **data: Any) -> Said:
+def said(kind: str, node: Node | None, /, *people: Principal, **data: Any) -> Said:
     """An event about an object and the people it concerns, who appear by pseudonym."""
     pseudonyms = tuple(one.pseudonym for one in people)
     named = {**data, **({"person": pseudonyms[0]} if pseudonyms else {})}

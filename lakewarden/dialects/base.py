@@ -88,6 +88,7 @@ class Test(NamedTuple):
     ways: tuple[int, ...]
     whole: bool
     operation: Operation
+    condition: Condition
 
 
 @dataclass(frozen=True)
@@ -168,7 +169,7 @@ class Dialect:
     def _tests(self) -> Iterable[tuple[tuple[str, str], Test]]:
         for name, operation in self.operations.items():
             for type, condition in operation.conditions.items():
-                yield (name, type), Test(self.number(condition), asks_whole(condition), operation)
+                yield (name, type), Test(self.number(condition), asks_whole(condition), operation, condition)
 
 
 def asks_whole(condition: Condition) -> bool:

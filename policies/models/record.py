@@ -58,7 +58,8 @@ class Change(models.Model):
 class Event(models.Model):
     """One thing that began or ended in a change.
 
-    `lineage` holds the numbers of the object and of everything above it, `people` the pseudonyms concerned.
+    `object_key` is the object's number, `lineage` the numbers from the realm's root down to it, `people` the
+    pseudonyms of those concerned.
     """
 
     change = models.ForeignKey(Change, models.PROTECT, related_name="events")
@@ -66,6 +67,7 @@ class Event(models.Model):
     kind = models.CharField(max_length=40)
     object_type = models.CharField(max_length=24, blank=True)
     object_name = models.TextField(blank=True)
+    object_key = models.BigIntegerField(null=True)
     lineage = ArrayField(models.BigIntegerField(), default=list)
     people = ArrayField(models.CharField(max_length=40), default=list)
     data = models.JSONField(default=dict)
@@ -76,6 +78,7 @@ class Event(models.Model):
             GinIndex(fields=["lineage"], name="events_by_lineage"),
             GinIndex(fields=["people"], name="events_by_people"),
             models.Index(fields=["kind", "-change"], name="events_by_kind"),
+            models.Index(fields=["object_key", "-change"], name="events_of_object"),
         ]
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from policies.models import Backend
 from policies.saying import said
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
-from policies.sync.seal import place_of, seal
+from policies.sync.seal import place_of, seal, unseal
 
 PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql"}
 
@@ -31,6 +31,9 @@ def connect(
             properties = {"type": "relational", "provider": PROVIDERS[Backend.Kind(kind)]}
             new = NewObject("catalog", catalog_name, properties=properties)
             catalog = objects.register(root, [new], by=by, authority=authority, owner=owner)[0]
+        before = Backend.objects.filter(catalog=catalog.id).first()
+        if before and (unseal(before.sealed_url), before.kind, before.policy) == (url, kind, policy):
+            return before
         row, _ = Backend.objects.update_or_create(
             catalog_id=catalog.id,
             defaults={

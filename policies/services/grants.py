@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,7 +11,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node
-from policies import decisions
+from lakewarden import dialects
+from policies import decisions, slices
 from policies.authority import Actor, Authority, require
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, Refused
@@ -27,13 +28,17 @@ GRANT = "grant"
 
 @dataclass(frozen=True)
 class Wish:
-    """What an owner wants to give: privileges on one object, to some holders, within a window."""
+    """What an owner wants to give: privileges on one object, to some holders, within a window.
+
+    `way`: also give what the holders lack to reach the object (use of the schema above it), where the giver may.
+    """
 
     node: Node
     holders: tuple[Principal, ...]
     privileges: tuple[str, ...]
     valid_from: datetime | None = None
     valid_until: datetime | None = None
+    way: bool = True
 
     def problem(self, now: datetime) -> str | None:
         """Why this cannot be meant, or None."""
@@ -44,6 +49,15 @@ class Wish:
         if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
             return "The end lies before the beginning."
         return None
+
+
+@dataclass(frozen=True)
+class Gift:
+    """One privilege on one object for one holder; what a wish comes down to."""
+
+    node: Node
+    holder: Principal
+    privilege: str
 
 
 def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None) -> Authority:
@@ -66,24 +80,62 @@ def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> 
     with change(GRANT_ADDED, realm=realm_of(wish.node), by=by, reason=reason) as current:
         authority = authority_to_grant(wish.node, by, now=now)
         _unchanged_since(wish.node, wish.holders, seen)
-        return sum(_give(current, wish, holder, code, authority) for holder in wish.holders for code in wish.privileges)
+        for holder in wish.holders:
+            must_be_member(wish.node, holder)
+        return sum(_give(current, wish, gift, authority) for gift in gifts(wish, by, now=now))
 
 
-def _give(current: ChangeInProgress, wish: Wish, holder: Principal, code: str, authority: Authority) -> bool:
-    must_be_member(wish.node, holder)
-    check_binding(wish.node, code)
-    role = personal.ensure(current, wish.node, holder)
-    mine = Grant.objects.open().filter(
-        role=role, securable=wish.node.id, privilege=code, effect=Effect.ALLOW, origin=Origin.HAND
-    )
+def gifts(wish: Wish, by: Actor, *, now: datetime) -> list[Gift]:
+    """The single privileges a wish comes down to, those on the way to the object first."""
+    found = [Gift(wish.node, holder, code) for holder in wish.holders for code in wish.privileges]
+    return [*(_way(wish, by, now) if wish.way else ()), *found]
+
+
+def _way(wish: Wish, by: Actor, now: datetime) -> Iterable[Gift]:
+    """What each holder lacks above the object, as far as the giver may give it."""
+    above = {node.id: node for node in wish.node.above()}
+    may = {pk: bool(decisions.ask(by.decides_as, GRANT, node, now=now)) for pk, node in above.items()}
+    held = slices.currents(list(wish.holders), wish.node, now=now)
+    for holder in wish.holders:
+        for action in actions_given(wish.node, wish.privileges):
+            answer = decisions.answer(held[holder.pk], action, wish.node, now=now)
+            for lack in answer.explained(now=now).missing if not answer else ():
+                if lack.kind == "privilege" and may.get(lack.object):
+                    yield Gift(above[lack.object], holder, lack.privilege)
+            break
+
+
+def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
+    """What people say for having these privileges on such an object: `read`, `write`."""
+    reading = {"SELECT_TABLE", "SELECT_VIEW", "READ_FILESET", "CONSUME_TOPIC", "USE_MODEL", "EXECUTE_FUNCTION"}
+    actions = dialects.get(node.kind).actions_for(node.type)
+    wanted = ["read" if set(privileges) & reading else "write", "read", "use"]
+    return tuple(dict.fromkeys(action for action in wanted if action in actions))
+
+
+def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authority) -> bool:
+    check_binding(gift.node, gift.privilege)
+    role = personal.ensure(current, gift.node, gift.holder)
+    mine = replaced(role.pk, gift)
     window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
     if mine.filter(**window).exists():
         return False
     for old in mine:
-        current.end(old, _said(GRANT_REMOVED, wish.node, holder, old), by=authority)
-    grant = Grant(role=role, securable_id=wish.node.id, privilege=code, origin=Origin.HAND, **window)
-    current.begin(grant, _said(GRANT_ADDED, wish.node, holder, grant), by=authority)
+        current.end(old, _said(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
+    grant = Grant(role=role, securable_id=gift.node.id, privilege=gift.privilege, origin=Origin.HAND, **window)
+    current.begin(grant, _said(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
     return True
+
+
+def replaced(role: int, gift: Gift):
+    """The hand-made direct grants of the same privilege that a new one takes the place of."""
+    return Grant.objects.open().filter(
+        role=role,
+        securable=gift.node.id,
+        privilege=gift.privilege,
+        effect=Effect.ALLOW,
+        origin=Origin.HAND,
+    )
 
 
 def remove(
@@ -138,4 +190,4 @@ def revision_now() -> int:
     return Counter.objects.values_list("revision", flat=True).get()
 
 
-__all__ = ["Wish", "add", "authority_to_grant", "direct", "remove", "revision_now"]
+__all__ = ["Gift", "Wish", "actions_given", "add", "authority_to_grant", "direct", "gifts", "remove", "revision_now"]

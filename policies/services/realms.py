@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from accounts.models import Principal
-from accounts.record import Origin
 from catalog.models import Detail, Mode, Placement, Realm, Securable
 from catalog.nodes import Node
 from catalog.queries import realm_named, root

@@ -31,7 +31,9 @@ class Command(OperatorCommand):
         act = members.remove if remove else members.add
         for one in named:
             act(root, one, by=self.by, authority=self.authority)
-        self.stdout.write(f"{'removed from' if remove else 'members of'} {root.name}: {', '.join(map(str, named))}")
+        self.stdout.write(
+            f"{'removed from' if remove else 'members of'} {root.name}: {', '.join(map(str, named))}"
+        )
 
     def _group(self, root: Node, group: Principal, people: list[Principal], remove: bool) -> None:
         if not remove:

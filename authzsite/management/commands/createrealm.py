@@ -22,9 +22,17 @@ class Command(OperatorCommand):
         parser.add_argument("--authorization", choices=Mode.Choice.values, default=Mode.Choice.ON)
         parser.add_argument("--comment", default="")
 
-    def run(self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **_: Any) -> None:
+    def run(
+        self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **_: Any
+    ) -> None:
         owning = people.ensure("user", owner or getpass.getuser())
         realms.create(
-            kind, name, owner=owning, by=self.by, authority=self.authority, mode=authorization, comment=comment
+            kind,
+            name,
+            owner=owning,
+            by=self.by,
+            authority=self.authority,
+            mode=authorization,
+            comment=comment,
         )
         self.stdout.write(f"made {kind} realm {name}, owned by {owning}")

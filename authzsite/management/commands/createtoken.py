@@ -19,7 +19,9 @@ class Command(OperatorCommand):
         parser.add_argument("name")
         parser.add_argument("--service", action="store_true", help="for a service account, made when absent")
         parser.add_argument("--days", type=_days, help="how long it lives; default: until revoked")
-        parser.add_argument("--scope", action="append", default=[], choices=SCOPES, help="narrow it; repeatable")
+        parser.add_argument(
+            "--scope", action="append", default=[], choices=SCOPES, help="narrow it; repeatable"
+        )
 
     def run(self, *, name: str, service: bool, days: int | None, scope: list[str], **_: Any) -> None:
         holder = people.ensure("service" if service else "user", name)

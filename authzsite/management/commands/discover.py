@@ -17,7 +17,9 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", metavar="REALM/CATALOG")
-        parser.add_argument("--close-vanished", action="store_true", help="close objects the source no longer has")
+        parser.add_argument(
+            "--close-vanished", action="store_true", help="close objects the source no longer has"
+        )
 
     def run(self, *, place: str, close_vanished: bool, **_: Any) -> None:
         catalog = catalog_node(place)

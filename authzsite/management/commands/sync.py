@@ -15,12 +15,16 @@ from policies.sync.reconcile import Report, reconcile
 
 
 class Command(OperatorCommand):
-    help = "Reconcile now, in this process; one JSON line a backend; exit 0 only if nothing is missing or extra."
+    help = (
+        "Reconcile now, in this process; one JSON line a backend; exit 0 only if nothing is missing or extra."
+    )
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", nargs="?", metavar="REALM/CATALOG", help="default: every backend")
         parser.add_argument("--dry-run", action="store_true", help="compare, change nothing")
-        parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS", help="try again for so long")
+        parser.add_argument(
+            "--wait", type=float, default=0.0, metavar="SECONDS", help="try again for so long"
+        )
 
     def run(self, *, place: str | None, dry_run: bool, wait: float, **_: Any) -> None:
         rows = Backend.objects.order_by("pk")

@@ -1,0 +1,125 @@
+"""The people, groups and roles of the demo: what the console knows about the shop before anybody touches it."""
+
+from __future__ import annotations
+
+from accounts import people
+from accounts.models import Principal
+from catalog.nodes import Node
+from catalog.queries import find, realm_named, root
+from lakewarden.objects import ObjectRef
+from policies.authority import OPERATOR, of_operator
+from policies.models import Backend
+from policies.services import backends, duties, members, owners, realms, roles
+from policies.services.roles import Privilege
+
+REALM, CATALOG = "demo", "shop"
+
+PEOPLE = {
+    "marek": "Marek Malik",
+    "olivia": "Olivia Owner",
+    "ana": "Ana Analyst",
+    "ada": "Ada Auditor",
+    "mia": "Mia Meyer",
+    "tomas": "Tomás Torres",
+    "noah": "Noah Novak",
+    "carl": "Carl Conrad",
+    "dora": "Dora Dietz",
+}
+SERVICES = {"nightly_load": "nightly-load"}
+GROUPS = {
+    "all_staff": ("All staff", tuple(PEOPLE)),
+    "analysts": ("Analysts", ("mia", "noah", "carl")),
+    "sales_ops": ("Sales ops", ("noah", "tomas")),
+    "auditors": ("Auditors", ("ada",)),
+}
+READING = ("USE_SCHEMA", "SELECT_TABLE", "SELECT_VIEW")
+ROLES: dict[str, tuple[tuple[str, tuple[tuple[str, tuple[str, ...], str], ...]], ...]] = {
+    "shop_browse": (("group:all_staff", (("catalog shop", ("USE_CATALOG",), "allow"),)),),
+    "sales_read": (("group:analysts", (("schema shop.sales", READING, "allow"),)),),
+    "sales_write": (("group:sales_ops", (("schema shop.sales", (*READING, "MODIFY_TABLE"), "allow"),)),),
+    "stock_read": (("group:sales_ops", (("schema shop.stock", READING, "allow"),)),),
+    "catalog_audit": (("group:auditors", (("catalog shop", READING, "allow"),)),),
+    "no_contractors": (("user:carl", (("schema shop.sales", ("SELECT_TABLE",), "deny"),)),),
+    "load_raw": (
+        (
+            "service:nightly_load",
+            (
+                ("catalog shop", ("USE_CATALOG",), "allow"),
+                ("schema shop.raw_events", (*READING, "MODIFY_TABLE", "CREATE_TABLE"), "allow"),
+            ),
+        ),
+    ),
+}
+OWNERS = {"catalog shop": "marek", "schema shop.sales": "olivia", "schema shop.billing": "olivia"}
+BY = OPERATOR
+
+
+def accounts(passwords: dict[str, str]) -> None:
+    """The people who can sign in, and the groups they are in."""
+    for name, display in PEOPLE.items():
+        people.make_account(name, display_name=display, password=passwords.get(name))
+    for name, display in SERVICES.items():
+        people.ensure("service", name, display_name=display)
+    for name, (display, inside) in GROUPS.items():
+        group = people.ensure("group", name, display_name=display)
+        for one in inside:
+            members.join_group(group, people.ensure("user", one), by=BY, authority=of_operator(BY))
+
+
+def realm() -> Node:
+    """The metalake `demo` with its members."""
+    found = realm_named(REALM)
+    place = (
+        root(found)
+        if found
+        else realms.create(
+            "gravitino",
+            REALM,
+            owner=people.ensure("user", "marek"),
+            by=BY,
+            authority=of_operator(BY),
+            comment="The demo: a web shop's data.",
+        )
+    )
+    for one in _everybody():
+        members.add(place, one, by=BY, authority=of_operator(BY))
+    return place
+
+
+def _everybody() -> list[Principal]:
+    named = [*(("user", name) for name in PEOPLE), *(("service", name) for name in SERVICES)]
+    return [people.ensure(kind, name) for kind, name in (*named, *(("group", name) for name in GROUPS))]
+
+
+def connection(place: Node, url: str) -> Backend:
+    """Catalog `shop`, connected to the shop's database."""
+    return backends.connect(
+        place, CATALOG, "postgresql", url, policy="repair", by=BY, authority=of_operator(BY)
+    )
+
+
+def access(place: Node) -> None:
+    """Roles, who holds them, owners and duties; what is there already stays as it is."""
+    for name, given in ROLES.items():
+        if find(ObjectRef("role", REALM, (name,))) is None:
+            _role(place, name, given)
+    for text, owner in OWNERS.items():
+        if (node := _object(text)) is not None:
+            owners.set_owner(node, people.ensure("user", owner), by=BY, authority=of_operator(BY))
+    duties.give(place, "view_history", people.ensure("user", "ada"), by=BY, authority=of_operator(BY))
+
+
+def _role(place: Node, name: str, given) -> None:
+    role = roles.create(place, name, by=BY, authority=of_operator(BY), owner=people.ensure("user", "marek"))
+    for holder, rules in given:
+        kind, _, who = holder.partition(":")
+        roles.assign(role, people.ensure(kind, who), by=BY, authority=of_operator(BY))
+        for text, codes, effect in rules:
+            if (node := _object(text)) is not None:
+                wanted = [Privilege(code, effect) for code in codes]
+                roles.add_privileges(role, node, wanted, by=BY, authority=of_operator(BY))
+
+
+def _object(text: str) -> Node | None:
+    type_, _, name = text.partition(" ")
+    return find(ObjectRef(type_, REALM, tuple(name.split("."))))

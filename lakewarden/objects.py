@@ -1,0 +1,70 @@
+"""What facts are about: the objects of a realm, their names and how the names are written.
+
+A full name joins its parts with dots, as Gravitino does (`shop.sales.orders`).  A part that itself holds a dot or a
+double quote is written in double quotes, with inner ones doubled: `shop.sales."odd.name"`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
+
+
+class BadName(ValueError):
+    """The text is no name of an object."""
+
+
+def join_name(parts: tuple[str, ...]) -> str:
+    """Write the parts below the realm as one full name."""
+    return ".".join(_quoted(part) for part in parts)
+
+
+def split_name(full_name: str) -> tuple[str, ...]:
+    """Read a full name back into its parts; the inverse of `join_name`."""
+    parts, at = [], 0
+    while True:
+        match = _PART.match(full_name, at)
+        if match is None:
+            raise BadName(f"`{full_name}` is no full name")
+        parts.append(match[1].replace('""', '"') if match[1] is not None else match[2])
+        at = match.end()
+        if at == len(full_name):
+            return tuple(parts)
+        if full_name[at] != ".":
+            raise BadName(f"`{full_name}` is no full name")
+        at += 1
+
+
+def _quoted(part: str) -> str:
+    return '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part
+
+
+@dataclass(frozen=True)
+class ObjectRef:
+    """An object by name: its type in the dialect's own word, its realm and its path below the realm."""
+
+    type: str
+    realm: str
+    path: tuple[str, ...] = ()
+
+    @property
+    def full_name(self) -> str:
+        return join_name(self.path)
+
+    @property
+    def id(self) -> str:
+        """`realm` for the realm itself, `realm/full.name` below it."""
+        return f"{self.realm}/{self.full_name}" if self.path else self.realm
+
+    def __str__(self) -> str:
+        return f"{self.type} {self.id}"
+
+    @classmethod
+    def parse(cls, type: str, id: str) -> ObjectRef:
+        """Read an AuthZEN resource: `parse("table", "prod/hr.sales.orders")`.  Raises BadName."""
+        realm, slash, name = id.partition("/")
+        if not realm or (slash and not name):
+            raise BadName(f"`{id}` names no object")
+        return cls(type, realm, split_name(name) if slash else ())

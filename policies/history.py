@@ -1,0 +1,196 @@
+"""The record, questioned: who changed what, when and why, in plain sentences, for those who may know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from lakewarden import dialects
+from lakewarden.facts import Slice
+from policies import slices
+from policies.events import SENTENCES
+from policies.models import Change, Event, GroupDuty, UserDuty
+
+VIEW_HISTORY = "view_history"
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is asked for: an object with what is below (or with what is above), a person, an actor, kinds, a time."""
+
+    object: Node | None = None
+    from_above: bool = False
+    person: Principal | None = None
+    actor: Principal | None = None
+    kinds: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+
+    def events(self) -> QuerySet[Event]:
+        rows = Event.objects.all()
+        if self.object and self.from_above:
+            rows = rows.filter(object_key__in=self.object.lineage)
+        elif self.object:
+            rows = rows.filter(lineage__contains=[self.object.id])
+        if self.person:
+            rows = rows.filter(people__contains=[self.person.pseudonym])
+        if self.kinds:
+            rows = rows.filter(kind__in=self.kinds)
+        if self.text:
+            rows = rows.filter(object_name__icontains=self.text.replace("\0", ""))
+        return rows
+
+    def changes(self) -> QuerySet[Change]:
+        rows = Change.objects.all()
+        if self.actor:
+            rows = rows.filter(actor=self.actor.pseudonym)
+        if self.since:
+            rows = rows.filter(at__gte=self.since)
+        return rows.filter(at__lt=self.until) if self.until else rows
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How much of the record somebody may see: everything below these objects, and what concerns himself."""
+
+    viewer: Principal
+    objects: tuple[int, ...]
+    site: bool
+
+    def covers(self) -> Q:
+        seen = Q(people__contains=[self.viewer.pseudonym]) | Q(lineage__overlap=list(self.objects))
+        return seen | Q(lineage=[]) if self.site else seen
+
+    def sees(self, node: Node) -> bool:
+        return any(key in self.objects for key in node.lineage)
+
+
+def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
+    """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
+    duty = Q(permission__codename=VIEW_HISTORY)
+    mine = UserDuty.objects.filter(duty, user__principal=viewer).values_list("content_object", flat=True)
+    ours = GroupDuty.objects.filter(duty, group__user__principal=viewer).values_list("content_object", flat=True)
+    given = {*mine, *ours}
+    roots = {node.id for node in realms}
+    held = {key for node in realms for key in _authority(slices.current(viewer, node))}
+    return Sight(viewer, tuple(sorted(given | held)), bool(given & roots))
+
+
+def _authority(slice_: Slice) -> Iterable[int]:
+    manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
+    for key, bits in slice_.bits.items():
+        if isinstance(key, int) and (bits.owned or (manage and bits.allow & ~bits.deny & manage.bit)):
+            yield key
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event in words: the sentence without its subject, and what it links to."""
+
+    event: Event
+    text: str
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change with those of its events that were asked for and may be seen."""
+
+    change: Change
+    actor: str
+    on_behalf_of: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True)
+class Page:
+    """Entries, newest first; `next` is the revision to go on before, None at the end."""
+
+    entries: tuple[Entry, ...]
+    next: int | None
+
+
+def page(asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50) -> Page:
+    """One page of the record.  Four queries, whatever its length."""
+    events = asked.events().filter(seen.covers())
+    rows = asked.changes().filter(Exists(events.filter(change=OuterRef("pk")))).order_by("-revision")
+    if before is not None:
+        rows = rows.filter(revision__lt=before)
+    changes = list(rows[: limit + 1])
+    shown = changes[:limit]
+    mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
+    for event in events.filter(change__in=mine).order_by("change", "number"):
+        mine[event.change_id].append(event)
+    names = Names([*shown], [event for some in mine.values() for event in some])
+    entries = tuple(names.entry(change, mine[change.revision]) for change in shown)
+    return Page(entries, shown[-1].revision if len(changes) > limit else None)
+
+
+class Names:
+    """The one map from pseudonyms to names, for the changes and events of a page.  One query."""
+
+    def __init__(self, changes: Sequence[Change], events: Sequence[Event]):
+        self.wanted = {change.actor for change in changes} | {change.on_behalf_of for change in changes}
+        self.wanted |= {one for event in events for one in event.people}
+
+    @cached_property
+    def principals(self) -> dict[str, Principal]:
+        return {row.pseudonym: row for row in Principal.objects.filter(pseudonym__in=self.wanted)}
+
+    def of(self, pseudonym: str) -> str:
+        """The name behind a pseudonym; who is not in the map was erased."""
+        fixed = {"": "", "operator": "The site's operator", "system": "The system"}
+        if pseudonym in fixed:
+            return fixed[pseudonym]
+        row = self.principals.get(pseudonym)
+        return row.label if row else "an erased person"
+
+    def entry(self, change: Change, events: Sequence[Event]) -> Entry:
+        lines = tuple(self.line(event) for event in events)
+        return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines)
+
+    def line(self, event: Event) -> Line:
+        values = {name: self._word(name, value) for name, value in event.data.items() if isinstance(value, str)}
+        values.setdefault("type", event.object_type)
+        text = SENTENCES[event.kind].format_map(_Blank(values, object=_place(event)))
+        state = event.data.get("state")
+        return Line(event, text, {} if state else dict(event.data), dict(state or {}))
+
+    def _word(self, name: str, value: str) -> str:
+        if name == "privilege":
+            return privilege_label(value)
+        if value.startswith("~") and value[1:] in self.wanted:
+            return f"of {self.of(value[1:])}"
+        return self.of(value) if value in self.wanted else value
+
+
+def _place(event: Event) -> str:
+    realm, slash, rest = event.object_name.partition("/")
+    return rest if slash else realm
+
+
+def privilege_label(code: str) -> str:
+    """What people call a privilege; an unknown one keeps its code."""
+    for law in dialects.every():
+        known = law.privilege(code)
+        if known:
+            return known.label
+    return code
+
+
+class _Blank(dict):
+    def __init__(self, values: dict[str, str], **more: str):
+        super().__init__(more | values)
+        self.update(more)
+
+    def __missing__(self, key: str) -> str:
+        return "it"

@@ -1,0 +1,242 @@
+"""What a change would do, worked out before it is made: who gains, who loses, who stays as he is, and why.
+
+Nothing is written: the rules of everybody concerned are read once and decided twice, as they are and as they would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.utils import timezone
+
+from accounts.models import Membership, Principal
+from catalog.models import Realm
+from catalog.nodes import Node
+from lakewarden import dialects, engine
+from lakewarden.explain import Lack, explain
+from lakewarden.facts import Rule, Slice, Station
+from policies import facts
+from policies.authority import Actor
+from policies.services import grants, personal
+from policies.services.grants import Gift, Wish
+
+Rules = tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What becomes of one person.  `before` and `after` hold the actions he can do; `via` the group he is reached by.
+
+    `ends_before` and `ends_after` are the moments at which the asked action ends for him, None for never or not at all.
+    `lacks` is what keeps a grant from working, denials among it; `also` what is given on the way.
+    """
+
+    principal: Principal
+    via: Principal | None
+    before: frozenset[str]
+    after: frozenset[str]
+    ends_before: float | None
+    ends_after: float | None
+    lacks: tuple[Lack, ...]
+    also: tuple[Gift, ...] = ()
+
+    @property
+    def gains(self) -> frozenset[str]:
+        return self.after - self.before
+
+    @property
+    def loses(self) -> frozenset[str]:
+        return self.before - self.after
+
+    @property
+    def shorter(self) -> bool:
+        """He keeps the access but for less long."""
+        both = bool(self.before & self.after) and not self.loses
+        return both and self.ends_after is not None and (self.ends_before is None or self.ends_after < self.ends_before)
+
+    @property
+    def longer(self) -> bool:
+        both = bool(self.before & self.after) and not self.gains
+        return both and self.ends_before is not None and (self.ends_after is None or self.ends_after > self.ends_before)
+
+    @property
+    def denied(self) -> bool:
+        return any(lack.kind == "denied" for lack in self.lacks)
+
+    @property
+    def kind(self) -> str:
+        """`lose`, `gain`, `denied`, `lacking` or `same`: the order and the sign of its line."""
+        if self.loses or self.shorter:
+            return "lose"
+        if self.gains or self.longer:
+            return "gain"
+        if self.denied:
+            return "denied"
+        return "lacking" if self.lacks else "same"
+
+
+ORDER = ("lose", "gain", "lacking", "same", "denied")
+
+
+@dataclass(frozen=True)
+class Preview:
+    """Everybody concerned, losses first, at one revision."""
+
+    effects: tuple[Effect, ...]
+    revision: int
+
+    def count(self, kind: str) -> int:
+        return sum(effect.kind == kind for effect in self.effects)
+
+
+class _World:
+    """The rules of everybody a change concerns, as they are."""
+
+    def __init__(self, node: Node, holders: Sequence[Principal], actions: Sequence[str], now: datetime):
+        self.node, self.holders, self.actions, self.now = node, holders, actions, now
+        self.law = dialects.get(node.kind)
+        realm = Realm(pk=node.realm_id, kind=node.kind)
+        asked = {one.pk for one in (*holders, *self.people)}
+        self.loaded = facts.load(realm, node.realm, asked, now=now, objects=node.lineage)
+
+    @cached_property
+    def groups(self) -> dict[int, Principal]:
+        return {one.pk: one for one in self.holders if one.kind == Principal.Kind.GROUP}
+
+    @cached_property
+    def through(self) -> dict[int, Principal]:
+        """Each person reached by a group among the holders, and by which."""
+        rows = Membership.objects.open().within(self.now).filter(group__in=self.groups)
+        return {member: self.groups[group] for member, group in rows.values_list("member", "group")}
+
+    @cached_property
+    def people(self) -> list[Principal]:
+        direct = [one for one in self.holders if one.kind != Principal.Kind.GROUP]
+        inside = self.through.keys() - {one.pk for one in direct}
+        return [*direct, *Principal.objects.filter(pk__in=inside).order_by("display_name", "name")]
+
+    def slice_with(self, person: Principal, rules: Rules) -> Slice:
+        now = self.loaded.slice_of(person)
+        return engine.build(
+            now.principal,
+            now.realm,
+            now.dialect,
+            now.revision,
+            rules,
+            member=now.member,
+            mode=now.mode,
+            selves=now.selves,
+            now=self.now.timestamp(),
+        )
+
+    def can(self, slice_: Slice) -> frozenset[str]:
+        moment = self.now.timestamp()
+        return frozenset(name for name in self.actions if self._decides(slice_, name, moment))
+
+    def _decides(self, slice_: Slice, action: str, moment: float) -> bool:
+        operation = self.law.action(self.node.type, action) or action
+        return bool(engine.decide(slice_, operation, self.node.levels, now=moment))
+
+    def ends(self, slice_: Slice) -> float | None:
+        """The first boundary at which the first of the actions is no longer allowed."""
+        action = self.actions[0]
+        while slice_.next_change_at is not None and self._decides(slice_, action, slice_.since):
+            slice_ = engine.at(slice_, slice_.next_change_at)
+            if not self._decides(slice_, action, slice_.since):
+                return slice_.since
+        return None
+
+    def lacks(self, slice_: Slice) -> tuple[Lack, ...]:
+        operation = self.law.action(self.node.type, self.actions[0]) or self.actions[0]
+        names = {level.key: name for level, name in zip(self.node.levels, self.node.names, strict=True)}
+        answer = explain(slice_, operation, self.node.levels, now=self.now.timestamp(), names=names)
+        return answer.missing
+
+    def effect(self, person: Principal, before: Rules, after: Rules, also: Collection[Gift]) -> Effect:
+        was, will = self.slice_with(person, before), self.slice_with(person, after)
+        can = self.can(will)
+        return Effect(
+            person,
+            self.through.get(person.pk) if person not in self.holders else None,
+            self.can(was),
+            can,
+            self.ends(was),
+            self.ends(will),
+            self.lacks(will) if self.actions[0] not in can else (),
+            tuple(also),
+        )
+
+
+def of_grant(wish: Wish, by: Actor, *, now: datetime | None = None) -> Preview:
+    """What a wish would do for everybody it reaches."""
+    now = now or timezone.now()
+    world = _World(wish.node, wish.holders, _actions(wish.node, wish.privileges), now)
+    given = grants.gifts(wish, by, now=now)
+    gone = _replaced(wish, given)
+    effects = []
+    for person in world.people:
+        mine = [gift for gift in given if _reaches(world, gift.holder, person)]
+        before = tuple(world.loaded.rules_of(person.pk))
+        after = (*(rule for rule in before if rule.fact not in gone), *(_rule(wish, gift) for gift in mine))
+        also = [gift for gift in mine if gift.node.id != wish.node.id]
+        effects.append(world.effect(person, before, after, also))
+    return _sorted(effects, world.loaded.revision)
+
+
+def of_removal(
+    node: Node, holders: Sequence[Principal], privileges: Sequence[str], *, now: datetime | None = None
+) -> Preview:
+    """What taking direct grants back would do: who really loses, and who keeps access by another path."""
+    now = now or timezone.now()
+    world = _World(node, holders, _actions(node, privileges), now)
+    rows = [row for holder in holders for row in grants.direct(node, holder).filter(privilege__in=privileges)]
+    gone = {f"grant:{row.pk}" for row in rows}
+    effects = []
+    for person in world.people:
+        before = tuple(world.loaded.rules_of(person.pk))
+        effects.append(world.effect(person, before, tuple(r for r in before if r.fact not in gone), ()))
+    return _sorted(effects, world.loaded.revision)
+
+
+def _actions(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
+    first = grants.actions_given(node, privileges)
+    rest = [name for name in dialects.get(node.kind).actions_for(node.type) if name not in ("alter", "read", "use")]
+    return tuple(dict.fromkeys([*first, *rest]))
+
+
+def _reaches(world: _World, holder: Principal, person: Principal) -> bool:
+    via = world.through.get(person.pk)
+    return holder.pk == person.pk or (via is not None and via.pk == holder.pk)
+
+
+def _replaced(wish: Wish, given: Iterable[Gift]) -> set[str]:
+    gone = set()
+    for gift in given:
+        role = personal.find(gift.node, gift.holder)
+        window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
+        if role is not None:
+            mine = grants.replaced(role.pk, gift)
+            if not mine.filter(**window).exists():
+                gone |= {f"grant:{pk}" for pk in mine.values_list("pk", flat=True)}
+    return gone
+
+
+def _rule(wish: Wish, gift: Gift) -> Rule:
+    role = Station("role", personal.name_for(gift.holder))
+    via = (Station("group", gift.holder.name), role) if gift.holder.kind == Principal.Kind.GROUP else (role,)
+    return Rule(
+        gift.node.id,
+        gift.privilege,
+        True,
+        via,
+        wish.valid_from.timestamp() if wish.valid_from else None,
+        wish.valid_until.timestamp() if wish.valid_until else None,
+    )
+
+
+def _sorted(effects: list[Effect], revision: int) -> Preview:
+    ordered = sorted(effects, key=lambda one: (ORDER.index(one.kind), one.principal.label.casefold()))
+    return Preview(tuple(ordered), revision)

@@ -1,0 +1,196 @@
+"""Lists that hold what one may see, and nothing else.  Each starts from the viewer's slice, never from all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+from django.db.models.expressions import RawSQL
+from django.utils import timezone
+
+from accounts.models import Membership, Principal
+from catalog.models import Placement
+from catalog.nodes import Node
+from catalog.queries import below
+from lakewarden import dialects, engine
+from lakewarden.facts import Level, Slice
+from policies import slices
+from policies.models import BackendFinding, Grant, Ownership, RealmMember
+
+
+def any_of(keys: Collection[object]) -> RawSQL:
+    """A set of numbers as one parameter, however many they are."""
+    return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if isinstance(key, int)]])  # noqa: S611
+
+
+def children(slice_: Slice, node: Node, type_: str, *, now: datetime | None = None) -> QuerySet[Placement]:
+    """The children of one type that the slice's principal may see, by name.  No decision per row."""
+    moment = (now or timezone.now()).timestamp()
+    seen = engine.visible(slice_, node.levels, type_, now=moment)
+    rows = below(node, type_)
+    if not seen.gate:
+        return rows.none()
+    exceptions = any_of(seen.exceptions)
+    if seen.default:
+        return rows.exclude(securable__in=exceptions) if seen.exceptions else rows
+    return rows.filter(securable__in=exceptions) if seen.exceptions else rows.none()
+
+
+def realms_of(principal: Principal) -> list[Node]:
+    """The realms that admit a principal, himself or through a group, by name."""
+    groups = Membership.objects.open().filter(member=principal).values("group")
+    admitted = RealmMember.objects.open().filter(Q(principal=principal) | Q(principal__in=groups))
+    places = (
+        Placement.objects.open()
+        .filter(parent__isnull=True, securable__realm__in=admitted.values("realm"))
+        .select_related("securable__realm")
+        .order_by("name")
+    )
+    return [
+        Node(
+            place.securable_id,
+            place.securable.realm_id,
+            place.securable.realm.kind,
+            (Level(place.type, place.securable_id),),
+            (place.name,),
+        )
+        for place in places
+    ]
+
+
+def visible_below(slice_: Slice, root: Node, *, now: datetime | None = None) -> Q:
+    """Which placements of a whole realm the slice's principal may see, as one condition.
+
+    Decided once for each container that can be opened, so its cost grows with schemas, not with tables.
+    """
+    moment = (now or timezone.now()).timestamp()
+    found = _Gathered()
+    _gather(slice_, root, _containers(root), moment, found)
+    condition = Q(pk__in=[])
+    for type_, parents in found.open.items():
+        condition |= Q(type=type_, parent__in=any_of(parents)) & ~Q(securable__in=any_of(found.hidden))
+    if found.shown:
+        condition |= Q(securable__in=any_of(found.shown), parent__in=any_of(found.opened))
+    return condition
+
+
+class _Gathered:
+    def __init__(self) -> None:
+        self.open: dict[str, list[int]] = {}
+        self.opened: set[int] = set()
+        self.hidden: set[object] = set()
+        self.shown: set[object] = set()
+
+
+def _containers(root: Node) -> dict[int, list[Node]]:
+    """The catalogs and schemas of a realm, by parent.  One query."""
+    types = [one for one in dialects.get(root.kind).types if dialects.get(root.kind).child_types(one)]
+    rows = Placement.objects.open().filter(ancestors__contains=[root.id], type__in=types).exclude(type="table")
+    by_parent: dict[int, list[Node]] = {}
+    known = {root.id: root}
+    for row in sorted(rows, key=lambda row: len(row.ancestors)):
+        above = known[row.parent_id]
+        levels = (*above.levels, Level(row.type, row.securable_id))
+        known[row.securable_id] = Node(
+            row.securable_id, root.realm_id, root.kind, levels, (*above.names, row.name)
+        )
+        by_parent.setdefault(row.parent_id, []).append(known[row.securable_id])
+    return by_parent
+
+
+def _gather(
+    slice_: Slice, node: Node, by_parent: dict[int, list[Node]], moment: float, found: _Gathered
+) -> None:
+    visible_children: set[int] = set()
+    for type_ in dialects.get(node.kind).child_types(node.type):
+        seen = engine.visible(slice_, node.levels, type_, now=moment)
+        if not seen.gate:
+            continue
+        found.opened.add(node.id)
+        (found.hidden if seen.default else found.shown).update(seen.exceptions)
+        if seen.default:
+            found.open.setdefault(type_, []).append(node.id)
+        visible_children |= {
+            child.id for child in by_parent.get(node.id, ()) if child.type == type_ and seen.shows(child.id)
+        }
+    for child in by_parent.get(node.id, ()):
+        if child.id in visible_children:
+            _gather(slice_, child, by_parent, moment, found)
+
+
+SEARCHED = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role")
+
+
+def search(
+    slice_: Slice, root: Node, text: str, *, now: datetime | None = None, types: Collection[str] = SEARCHED
+) -> QuerySet[Placement]:
+    """The objects of a realm whose name holds a text and that may be seen, by name.  Three queries at most."""
+    rows = Placement.objects.open().filter(ancestors__contains=[root.id], type__in=list(types))
+    named = rows.filter(name__icontains=text.replace("\0", "\N{SYMBOL FOR NULL}"))
+    return named.filter(visible_below(slice_, root, now=now)).order_by("name", "pk")
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A direct or role grant on something one owns that ends soon."""
+
+    grant: Grant
+    holder: Principal | None
+
+
+def owned_by(principal: Principal, realm: Node) -> list[int]:
+    """The numbers of what a principal owns in a realm, himself or through a group."""
+    slice_ = slices.current(principal, realm)
+    return [key for key, bits in slice_.bits.items() if bits.owned and isinstance(key, int)]
+
+
+def ending_soon(owned: Collection[int], *, now: datetime, until: datetime) -> list[Ending]:
+    """The grants on owned objects and below that end by themselves before `until`, soonest first."""
+    under = Placement.objects.open().filter(
+        Q(securable__in=any_of(owned)) | Q(ancestors__overlap=list(owned))
+    )
+    rows = (
+        Grant.objects.open()
+        .filter(securable__in=under.values("securable"), valid_until__gt=now, valid_until__lte=until)
+        .select_related("securable")
+        .order_by("valid_until", "pk")
+    )
+    return [Ending(row, _personal_holder(row)) for row in rows]
+
+
+def _personal_holder(grant: Grant) -> Principal | None:
+    held = grant.role.assignments.filter(closed__isnull=True, origin="system").select_related("holder").first()
+    return held.holder if held else None
+
+
+def foreign_on(owned: Collection[int]) -> QuerySet[BackendFinding]:
+    """What others granted in backends on owned objects and below."""
+    under = Placement.objects.open().filter(
+        Q(securable__in=any_of(owned)) | Q(ancestors__overlap=list(owned))
+    )
+    return BackendFinding.objects.filter(kind="foreign", securable__in=under.values("securable"))
+
+
+def owner_of(node: Node) -> Principal | None:
+    """The owner of the object itself, or else of the nearest object above that has one."""
+    rows = Ownership.objects.open().filter(securable__in=node.lineage).select_related("owner")
+    by_object = {row.securable_id: row.owner for row in rows}
+    return next((by_object[key] for key in reversed(node.lineage) if key in by_object), None)
+
+
+def owners_along(node: Node) -> dict[int, Principal]:
+    """The owner of each object from the root down to this one, where there is one."""
+    rows = Ownership.objects.open().filter(securable__in=node.lineage).select_related("owner")
+    return {row.securable_id: row.owner for row in rows}
+
+
+def admitted(root: Node, text: str = "") -> QuerySet[Principal]:
+    """The people, groups and services a realm admits, whose name holds a text, by name."""
+    members = RealmMember.objects.open().filter(realm=root.realm_id).values("principal")
+    rows = Principal.objects.filter(pk__in=members).order_by("display_name", "name")
+    if text:
+        rows = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text))
+    return rows
+
