@@ -93,6 +93,7 @@ class Part:
             raise Failed(
                 f"{self.name} ended {MOST_DEATHS} times in {DEATHS_WITHIN:.0f} s; its last lines are above"
             )
+        self.kill()  # what it left behind would hold the port
         self.deaths.append(now)
         self.process = None
         self.due = now + len(recent)
@@ -126,6 +127,7 @@ class Run:
 
     def start(self) -> None:
         self._be_alone()
+        say("Lakewarden starts; Ctrl-C stops it.")
         self._start_servers()
         self._prepare()
         self.parts = [Part(name, command) for name, command in _commands(self.port).items()]
@@ -232,7 +234,9 @@ class Run:
 
 def _commands(port: int) -> dict[str, list[str]]:
     python = [sys.executable, "-m"]
-    celery = [*python, "celery", "--app=authzsite", "--quiet"]
+    # Celery warns of root because of pickle; only JSON is accepted here
+    quiet = ["-W", "ignore:You're running the worker with superuser privileges"]
+    celery = [sys.executable, *quiet, "-m", "celery", "--app=authzsite", "--quiet"]
     return {
         "web": [
             *(*python, "gunicorn", "authzsite.wsgi", f"--bind={HOST}:{port}", "--worker-class=gthread"),
@@ -323,7 +327,6 @@ def main() -> int:
     _stop_on_signals()
     code = 0
     try:
-        say("Lakewarden starts; Ctrl-C stops it.")
         run.start()
         run.watch()
     except Stopped:
