@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from typing import Union
 
@@ -71,6 +72,7 @@ service_admin = Atom(SERVICE_ADMIN)
 self_ = Atom(SELF)
 
 
+@cache
 def ways(condition: Condition) -> tuple[Way, ...]:
     """Every smallest set of atoms that makes the condition hold, in reading order."""
     found = list(dict.fromkeys(_ways(condition)))

@@ -51,12 +51,8 @@ class Visibility(NamedTuple):
         return self.gate and self.default != (key in self.exceptions)
 
 
-class Reach(NamedTuple):
-    """What a slice holds over a lineage, joined: privileges allowed and denied, the bits of owned types."""
-
-    allow: int
-    deny: int
-    owned: int
+Reach = tuple[int, int, int]
+"""What a slice holds over a lineage, joined: privileges allowed, privileges denied, bits of owned types."""
 
 
 def build(
@@ -130,7 +126,7 @@ def permitted(slice: Slice, privilege: str, lineage: Lineage, *, now: float) -> 
     law = dialects.get(slice.dialect)
     known = law.privilege(privilege)
     found = reach(at(slice, now), law, lineage)
-    return known is not None and found is not None and bool(found.allow & ~found.deny & known.bit)
+    return known is not None and found is not None and bool(found[0] & ~found[1] & known.bit)
 
 
 def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) -> Visibility:
@@ -171,15 +167,16 @@ def reach(slice: Slice, law: Dialect, lineage: Lineage, also: Lineage = ()) -> R
                 owned |= owner
     if also:
         beside = reach(slice, law, also) if also[0] == lineage[0] else None
-        return beside and Reach(allow | beside.allow, deny | beside.deny, owned | beside.owned)
-    return Reach(allow, deny, owned)
+        return beside and (allow | beside[0], deny | beside[1], owned | beside[2])
+    return allow, deny, owned
 
 
 def word(slice: Slice, law: Dialect, found: Reach, key: Key) -> int:
     """All atoms that hold, as bits: rights, no-denials, owners, and what the principal is."""
     numbers = law.numbers
+    allow, deny, owned = found
     every = (1 << law.denial_shift) - 1
-    bits = found.allow & ~found.deny | found.owned | (every & ~found.deny) << law.denial_shift
+    bits = allow & ~deny | owned | (every & ~deny) << law.denial_shift
     for kind, true in (
         (MEMBER, slice.member),
         (SERVICE_ADMIN, slice.service_admin),
@@ -212,7 +209,7 @@ def _weighed(slice: Slice, law: Dialect, test: Test, found: Reach, lineage: Line
         key = lineage[-1].key if lineage else _NOBODY
         if holds(ways, word(slice, law, found, key)):
             return ALLOWED
-        return DENIED if holds(ways, word(slice, law, Reach(allow, 0, owned), key)) else MISSING
+        return DENIED if holds(ways, word(slice, law, (allow, 0, owned), key)) else MISSING
     if holds(ways, allow & ~deny | owned):
         return ALLOWED
     return DENIED if holds(ways, allow | owned) else MISSING
@@ -258,16 +255,21 @@ def _shown(slice: Slice, law: Dialect, condition: Condition, above: Reach, step:
     ways = law.number(condition)
     default = holds(ways, word(slice, law, above, _NOBODY))
     keys = slice.bits.keys() | slice.selves if asks_whole(condition) else slice.bits.keys()
-    exceptions = (
-        key for key in keys if holds(ways, word(slice, law, _below(slice, above, step, key), key)) != default
-    )
+    differing: dict[tuple[Bits, bool], bool] = {}  # facts repeat, so most children are like one seen before
+    exceptions = []
+    for key in keys:
+        like = slice.bits.get(key, NOTHING), key in slice.selves
+        if like not in differing:
+            differing[like] = holds(ways, word(slice, law, _below(above, like[0], step), key)) != default
+        if differing[like]:
+            exceptions.append(key)
     return Visibility(True, default, frozenset(exceptions))
 
 
-def _below(slice: Slice, above: Reach, step: Step, key: Key) -> Reach:
-    own = slice.bits.get(key, NOTHING)
-    return Reach(
-        above.allow | own.allow & step.mask,
-        above.deny | own.deny & step.mask,
-        above.owned | (step.owner if own.owned else 0),
+def _below(above: Reach, own: Bits, step: Step) -> Reach:
+    allow, deny, owned = above
+    return (
+        allow | own.allow & step.mask,
+        deny | own.deny & step.mask,
+        owned | (step.owner if own.owned else 0),
     )

@@ -177,8 +177,13 @@ def _by_law(decision: Decision, ground: _Ground, test: Test) -> Explanation:
             ground.allows(atom)[0] for atom in _ordered(way, ground) if atom.kind in (RIGHT, OWNS)
         )
         return Explanation(decision, _rooted(ground, test, condition, way), tuple(dict.fromkeys(because)))
+    entry = (member,) if test.operation.membership else ()
     outs = sorted(
-        ((_lacks(way, ground), way) for way in open_ways if _reachable(way, ground)),
+        (
+            (_lacks((*entry, *_ordered(way, ground)), ground), way)
+            for way in open_ways
+            if _reachable(way, ground)
+        ),
         key=lambda out: _opens(out[0], ground),
     )
     missing = tuple(lacks for lacks, _ in outs)
@@ -221,14 +226,8 @@ def _ordered(way: Way, ground: _Ground) -> list[Atom]:
     return sorted(way, key=depth)
 
 
-def _lacks(way: Way, ground: _Ground) -> tuple[Lack, ...]:
-    needed = [lack for atom in _ordered(way, ground) for lack in _lack(atom, ground)]
-    belongs = ground.holds(member) or _service_way(way)
-    return tuple(dict.fromkeys(needed if belongs else [*_lack(member, ground), *needed]))
-
-
-def _service_way(way: Way) -> bool:
-    return any(atom.kind == SERVICE_ADMIN for atom in way)
+def _lacks(atoms: Iterable[Atom], ground: _Ground) -> tuple[Lack, ...]:
+    return tuple(dict.fromkeys(lack for atom in atoms for lack in _lack(atom, ground)))
 
 
 def _lack(atom: Atom, ground: _Ground) -> Iterable[Lack]:
