@@ -17,12 +17,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
     except AccessDenied as refusal:
-        print(refusal, file=sys.stderr)
+        sys.stderr.write(f"{refusal}\n")
         return 1
     except (ConsoleError, BadName, BadPrincipal) as error:
-        print(error, file=sys.stderr)
+        sys.stderr.write(f"{error}\n")
         return 2
-    print(f"{asked.subject} may {asked.action} all {len(asked.resource)}")
+    sys.stdout.write(f"{asked.subject} may {asked.action} all {len(asked.resource)}\n")
     return 0
 
 

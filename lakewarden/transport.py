@@ -62,7 +62,7 @@ class _Again(Exception):
 
 
 class Transport:
-    """Posts to one console; `timeout` is seconds for one attempt, a passing failure is tried `attempts` times.
+    """Posts to one console; `timeout` is seconds for one attempt, a failure that may pass gets `attempts`.
 
     Proxies come from the environment as urllib reads them; `ca` is a PEM file of the authorities to trust
     instead of the machine's.

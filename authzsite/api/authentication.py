@@ -1,0 +1,93 @@
+"""Who calls: the bearer of a token, or the browser's session.  Passwords are for the sign-in page only."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from django.conf import settings
+from rest_framework.authentication import BaseAuthentication
+from rest_framework.authentication import SessionAuthentication as DrfSession
+from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.request import Request
+
+from accounts import tokens
+from accounts.models import Principal
+from policies.authority import Actor
+
+LONGEST_TOKEN = 512
+NOT_ACCEPTED = "these credentials are not accepted"
+
+
+@dataclass(frozen=True)
+class Caller:
+    """A principal and what this way of coming lets him do; no scopes at all means all that he may."""
+
+    principal: Principal
+    via: str
+    scopes: frozenset[str] = frozenset()
+
+    def covers(self, scope: str) -> bool:
+        return not self.scopes or scope in self.scopes
+
+    def actor(self, request_id: str = "") -> Actor:
+        return Actor(self.principal, self.via, request_id)
+
+
+class TokenAuthentication(BaseAuthentication):
+    """`Authorization: Bearer <token>`, or Basic with the name of the token's principal and the token."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, str] | None:
+        header = request.META.get("HTTP_AUTHORIZATION")
+        if header is None:
+            return None
+        # whoever sends credentials is judged by them alone, and never falls back to a session
+        scheme, _, rest = header.partition(" ")
+        bearer = (
+            _bearer(scheme.lower(), rest.strip()) if "token" in settings.LAKEWARDEN_AUTHENTICATORS else None
+        )
+        if bearer is None:
+            raise AuthenticationFailed(NOT_ACCEPTED)
+        return Caller(bearer.principal, "token", bearer.scopes), "token"
+
+    def authenticate_header(self, request: Request) -> str:
+        return "Bearer"
+
+
+class SessionAuthentication(DrfSession):
+    """The browser's session; what changes anything needs the CSRF token."""
+
+    def authenticate(self, request: Request) -> tuple[Caller, str] | None:
+        if "session" not in settings.LAKEWARDEN_AUTHENTICATORS:
+            return None
+        user = getattr(request._request, "user", None)
+        if user is None or not user.is_active or user.principal_id is None:
+            return None
+        self.enforce_csrf(request)
+        return Caller(user.principal, "session"), "session"
+
+
+def _bearer(scheme: str, rest: str) -> tokens.Bearer | None:
+    if scheme == "bearer":
+        return _recognised(rest)
+    if scheme == "basic":
+        name, token = _name_and_token(rest)
+        bearer = _recognised(token)
+        return bearer if bearer is not None and bearer.principal.name == name else None
+    return None
+
+
+def _recognised(token: str) -> tokens.Bearer | None:
+    # digests are made of what a token can look like, never of megabytes or of half characters
+    if not token or len(token) > LONGEST_TOKEN or not token.isascii():
+        return None
+    return tokens.recognise(token)
+
+
+def _name_and_token(encoded: str) -> tuple[str, str]:
+    try:
+        name, _, token = base64.b64decode(encoded, validate=True).decode().rpartition(":")
+    except (binascii.Error, ValueError):
+        return "", ""
+    return name, token

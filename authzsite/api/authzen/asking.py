@@ -1,0 +1,113 @@
+"""Questions to decisions: many at once, in a number of queries that does not depend on how many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cached_property
+
+from accounts.models import Principal
+from authzsite.api.authzen.answers import Answer, undecided
+from authzsite.api.authzen.cases import Case, cases
+from authzsite.api.authzen.questions import Question
+from authzsite.api.authzen.refusals import Link, Refusal, contexts, record
+from lakewarden import engine
+from lakewarden.facts import Slice
+from policies import decisions, slices
+from policies.facts import is_service_admin
+from policies.models import Counter
+from policies.services import duties
+
+ABOUT_OTHERS = "you may ask about yourself only; asking about others takes a service account or a duty"
+
+
+def ask(asker: Principal, questions: Sequence[Question], link: Link, *, now: datetime) -> list[Answer]:
+    """The answers in the order asked.  What the asker may not know is not explained to him."""
+    inquiry = Inquiry(asker, cases(asker, questions), now)
+    outcomes = [inquiry.outcome(case) for case in inquiry.cases]
+    refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
+    if refusals:
+        record(refusals)
+    explained = iter(contexts(refusals, link, now=now))
+    return [
+        Answer(False, next(explained)) if isinstance(outcome, Refusal) else outcome for outcome in outcomes
+    ]
+
+
+class Inquiry:
+    """The facts that some questions turn on, read once for all of them."""
+
+    def __init__(self, asker: Principal, cases: list[Case], now: datetime) -> None:
+        self.asker, self.cases, self.now = asker, cases, now
+
+    def outcome(self, case: Case) -> Answer | Refusal:
+        if not self._may_ask(case):
+            return undecided(403, ABOUT_OTHERS)
+        slice_ = self._slice(case)
+        if slice_ is not None and case.node is not None:
+            answer = decisions.answer(slice_, case.action, case.node, now=self.now)
+            if answer:
+                return Answer(True, {"revision": slice_.revision})
+        return Refusal(case, slice_, self._deepest_seen(case, slice_), self._revision(slice_))
+
+    def _may_ask(self, case: Case) -> bool:
+        """Everybody about himself; about others service accounts, because asking is what pipelines do, people
+        with the duty to look at the object's history, and service admins."""
+        if case.subject == self.asker or self.asker.kind == Principal.Kind.SERVICE:
+            return True
+        if is_service_admin(self.asker):
+            return True
+        return bool(case.places) and not self._watched.isdisjoint(case.places[-1].lineage)
+
+    @cached_property
+    def _watched(self) -> frozenset[int]:
+        return duties.held(self.asker, "view_history")
+
+    @cached_property
+    def _slices(self) -> dict[tuple[int, int], Slice]:
+        """Everybody's facts in every realm that is named: at most two queries a realm."""
+        people = {case.subject.pk: case.subject for case in self.cases if case.subject and case.subject.pk}
+        people[self.asker.pk] = self.asker
+        roots = {case.places[0].realm_id: case.places[0] for case in self.cases if case.places}
+        return {
+            (realm, pk): slice_
+            for realm, root in roots.items()
+            for pk, slice_ in slices.currents(list(people.values()), root, now=self.now).items()
+        }
+
+    def _slice(self, case: Case) -> Slice | None:
+        if not case.places or case.subject is None:
+            return None
+        realm = case.places[0].realm_id
+        known = self._slices.get((realm, case.subject.pk))
+        return known or self._without_facts(case.subject, self._slices[realm, self.asker.pk])
+
+    def _without_facts(self, stranger: Principal, beside: Slice) -> Slice:
+        return engine.build(
+            stranger.ref,
+            beside.realm,
+            beside.dialect,
+            beside.revision,
+            (),
+            member=False,
+            service_admin=is_service_admin(stranger),
+            mode=beside.mode,
+            now=self.now.timestamp(),
+        )
+
+    def _deepest_seen(self, case: Case, slice_: Slice | None) -> int:
+        """How many of the places along the name the subject or the asker may know of."""
+        if slice_ is None:
+            return 0
+        slices_ = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
+        seen = [
+            any(decisions.may_see(each, place, now=self.now) for each in slices_) for place in case.places
+        ]
+        return seen.index(False) if False in seen else len(seen)
+
+    def _revision(self, slice_: Slice | None) -> int:
+        return slice_.revision if slice_ else self._counter
+
+    @cached_property
+    def _counter(self) -> int:
+        return Counter.objects.get().revision

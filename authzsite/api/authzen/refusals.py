@@ -1,0 +1,185 @@
+"""What goes with a no: what is lacking, who could give it, a sentence, and where to ask.
+
+An object that neither the subject nor the asker may know of reads like one that does not exist: the lacks are
+those of any new object of that name, and its owner is the owner of the nearest place they do know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from authzsite.api.authzen.cases import Case
+from authzsite.api.authzen.questions import Question
+from lakewarden import dialects
+from lakewarden.engine import decide
+from lakewarden.explain import Explanation, explain
+from lakewarden.facts import Key, Level, Lineage, Slice
+from lakewarden.objects import ObjectRef
+from policies import access_log
+from policies.models import Ownership
+
+Link = Callable[[Question], str]
+LONGEST_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A question that was answered no; `seen` counts the places along the name that may be spoken of."""
+
+    case: Case
+    slice: Slice | None
+    seen: int
+    revision: int
+
+    @property
+    def whole(self) -> bool:
+        """Whether the very object may be spoken of."""
+        return self.case.node is not None and self.seen == len(self.case.places)
+
+    @property
+    def operation(self) -> str | None:
+        """The law's operation behind the action; None when the law knows none."""
+        if self.slice is None or self.case.ref is None:
+            return None
+        return dialects.get(self.slice.dialect).action(self.case.ref.type, self.case.action)
+
+
+@dataclass(frozen=True)
+class Lack:
+    """One thing that is lacking; `owned_through` are places, realm first, whose owner could give it."""
+
+    kind: str
+    privilege: str = ""
+    ref: ObjectRef | None = None
+    owned_through: tuple[Key, ...] = ()
+
+
+def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Iterator[dict[str, Any]]:
+    """What is told with each refusal, in their order.  One query."""
+    lacks = [_lacks(refusal, now.timestamp()) for refusal in refusals]
+    owners = _owners({key for each in lacks for lack in each for key in lack.owned_through})
+    for refusal, lacking in zip(refusals, lacks, strict=True):
+        missing = [_wire(lack, owners) for lack in lacking]
+        yield {
+            "reason_user": _sentence(refusal.case, lacking),
+            "missing": missing,
+            "revision": refusal.revision,
+            "request_url": link(refusal.case.question),
+        }
+
+
+def record(refusals: Sequence[Refusal]) -> None:
+    """Put refusals of known people into the log."""
+    access_log.refused_all(
+        [
+            access_log.Refusal(
+                refusal.case.subject, refusal.operation, refusal.case.node, refusal.case.ref.id
+            )
+            for refusal in refusals
+            if refusal.operation and refusal.case.ref and refusal.case.subject and refusal.case.subject.pk
+        ],
+        via="authzen",
+    )
+
+
+def _lacks(refusal: Refusal, now: float) -> list[Lack]:
+    case = refusal.case
+    if case.ref is None:
+        return [Lack("object")]
+    if case.subject is None:
+        return [Lack("subject")]
+    if refusal.slice is None or not refusal.seen:
+        realm = ObjectRef(_root_type(case.ref), case.ref.realm)
+        return [Lack("membership", ref=realm)]
+    if refusal.operation is None:
+        return [Lack("action", ref=case.ref)]
+    return _by_law(refusal, refusal.slice, case.ref, refusal.operation, now)
+
+
+def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now: float) -> list[Lack]:
+    lineage, names = _way(refusal, ref)
+    if not refusal.whole and _would_be_seen(slice_, lineage, now):
+        return [Lack("object", ref=ref)]
+    explanation = explain(slice_, operation, lineage, now=now)
+    found = list(_explained(explanation, lineage, names))
+    return found or [Lack(explanation.decision.reason, ref=ref)]
+
+
+def _way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
+    """The lineage of the object, or of one that would bear its name below what may be spoken of."""
+    known = refusal.case.places[: refusal.seen]
+    names: dict[Key, ObjectRef] = {place.id: place.ref for place in (*known[-1].above(), *known)}
+    lineage = list(known[-1].levels)
+    types = dialects.get(known[-1].kind).type_path(ref.type, len(ref.path)) or ()
+    for depth in range(len(known[-1].path), len(types)):
+        below = ObjectRef(types[depth], ref.realm, ref.path[: depth + 1])
+        lineage.append(Level(below.type, below))
+        names[below] = below
+    return tuple(lineage), names
+
+
+def _would_be_seen(slice_: Slice, lineage: Lineage, now: float) -> bool:
+    operation = dialects.get(slice_.dialect).action(lineage[-1].type, "read")
+    return operation is not None and bool(decide(slice_, operation, lineage, now=now))
+
+
+def _explained(explanation: Explanation, lineage: Lineage, names: Mapping[Key, ObjectRef]) -> Iterator[Lack]:
+    keys = [level.key for level in lineage]
+    for lack in explanation.missing:
+        depth = keys.index(lack.object) if lack.object in keys else 0
+        through = tuple(key for key in keys[: depth + 1] if isinstance(key, int))
+        yield Lack(lack.kind, lack.privilege, names.get(lack.object), through)
+
+
+def _root_type(ref: ObjectRef) -> str:
+    laws = [law for law in dialects.every() if law.type_path(ref.type, len(ref.path)) is not None]
+    return laws[0].root_type if laws else ref.type
+
+
+def _owners(keys: set[Key]) -> dict[Key, str]:
+    rows = Ownership.objects.open().filter(securable__in=keys) if keys else Ownership.objects.none()
+    found = rows.values_list("securable", "owner__kind", "owner__name")
+    return {key: f"{kind}:{name}" for key, kind, name in found}
+
+
+def _wire(lack: Lack, owners: Mapping[Key, str]) -> dict[str, Any]:
+    wire: dict[str, Any] = {"kind": lack.kind}
+    if lack.privilege:
+        wire["privilege"] = lack.privilege
+    if lack.ref:
+        wire["object"] = {"type": lack.ref.type, "id": lack.ref.id}
+    owner = next((owners[key] for key in reversed(lack.owned_through) if key in owners), None)
+    if owner:
+        wire["owner"] = owner
+    return wire
+
+
+_WORDS = {
+    "privilege": "{privilege} on {object} is missing",
+    "denied": "{privilege} is denied on {object}",
+    "ownership": "only an owner of {object} may",
+    "membership": "membership in {object} is missing",
+    "service_admin": "only a service admin may",
+    "mode": "authorization is switched off in {object}",
+    "object": "there is no such object, or it may not be known",
+    "subject": "this type of subject is unknown",
+    "action": "there is no such action on this type of object",
+    "incomplete": "it is about two objects, and only one was named",
+}
+
+
+def _sentence(case: Case, lacks: Sequence[Lack]) -> str:
+    subject, action, resource = case.question
+    parts = [
+        _WORDS.get(lack.kind, lack.kind).format(privilege=lack.privilege, object=_short(str(lack.ref)))
+        for lack in lacks
+    ]
+    who, what, where = _short(subject.id), _short(action.name), _short(f"{resource.type} {resource.id}")
+    return f"{who} may not {what} {where}: {', '.join(parts)}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 1]}…"

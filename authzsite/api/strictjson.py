@@ -1,0 +1,42 @@
+"""JSON read as it was meant: UTF-8, no doubled names, no NaN, nothing coerced or trimmed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, NoReturn
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, UnreadablePostError
+
+
+class BadBody(ValueError):
+    """The body cannot be understood; the text says why, without repeating the body."""
+
+
+def read_object(request: HttpRequest) -> dict[str, Any]:
+    """The JSON object that was sent as `application/json`.  Raises BadBody."""
+    if request.content_type != "application/json":
+        raise BadBody("the content type must be application/json")
+    try:
+        value = json.loads(request.body.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+    except BadBody:
+        raise
+    except RequestDataTooBig:
+        raise BadBody("the body is too large") from None
+    except (ValueError, RecursionError, UnreadablePostError):
+        raise BadBody("the body is no JSON text in UTF-8") from None
+    if not isinstance(value, dict):
+        raise BadBody("the body must be a JSON object")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        # two readers could each believe another of the two
+        raise BadBody("a name stands twice in one object")
+    return found
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise BadBody(f"{name} is no JSON value")
