@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import EVALUATION, EVALUATIONS, Caller, Shop, question
+from tests.api.world import EVALUATION, EVALUATIONS, Caller, Shop, question
 
 ORDERS = "table:demo/shop.sales.orders"
 WHOLE = question("user:ana", "read", ORDERS)
