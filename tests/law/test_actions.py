@@ -65,7 +65,6 @@ def test_what_lies_below_what():
     assert LAW.child_types("planet") == ()
 
 
-@pytest.mark.seed("S4-027", "S4-028", "S4-029", "S4-030", "S4-031", "S4-032", "S4-033", "S4-034")
 def test_everything_that_can_be_owned_has_a_law_for_setting_and_seeing_the_owner():
     ownable = {"metalake", "catalog", "schema", "table", "view", "topic", "fileset", "model", "function"}
     ownable |= {"role", "tag", "policy", "job_template", "job"}
