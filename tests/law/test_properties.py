@@ -11,7 +11,7 @@ from lakewarden.facts import OWNER, Level, Rule
 
 from .worlds import LAW, NAMES, TREE, fact, may, of_rules, questions, random_rules, random_slice, world
 
-WORLDS = 150
+WORLDS = 100
 
 
 def random_worlds(seed, count=WORLDS):
