@@ -64,7 +64,7 @@ class SessionAuthentication(DrfSession):
         user = getattr(request._request, "user", None)
         if user is None or not user.is_active or user.principal_id is None:
             return None
-        self.enforce_csrf(request)
+        self.enforce_csrf(request._request)  # the wrapped one would look for the CSRF token with our parsers
         return Caller(user.principal, "session"), "session"
 
 

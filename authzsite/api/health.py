@@ -22,7 +22,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from policies.models import OutboxEntry
+from policies.models import Backend, OutboxEntry
 
 LATE = timedelta(minutes=2)
 
@@ -85,7 +85,8 @@ def _known_migrations() -> frozenset[tuple[str, str]]:
 
 def _outbox() -> Seen:
     now = timezone.now()
-    due = OutboxEntry.objects.filter(parked=False, due__lte=now)
+    running = Backend.objects.exclude(state=Backend.State.PAUSED)
+    due = OutboxEntry.objects.filter(parked=False, due__lte=now, backend__in=running)
     oldest = due.aggregate(oldest=Min("due"))["oldest"]
     if oldest is None:
         return True, "nothing waits"

@@ -1,0 +1,120 @@
+"""What a program can learn without credentials: where to ask, and whether the site can answer."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
+from django.utils import timezone
+
+from authzsite.api import health
+from policies.models import Backend, OutboxEntry
+from tests.api.world import EVALUATION, EVALUATIONS, Shop
+
+CONFIGURATION = "/.well-known/authzen-configuration"
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_discovery_lists_what_is_offered_under_the_address_asked(
+    client: Client, settings: Any, scheme: str
+) -> None:
+    settings.ALLOWED_HOSTS = ["pdp.example.org"]
+    response = client.get(CONFIGURATION, headers={"Host": "pdp.example.org:8443"}, secure=scheme == "https")
+    base = f"{scheme}://pdp.example.org:8443"
+    assert response.json() == {
+        "policy_decision_point": base,
+        "access_evaluation_endpoint": base + EVALUATION,
+        "access_evaluations_endpoint": base + EVALUATIONS,
+    }
+
+
+def test_discovery_is_read_only(client: Client) -> None:
+    assert client.post(CONFIGURATION).status_code == 405
+
+
+def test_alive_asks_nothing(client: Client) -> None:
+    # without the `db` fixture a query would fail
+    response = client.get("/health/live")
+    assert (response.status_code, response.content) == (200, b"alive\n")
+
+
+def ready(client: Client) -> tuple[int, dict[str, str]]:
+    response = client.get("/health/ready")
+    assert response.headers["Content-Type"].startswith("text/plain")
+    lines = response.content.decode().splitlines()
+    return response.status_code, dict(line.split(": ", 1) for line in lines)
+
+
+def test_ready_has_a_line_for_each_dependency(db: None, client: Client, redis_url: str) -> None:
+    status, lines = ready(client)
+    assert status == 200
+    assert list(lines) == ["database", "migrations", "outbox", "redis"]
+    assert all(line.startswith("ok") for line in lines.values())
+
+
+def test_a_migration_to_apply_makes_it_unready(db: None, client: Client) -> None:
+    MigrationRecorder.Migration.objects.filter(app="policies").delete()
+    status, lines = ready(client)
+    assert status == 503
+    assert lines["migrations"].startswith("FAILED")
+
+
+def test_without_redis_it_still_decides(db: None, client: Client, settings: Any) -> None:
+    settings.REDIS_URL = "redis://127.0.0.1:9/0"
+    status, lines = ready(client)
+    assert status == 200
+    assert lines["redis"].startswith("late - ConnectionError")
+
+
+ASK = """
+import django; django.setup()
+from django.test import Client
+client = Client(SERVER_NAME="localhost")
+response = client.get("/health/ready")
+print(response.status_code, response.content.decode(), client.get("/health/live").status_code)
+"""
+
+
+def test_without_its_database_it_says_so_and_no_more(redis_url: str) -> None:
+    environment = {**os.environ, "DATABASE_URL": "postgresql://console:s3cret@127.0.0.1:9/lakewarden"}
+    environment["DJANGO_SETTINGS_MODULE"] = settings.SETTINGS_MODULE
+    done = subprocess.run(
+        [sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "503 database: FAILED - OperationalError\nmigrations: FAILED - OperationalError" in done.stdout
+    assert done.stdout.rstrip().endswith(" 200")
+    assert "s3cret" not in done.stdout
+
+
+@pytest.mark.parametrize(("late", "word"), [(timedelta(seconds=5), "ok"), (timedelta(minutes=5), "late")])
+def test_what_waits_too_long_is_late(shop: Shop, client: Client, late: timedelta, word: str) -> None:
+    backend = Backend.objects.create(
+        realm_id=shop.realm.realm_id, catalog_id=shop.catalog.id, kind="postgresql"
+    )
+    OutboxEntry.objects.create(backend=backend, key="p:1", revision=1, due=timezone.now() - late)
+    status, lines = ready(client)
+    assert status == 200
+    assert lines["outbox"].startswith(f"{word} - 1 wait")
+
+
+def test_entries_for_later_and_parked_ones_do_not_wait(shop: Shop, client: Client) -> None:
+    backend = Backend.objects.create(
+        realm_id=shop.realm.realm_id, catalog_id=shop.catalog.id, kind="postgresql"
+    )
+    past, future = timezone.now() - timedelta(hours=1), timezone.now() + timedelta(hours=1)
+    OutboxEntry.objects.create(backend=backend, key="p:1", revision=1, due=future)
+    OutboxEntry.objects.create(backend=backend, key="p:2", revision=1, due=past, parked=True)
+    assert ready(client)[1]["outbox"] == "ok - nothing waits"
+
+
+def test_probes_are_read_only(db: None, client: Client) -> None:
+    assert client.post("/health/live").status_code == 405
+    assert client.post("/health/ready").status_code == 405
+    assert timedelta(minutes=10) > health.LATE
