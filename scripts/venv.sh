@@ -42,4 +42,4 @@ if ! usable .venv/bin/python || ! .venv/bin/python -m pip --version >/dev/null 2
     make_venv
 fi
 echo "Installing packages of $1; the first time this takes a minute or two …"
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-input --root-user-action=ignore -r "$1"
+.venv/bin/python -m pip install -qq --disable-pip-version-check --no-input --root-user-action=ignore -r "$1"

@@ -173,12 +173,34 @@ def java() -> str:
     return str(program)
 
 
-def pytest_unconfigure(config: pytest.Config) -> None:
-    """The servers go with the session, and so does their folder, when this process made it."""
-    if hasattr(config, "workerinput") or not VAR.name.startswith("lakewarden-tests-"):
-        return
-    from authzsite import embedded
+# the database between tests
 
-    embedded.redis(VAR).stop()
-    embedded.PostgreSQL(VAR / "postgresql").stop()
-    shutil.rmtree(VAR, ignore_errors=True)
+
+@pytest.fixture(scope="session", autouse=True)
+def _flush_past_the_triggers() -> Iterator[None]:
+    """Only the emptying between tests may pass the append-only triggers; it leaves the counter at zero."""
+    from django.db.backends.postgresql.operations import DatabaseOperations
+
+    real = DatabaseOperations.execute_sql_flush
+
+    def flush(self: Any, statements: list[str]) -> None:
+        real(
+            self,
+            [
+                "SET lakewarden.maintenance = 'on'",
+                *statements,
+                "INSERT INTO policies_counter (revision, digest) VALUES (0, '')",
+                "RESET lakewarden.maintenance",
+            ],
+        )
+
+    DatabaseOperations.execute_sql_flush = flush
+    yield
+    DatabaseOperations.execute_sql_flush = real
+
+
+@pytest.fixture(autouse=True)
+def _forget_slices() -> Iterator[None]:
+    yield
+    if "policies.slices" in sys.modules:
+        sys.modules["policies.slices"].forget_all()

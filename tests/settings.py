@@ -1,12 +1,28 @@
 """Settings of the tests: servers and keys of their own, so that a running `make run` is not disturbed."""
 
+import atexit
 import os
+import shutil
 import tempfile
+from pathlib import Path
+
+
+def _clear(folder: Path, maker: int) -> None:
+    """The servers go with the session, and so does their folder."""
+    from authzsite import embedded
+    from authzsite.demo import shop
+
+    if os.getpid() == maker:
+        for server in (embedded.redis(folder), embedded.console_database(folder), shop.server(folder)):
+            server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 if "LAKEWARDEN_VAR" not in os.environ:  # set once, so that subprocesses and parallel workers share it
     os.environ["LAKEWARDEN_VAR"] = tempfile.mkdtemp(prefix="lakewarden-tests-")
+    atexit.register(_clear, Path(os.environ["LAKEWARDEN_VAR"]), os.getpid())
 
-from authzsite.settings import *  # noqa: F403
+from authzsite.settings import *  # noqa: E402, F403
 
 # the real hasher takes a tenth of a second on purpose; its own test asks for it by name
 PASSWORD_HASHERS = [

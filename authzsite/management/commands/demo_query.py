@@ -42,9 +42,7 @@ class Command(BaseCommand):
             rows = asked.fetchmany(MOST_ROWS)
             names = [column.name for column in asked.description]
             self.stdout.write(_table(names, rows))
-            self.stdout.write(
-                f"{len(rows)} of {asked.rowcount} rows" if asked.rowcount > 1 else f"{len(rows)} row"
-            )
+            self.stdout.write(_count(len(rows), asked.rowcount))
 
     def refuse(self, line: str) -> None:
         self.stderr.write(line)
@@ -70,3 +68,8 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 def _cell(value: object) -> str:
     text = "" if value is None else " ".join(str(value).split())
     return text if len(text) <= WIDEST else text[: WIDEST - 1] + "…"
+
+
+def _count(shown: int, found: int) -> str:
+    rows = "1 row" if found == 1 else f"{found} rows"
+    return rows if shown == found else f"the first {shown} of {rows}"

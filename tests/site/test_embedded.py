@@ -1,0 +1,144 @@
+"""Embedded servers live as long as somebody uses them, and nobody's death wedges them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from authzsite import embedded
+
+ROOT = Path(__file__).resolve().parents[2]
+USER = """
+import sys, time
+from pathlib import Path
+from authzsite import embedded
+embedded.PostgreSQL(Path(sys.argv[1]), durable=False).start()
+print("ready", flush=True)
+time.sleep(600)
+"""
+
+
+def soon(true: Callable[[], bool], seconds: float = 15.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while not true():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def keeper_of(server: embedded.Server) -> int:
+    return int((server.home / "keeper.lock").read_text())
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[embedded.PostgreSQL]:
+    server = embedded.PostgreSQL(tmp_path_factory.mktemp("kept") / "postgresql", durable=False)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def other_user(server: embedded.PostgreSQL) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", USER, str(server.home)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        yield process
+        process.kill()
+
+
+def test_the_console_has_a_database_and_no_superuser(server: embedded.PostgreSQL) -> None:
+    server.start()
+    with psycopg.connect(server.url(embedded.CONSOLE, embedded.CONSOLE)) as connection:
+        found = connection.execute(
+            "SELECT rolsuper, rolcreatedb FROM pg_roles WHERE rolname = current_user"
+        ).fetchone()
+    assert found == (False, True)
+
+
+def test_it_listens_on_no_network(server: embedded.PostgreSQL) -> None:
+    server.start()
+    with psycopg.connect(server.url()) as connection:
+        assert connection.execute("SHOW listen_addresses").fetchone() == ("",)
+    assert server.socket_dir.stat().st_mode & 0o077 == 0
+
+
+def test_it_stays_while_another_uses_it(
+    server: embedded.PostgreSQL, other_user: subprocess.Popen[str]
+) -> None:
+    server.start()
+    assert not server.stop()
+    assert server.answers()
+
+
+def test_it_goes_when_the_last_user_is_killed(
+    server: embedded.PostgreSQL, other_user: subprocess.Popen[str]
+) -> None:
+    server.release()
+    assert server.running
+    other_user.kill()
+    assert soon(lambda: not server.running)
+    assert not server.accepts()
+
+
+def test_a_killed_postmaster_comes_back(server: embedded.PostgreSQL) -> None:
+    server.start()
+    first = (server.cluster / "postmaster.pid").read_text().split()[0]
+    os.kill(int(first), signal.SIGKILL)
+    assert soon(lambda: not server.answers())
+    assert soon(server.answers)
+
+
+def test_a_killed_keeper_leaves_nothing_in_the_way(server: embedded.PostgreSQL) -> None:
+    server.start()
+    os.kill(keeper_of(server), signal.SIGKILL)
+    assert soon(lambda: not server.accepts())
+    server.start()
+    assert server.answers()
+
+
+def test_the_pid_file_of_a_lost_server_does_not_stop_a_start(server: embedded.PostgreSQL) -> None:
+    assert server.stop()
+    (server.cluster / "postmaster.pid").write_text(f"{os.getpid()}\n{server.cluster}\n")
+    server.start()
+    assert server.answers()
+
+
+def test_a_half_made_cluster_is_made_anew(tmp_path: Path) -> None:
+    server = embedded.PostgreSQL(tmp_path / "postgresql", version=16, durable=False)
+    (server.home / "cluster.new").mkdir(parents=True)
+    server.start()
+    try:
+        assert server.answers()
+    finally:
+        server.stop()
+
+
+def test_a_long_path_has_its_socket_elsewhere(tmp_path: Path) -> None:
+    server = embedded.PostgreSQL(tmp_path / ("long" * 30))
+    assert len(os.fsencode(server.socket)) <= embedded.LONGEST_SOCKET
+    assert server.socket.parent.name.startswith("lakewarden-")
+
+
+def test_a_socket_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "socket").symlink_to(tmp_path / "real")
+    with pytest.raises(embedded.CannotStart, match="somebody else"):
+        embedded.Redis(tmp_path).prepare()
+
+
+def test_redis_answers_and_goes(tmp_path: Path) -> None:
+    server = embedded.Redis(tmp_path / "redis")
+    server.start()
+    assert server.answers()
+    assert server.stop()
+    assert not server.accepts()

@@ -1,0 +1,110 @@
+"""A wrong value stops the start with one clear line; a right one arrives typed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from cryptography.fernet import Fernet
+
+from authzsite import environment
+
+ROOT = Path(__file__).resolve().parents[2]
+
+WRONG = {
+    "a truth value": ({"DEBUG": "maybe"}, "DEBUG='maybe'"),
+    "another database": ({"DATABASE_URL": "mysql://u:geheim@h/db"}, "DATABASE_URL must look like"),
+    "no database named": ({"DATABASE_URL": "postgresql://u:geheim@h"}, "DATABASE_URL must look like"),
+    "a database parameter": (
+        {"DATABASE_URL": "postgresql://h/db?sslmoode=geheim"},
+        "DATABASE_URL must look like",
+    ),
+    "another broker": ({"REDIS_URL": "amqp://u:geheim@h"}, "REDIS_URL must look like"),
+    "a broker's port": ({"REDIS_URL": "redis://u:geheim@h:port"}, "REDIS_URL must look like"),
+    "an authenticator": ({"LAKEWARDEN_AUTHENTICATORS": "session,magic"}, "'magic' is not one of"),
+    "anonymous alone": ({"LAKEWARDEN_AUTHENTICATORS": "session,anonymous"}, "only together with 'simple'"),
+    "a key": ({"LAKEWARDEN_SECRET_KEYS": "geheim"}, "key 1 is no Fernet key"),
+    "the second key": ({"LAKEWARDEN_SECRET_KEYS": f"{Fernet.generate_key().decode()},geheim"}, "key 2 is no"),
+    "a host": ({"ALLOWED_HOSTS": "exa mple.org"}, "ALLOWED_HOSTS: 'exa mple.org'"),
+    "a public host without a key": ({"ALLOWED_HOSTS": "lake.example.org"}, "SECRET_KEY must be set"),
+    "any host without a key": ({"ALLOWED_HOSTS": "*"}, "SECRET_KEY must be set"),
+    "a network": ({"LAKEWARDEN_CONNECT_ALLOW": "10.0.0.0/64"}, "neither a host nor a network"),
+    "a realm": ({"LAKEWARDEN_HERD_REALM": "a/b"}, "LAKEWARDEN_HERD_REALM='a/b'"),
+    "a Spark master": ({"SPARK_MASTER": "mesos://h"}, "SPARK_MASTER='mesos://h'"),
+    "a folder": ({"LAKEWARDEN_VAR": "/proc/nowhere"}, "cannot use /proc/nowhere"),
+}
+
+
+@pytest.fixture
+def bare(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
+    for name in ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "DEBUG", "ALLOWED_HOSTS", "SPARK_MASTER"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LAKEWARDEN_VAR", str(tmp_path))
+    return monkeypatch
+
+
+@pytest.mark.parametrize(("given", "line"), WRONG.values(), ids=WRONG)
+def test_a_wrong_value_is_refused(
+    bare: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], given: dict[str, str], line: str
+) -> None:
+    for name, value in given.items():
+        bare.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        environment.read_or_exit()
+    said = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert line in said
+    assert said.count("\n") == 1
+    assert "geheim" not in said
+
+
+def test_the_command_line_ends_with_that_line_alone(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        cwd=ROOT,
+        env=os.environ | {"DEBUG": "perhaps", "LAKEWARDEN_VAR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "lakewarden: DEBUG='perhaps' is not understood; use 0 or 1\n"
+
+
+def test_secrets_are_made_once_and_for_us_alone(bare: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    first, second = environment.read(), environment.read()
+    assert (first.secret_key, first.secret_keys) == (second.secret_key, second.secret_keys)
+    assert len(first.secret_key) > 50
+    assert {place.stat().st_mode & 0o777 for place in tmp_path.iterdir()} == {0o600}
+
+
+def test_a_public_host_starts_with_a_key(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv("ALLOWED_HOSTS", "lake.example.org,localhost")
+    bare.setenv("SECRET_KEY", "k" * 60)
+    assert environment.read().public
+
+
+def test_loopback_is_not_public(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv("ALLOWED_HOSTS", "localhost,127.0.0.1,127.8.9.1,[::1],lake.localhost")
+    assert not environment.read().public
+
+
+def test_a_database_url_is_taken_apart(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv("DATABASE_URL", "postgresql://me:p%40ss@db:5433/lake?sslmode=require")
+    assert environment.read().database == {
+        "host": "db",
+        "port": "5433",
+        "user": "me",
+        "password": "p@ss",
+        "dbname": "lake",
+        "sslmode": "require",
+    }
+
+
+def test_connections_reach_loopback_unless_told(bare: pytest.MonkeyPatch) -> None:
+    assert environment.read().connect_allow == ("localhost", "127.0.0.0/8", "::1/128")
+    bare.setenv("LAKEWARDEN_CONNECT_ALLOW", "db.example.org, 10.1.0.0/16")
+    assert environment.read().connect_allow == ("db.example.org", "10.1.0.0/16")

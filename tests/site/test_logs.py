@@ -1,0 +1,43 @@
+"""No secret reaches a log line, whoever wrote it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from authzsite.logs import NoSecretsFormatter
+
+LINES = {
+    "a URL": "connect postgresql://lake:s3cret-word@db:5432/shop failed",
+    "a URL with an at sign in its password": "connect postgresql://lake:s3cret-wo%40rd@db/shop failed",
+    "a bearer token": "Authorization: Bearer s3cret-word-0123456789",
+    "a form": "POST password=s3cret-word&next=/",
+    "a dictionary": "{'password': 's3cret-word', 'user': 'ana'}",
+    "JSON": '{"api_token": "s3cret-word"}',
+    "a statement": "ALTER ROLE ana PASSWORD='s3cret-word'",
+    "a cookie": "Cookie: lakewarden_sessionid=s3cret-word; a=b",
+}
+
+
+def formatted(line: str, *, error: Exception | None = None) -> str:
+    record = logging.LogRecord("test", logging.INFO, __file__, 1, "%s", (line,), None)
+    if error:
+        record.exc_info = (type(error), error, None)
+    return NoSecretsFormatter("%(message)s").format(record)
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_the_secret_is_gone(line: str) -> None:
+    assert "s3cret" not in formatted(line)
+
+
+def test_in_a_traceback_too() -> None:
+    assert "s3cret" not in formatted("failed", error=ValueError("postgresql://u:s3cret@h/db"))
+
+
+@pytest.mark.parametrize(
+    "line", ["GET /catalog 200", "user ana read 12 tokens at http://lake:8000/x@y", "no password given"]
+)
+def test_the_rest_stays(line: str) -> None:
+    assert formatted(line) == line
