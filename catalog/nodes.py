@@ -38,9 +38,7 @@ class Node:
         """The parts of its full name: a nested schema `A:B` is one part."""
         shown = zip_longest(self.levels[1:], self.names[1:], self.levels[2:])
         return tuple(
-            name
-            for level, name, below in shown
-            if not (below and level.type == below.type == "schema")
+            name for level, name, below in shown if not (below and level.type == below.type == "schema")
         )
 
     @property
@@ -90,5 +88,3 @@ def _node(place: Placement, known: dict[int, Placement], realms: dict[int, tuple
     realm_id, kind = realms[chain[0].securable_id]
     levels = tuple(Level(row.type, row.securable_id) for row in chain)
     return Node(place.securable_id, realm_id, kind, levels, tuple(row.name for row in chain))
-
-

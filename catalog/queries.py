@@ -9,7 +9,18 @@ from catalog.nodes import Node, node, nodes
 from catalog.resolve import find, find_all
 from lakewarden.facts import Level
 
-__all__ = ["Node", "all_below", "below", "find", "find_all", "mode_of", "node", "nodes", "realm_named", "root"]
+__all__ = [
+    "Node",
+    "all_below",
+    "below",
+    "find",
+    "find_all",
+    "mode_of",
+    "node",
+    "nodes",
+    "realm_named",
+    "root",
+]
 
 
 def realm_named(name: str) -> Realm | None:
@@ -26,7 +37,9 @@ def realm_named(name: str) -> Realm | None:
 def root(realm: Realm) -> Node:
     """The realm's own object."""
     place = Placement.objects.open().get(securable__realm=realm, parent__isnull=True)
-    return Node(place.securable_id, realm.pk, realm.kind, (Level(place.type, place.securable_id),), (place.name,))
+    return Node(
+        place.securable_id, realm.pk, realm.kind, (Level(place.type, place.securable_id),), (place.name,)
+    )
 
 
 def mode_of(realm_id: int) -> str:

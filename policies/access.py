@@ -42,7 +42,12 @@ class Path:
     @property
     def direct(self) -> bool:
         """Given to this holder alone, on this very object."""
-        return not self.above and not self.owner and len(self.rule.via) == 1 and self.rule.via[0].name.startswith("~")
+        return (
+            not self.above
+            and not self.owner
+            and len(self.rule.via) == 1
+            and self.rule.via[0].name.startswith("~")
+        )
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,8 @@ class AccessMap:
     def holders(self) -> dict[int, Principal]:
         """Those to whom something is given or denied on the object or above it: people, services and groups."""
         grants = Grant.objects.as_of(self.as_of).filter(securable__in=self._objects)
-        assigned = Assignment.objects.as_of(self.as_of).filter(role__in=grants.values("role"))
+        roles = Q(role__in=grants.values("role")) | Q(role=self.node.id)  # who holds a role may see it
+        assigned = Assignment.objects.as_of(self.as_of).filter(roles)
         owners = Ownership.objects.as_of(self.as_of).filter(securable__in=self._objects)
         wanted = Q(pk__in=assigned.values("holder")) | Q(pk__in=owners.values("owner"))
         return {row.pk: row for row in Principal.objects.filter(wanted)}

@@ -70,9 +70,7 @@ class ChangeInProgress:
 
 
 @contextmanager
-def change(
-    kind: str, *, realm: Realm | None, by: Actor, reason: str = ""
-) -> Iterator[ChangeInProgress]:
+def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> Iterator[ChangeInProgress]:
     """Run one change; a change inside a change joins it.
 
     The writers' lock is taken first, so authority and invariants are judged on the very state that is changed.

@@ -157,10 +157,21 @@ class Loaded:
                 yield Rule(securable, privilege, allow, path, start, end, opened, f"grant:{pk}")
 
     def _selves(self, principal: int) -> Iterable[Key]:
-        holders = [principal, *(group for group, _, window in self.groups.get(principal, ()) if self._now(window))]
+        holders = [
+            principal,
+            *(group for group, _, window in self.groups.get(principal, ()) if self._now(window)),
+        ]
         yield from map(principal_key, holders)
         for holder in holders:
             yield from (role for role, _, window in self.roles.get(holder, ()) if self._now(window))
+
+    def good_until(self, principal: int) -> float | None:
+        """The next moment at which a membership or a role of the principal begins or ends."""
+        holders = [principal, *(group for group, _, _ in self.groups.get(principal, ()))]
+        windows = [window for _, _, window in self.groups.get(principal, ())]
+        windows += [window for holder in holders for _, _, window in self.roles.get(holder, ())]
+        edges = (edge for window in windows for edge in window)
+        return min((edge for edge in edges if edge is not None and edge > self.now), default=None)
 
     def _now(self, window: Window) -> bool:
         return contains(window, self.now)
@@ -191,7 +202,12 @@ def load(
     """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some."""
     now = now or timezone.now()
     loaded = Loaded(realm, realm_name, now.timestamp())
-    values = {"principals": list(principals), "realm": realm.pk, "revision": as_of, "objects": list(objects or ())}
+    values = {
+        "principals": list(principals),
+        "realm": realm.pk,
+        "revision": as_of,
+        "objects": list(objects or ()),
+    }
     with connection.cursor() as cursor:
         cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)
         for row in cursor.fetchall():

@@ -77,7 +77,9 @@ def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
     duty = Q(permission__codename=VIEW_HISTORY)
     mine = UserDuty.objects.filter(duty, user__principal=viewer).values_list("content_object", flat=True)
-    ours = GroupDuty.objects.filter(duty, group__user__principal=viewer).values_list("content_object", flat=True)
+    ours = GroupDuty.objects.filter(duty, group__user__principal=viewer).values_list(
+        "content_object", flat=True
+    )
     given = {*mine, *ours}
     roots = {node.id for node in realms}
     held = {key for node in realms for key in _authority(slices.current(viewer, node))}
@@ -159,7 +161,9 @@ class Names:
         return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines)
 
     def line(self, event: Event) -> Line:
-        values = {name: self._word(name, value) for name, value in event.data.items() if isinstance(value, str)}
+        values = {
+            name: self._word(name, value) for name, value in event.data.items() if isinstance(value, str)
+        }
         values.setdefault("type", event.object_type)
         text = SENTENCES[event.kind].format_map(_Blank(values, object=_place(event)))
         state = event.data.get("state")

@@ -42,7 +42,9 @@ def _reaches(backend: Backend, current: ChangeInProgress) -> bool:
 
 
 def _concerns_people(current: ChangeInProgress) -> bool:
-    return any(not isinstance(fact, Grant | Placement | Ownership) for fact in (*current.begun, *current.ended))
+    return any(
+        not isinstance(fact, Grant | Placement | Ownership) for fact in (*current.begun, *current.ended)
+    )
 
 
 def _looks(current: ChangeInProgress) -> set[tuple[str, datetime, bool]]:

@@ -55,12 +55,20 @@ class Effect:
     def shorter(self) -> bool:
         """He keeps the access but for less long."""
         both = bool(self.before & self.after) and not self.loses
-        return both and self.ends_after is not None and (self.ends_before is None or self.ends_after < self.ends_before)
+        return (
+            both
+            and self.ends_after is not None
+            and (self.ends_before is None or self.ends_after < self.ends_before)
+        )
 
     @property
     def longer(self) -> bool:
         both = bool(self.before & self.after) and not self.gains
-        return both and self.ends_before is not None and (self.ends_after is None or self.ends_after > self.ends_before)
+        return (
+            both
+            and self.ends_before is not None
+            and (self.ends_after is None or self.ends_after > self.ends_before)
+        )
 
     @property
     def denied(self) -> bool:
@@ -203,7 +211,11 @@ def of_removal(
 
 def _actions(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     first = grants.actions_given(node, privileges)
-    rest = [name for name in dialects.get(node.kind).actions_for(node.type) if name not in ("alter", "read", "use")]
+    rest = [
+        name
+        for name in dialects.get(node.kind).actions_for(node.type)
+        if name not in ("alter", "read", "use")
+    ]
     return tuple(dict.fromkeys([*first, *rest]))
 
 

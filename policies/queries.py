@@ -87,7 +87,9 @@ class _Gathered:
 def _containers(root: Node) -> dict[int, list[Node]]:
     """The catalogs and schemas of a realm, by parent.  One query."""
     types = [one for one in dialects.get(root.kind).types if dialects.get(root.kind).child_types(one)]
-    rows = Placement.objects.open().filter(ancestors__contains=[root.id], type__in=types).exclude(type="table")
+    rows = (
+        Placement.objects.open().filter(ancestors__contains=[root.id], type__in=types).exclude(type="table")
+    )
     by_parent: dict[int, list[Node]] = {}
     known = {root.id: root}
     for row in sorted(rows, key=lambda row: len(row.ancestors)):
@@ -161,7 +163,9 @@ def ending_soon(owned: Collection[int], *, now: datetime, until: datetime) -> li
 
 
 def _personal_holder(grant: Grant) -> Principal | None:
-    held = grant.role.assignments.filter(closed__isnull=True, origin="system").select_related("holder").first()
+    held = (
+        grant.role.assignments.filter(closed__isnull=True, origin="system").select_related("holder").first()
+    )
     return held.holder if held else None
 
 
@@ -193,4 +197,3 @@ def admitted(root: Node, text: str = "") -> QuerySet[Principal]:
     if text:
         rows = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text))
     return rows
-

@@ -27,6 +27,7 @@ KEPT = 2_000
 class _Kept:
     slice: Slice
     keys: frozenset[str]
+    until: float | None
 
 
 _kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
@@ -42,11 +43,17 @@ def currents(principals: list[Principal], node: Node, *, now: datetime | None = 
     """The slices of several principals in one realm.  At most two queries."""
     now = now or timezone.now()
     kept = {one.pk: _take(node.realm_id, one.pk) for one in principals}
-    good = _still_good({pk: entry for pk, entry in kept.items() if entry})
+    good = _still_good({pk: entry for pk, entry in kept.items() if entry and _lasts(entry, now)})
     stale = [one for one in principals if one.pk not in good]
     if stale:
         good |= _load(stale, node, now)
     return {pk: engine.at(slice_, now.timestamp()) for pk, slice_ in good.items()}
+
+
+def _lasts(entry: _Kept, now: datetime) -> bool:
+    # rules carry their own windows; a membership or role that ends takes more than rules with it
+    moment = now.timestamp()
+    return entry.slice.since <= moment and (entry.until is None or moment < entry.until)
 
 
 def _still_good(kept: dict[int, _Kept]) -> dict[int, Slice]:
@@ -76,7 +83,7 @@ def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, S
     slices = {one.pk: loaded.slice_of(one) for one in principals}
     if not _inside_a_change():
         for pk, slice_ in slices.items():
-            _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk)))
+            _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk), loaded.good_until(pk)))
     return slices
 
 

@@ -18,7 +18,7 @@ def nudge(backend: int) -> None:
     try:
         deliver.delay(backend)
     except deliver.OperationalError:
-        logger.warning("the broker is away; the beat will deliver to backend %s", backend)
+        logger.info("the broker is away; the beat will deliver to backend %s", backend)
 
 
 @shared_task(name="policies.tasks.deliver")

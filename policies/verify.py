@@ -59,7 +59,8 @@ def _problem(change: Change, events: list[Event], revision: int, previous: str) 
 def _with_events() -> Iterator[tuple[Change, list[Event]]]:
     """Both tables in order, merged as they stream by."""
     events: Iterable[tuple[int, Iterator[Event]]] = groupby(
-        Event.objects.order_by("change", "number").iterator(chunk_size=2000), key=lambda event: event.change_id
+        Event.objects.order_by("change", "number").iterator(chunk_size=2000),
+        key=lambda event: event.change_id,
     )
     ahead = next(events := iter(events), None)
     for change in Change.objects.order_by("revision").iterator(chunk_size=2000):

@@ -63,7 +63,7 @@ class Migration(migrations.Migration):
                 ('valid_until', models.DateTimeField(null=True)),
                 ('origin', models.CharField(choices=[('hand', 'by hand'), ('api', 'through an API'), ('command', 'by command'), ('discovered', 'read from the source'), ('adopted', 'adopted from a backend'), ('system', 'by the system')], default='hand', max_length=16)),
                 ('type', models.CharField(max_length=24)),
-                ('name', models.CharField(max_length=255)),
+                ('name', models.CharField(max_length=300)),
                 ('ancestors', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, size=None)),
                 ('parent', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='children', to='catalog.securable')),
                 ('scope', models.ForeignKey(null=True, on_delete=django.db.models.deletion.PROTECT, related_name='names', to='catalog.securable')),

@@ -45,7 +45,7 @@ class Placement(Fact):
 
     securable = models.ForeignKey(Securable, models.PROTECT, related_name="placements")
     type = models.CharField(max_length=24)
-    name = models.CharField(max_length=255)
+    name = models.CharField(max_length=300)  # a personal role's name is longer than its person's
     parent = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="children")
     scope = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="names")
     ancestors = ArrayField(models.BigIntegerField(), default=list)

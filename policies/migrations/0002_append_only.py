@@ -16,7 +16,10 @@ RECORD = ("policies_change", "policies_event", "policies_accessrecord")
 FUNCTIONS = """
 CREATE FUNCTION lakewarden_refuse() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF current_setting('lakewarden.maintenance', true) = 'on' THEN RETURN coalesce(OLD, NEW); END IF;
+    IF current_setting('lakewarden.maintenance', true) = 'on' THEN
+        IF TG_OP = 'DELETE' THEN RETURN OLD; END IF;
+        RETURN NEW;
+    END IF;
     RAISE EXCEPTION '% is append-only: % is not allowed', TG_TABLE_NAME, TG_OP;
 END $$;
 CREATE FUNCTION lakewarden_only_close() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -61,12 +61,12 @@ class Grant(Fact):
         constraints = [
             one_open("one_open_role_grant", "role", "securable", "privilege", "effect", "pattern"),
             CheckConstraint(
-                condition=Q(role__isnull=False, holder__isnull=True) | Q(role__isnull=True, holder__isnull=False),
+                condition=Q(role__isnull=False, holder__isnull=True)
+                | Q(role__isnull=True, holder__isnull=False),
                 name="grant_has_one_holder",
             ),
             CheckConstraint(
-                condition=Q(securable__isnull=False, pattern="")
-                | Q(securable__isnull=True) & ~Q(pattern=""),
+                condition=Q(securable__isnull=False, pattern="") | Q(securable__isnull=True) & ~Q(pattern=""),
                 name="grant_has_one_target",
             ),
         ]

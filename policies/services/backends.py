@@ -20,7 +20,15 @@ PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql"}
 
 
 def connect(
-    root: Node, catalog_name: str, kind: str, url: str, *, policy: str, by: Actor, authority: Authority, owner=None
+    root: Node,
+    catalog_name: str,
+    kind: str,
+    url: str,
+    *,
+    policy: str,
+    by: Actor,
+    authority: Authority,
+    owner=None,
 ) -> Backend:
     """Connect a catalog, made when absent, to a backend; connecting again renews the URL.  Raises Invalid."""
     if kind not in PROVIDERS:

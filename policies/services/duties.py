@@ -30,7 +30,9 @@ def take(node: Node, duty: str, principal: Principal, *, by: Actor, authority: A
     return _set(node, duty, principal, by, authority, given=False)
 
 
-def _set(node: Node, duty: str, principal: Principal, by: Actor, authority: Authority, *, given: bool) -> bool:
+def _set(
+    node: Node, duty: str, principal: Principal, by: Actor, authority: Authority, *, given: bool
+) -> bool:
     if duty not in DUTIES:
         raise Invalid(f"unknown duty `{duty}`; known are {', '.join(DUTIES)}")
     kind = DUTY_GIVEN if given else DUTY_TAKEN

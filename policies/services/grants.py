@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
 from accounts.models import Principal
-from accounts.record import Origin
+from accounts.record import END, Origin
 from catalog.nodes import Node
 from lakewarden import dialects
 from policies import decisions, slices
@@ -62,10 +62,10 @@ class Gift:
 
 def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None) -> Authority:
     """The right to grant on an object, by the same law as everything else.  Raises Refused."""
-    if actor.decides_as is None:
-        raise Refused("Nobody is signed in.")
-    answer = decisions.ask(actor.decides_as, GRANT, node, now=now)
-    return require(answer.decision, actor, otherwise=f"You may not change who has access to {node.ref.full_name}.")
+    answer = decisions.ask(_giver(actor), GRANT, node, now=now)
+    return require(
+        answer.decision, actor, otherwise=f"You may not change who has access to {node.ref.full_name}."
+    )
 
 
 def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> int:
@@ -92,22 +92,41 @@ def gifts(wish: Wish, by: Actor, *, now: datetime) -> list[Gift]:
 
 
 def _way(wish: Wish, by: Actor, now: datetime) -> Iterable[Gift]:
-    """What each holder lacks above the object, as far as the giver may give it."""
+    """What each holder lacks above the object, now or at the end of the window, as far as the giver may give it."""
     above = {node.id: node for node in wish.node.above()}
-    may = {pk: bool(decisions.ask(by.decides_as, GRANT, node, now=now)) for pk, node in above.items()}
+    may = {pk for pk, node in above.items() if decisions.ask(_giver(by), GRANT, node, now=now)}
     held = slices.currents(list(wish.holders), wish.node, now=now)
+    action = actions_given(wish.node, wish.privileges)[0]
+    last = wish.valid_until - timedelta(microseconds=1) if wish.valid_until else END
     for holder in wish.holders:
-        for action in actions_given(wish.node, wish.privileges):
-            answer = decisions.answer(held[holder.pk], action, wish.node, now=now)
-            for lack in answer.explained(now=now).missing if not answer else ():
-                if lack.kind == "privilege" and may.get(lack.object):
-                    yield Gift(above[lack.object], holder, lack.privilege)
-            break
+        lacks = {
+            (lack.object, lack.privilege)
+            for moment in (now, last)
+            for lack in decisions.answer(held[holder.pk], action, wish.node, now=moment)
+            .explained(now=moment)
+            .missing
+            if lack.kind == "privilege" and lack.object in may
+        }
+        for key, code in sorted(lacks):
+            yield Gift(above[key], holder, code)
+
+
+def _giver(by: Actor) -> Principal:
+    if by.decides_as is None:
+        raise Refused("Nobody is signed in.")
+    return by.decides_as
 
 
 def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     """What people say for having these privileges on such an object: `read`, `write`."""
-    reading = {"SELECT_TABLE", "SELECT_VIEW", "READ_FILESET", "CONSUME_TOPIC", "USE_MODEL", "EXECUTE_FUNCTION"}
+    reading = {
+        "SELECT_TABLE",
+        "SELECT_VIEW",
+        "READ_FILESET",
+        "CONSUME_TOPIC",
+        "USE_MODEL",
+        "EXECUTE_FUNCTION",
+    }
     actions = dialects.get(node.kind).actions_for(node.type)
     wanted = ["read" if set(privileges) & reading else "write", "read", "use"]
     return tuple(dict.fromkeys(action for action in wanted if action in actions))
@@ -122,7 +141,9 @@ def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authorit
         return False
     for old in mine:
         current.end(old, _said(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
-    grant = Grant(role=role, securable_id=gift.node.id, privilege=gift.privilege, origin=Origin.HAND, **window)
+    grant = Grant(
+        role=role, securable_id=gift.node.id, privilege=gift.privilege, origin=Origin.HAND, **window
+    )
     current.begin(grant, _said(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
     return True
 
@@ -190,4 +211,14 @@ def revision_now() -> int:
     return Counter.objects.values_list("revision", flat=True).get()
 
 
-__all__ = ["Gift", "Wish", "actions_given", "add", "authority_to_grant", "direct", "gifts", "remove", "revision_now"]
+__all__ = [
+    "Gift",
+    "Wish",
+    "actions_given",
+    "add",
+    "authority_to_grant",
+    "direct",
+    "gifts",
+    "remove",
+    "revision_now",
+]

@@ -57,7 +57,9 @@ def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, aut
     personal.dissolve(current, node, principal, by=authority)
     held = Assignment.objects.open().filter(holder=principal, role__realm=node.realm_id)
     for row in held.select_related("role"):
-        current.end(row, said(ROLE_UNASSIGNED, node, principal, role=personal.role_name(row.role_id)), by=authority)
+        current.end(
+            row, said(ROLE_UNASSIGNED, node, principal, role=personal.role_name(row.role_id)), by=authority
+        )
     owned = Ownership.objects.open().filter(owner=principal, securable__realm=node.realm_id)
     for own in owned:
         current.end(own, said(OWNER_ENDED, node, principal), by=authority)

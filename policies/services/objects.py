@@ -40,7 +40,13 @@ class NewObject:
 
 
 def register(
-    parent: Node, new: Sequence[NewObject], *, by: Actor, authority: Authority, owner=None, scope: Node | None = None
+    parent: Node,
+    new: Sequence[NewObject],
+    *,
+    by: Actor,
+    authority: Authority,
+    owner=None,
+    scope: Node | None = None,
 ) -> list[Node]:
     """Register objects below a parent in one change; the owner, if any, owns them all.  Raises AlreadyExists."""
     with change(OBJECT_REGISTERED, realm=realm_of(parent), by=by) as current:
@@ -48,7 +54,10 @@ def register(
         rows = Securable.objects.bulk_create(
             [
                 Securable(
-                    realm_id=parent.realm_id, type=one.type, external_id=one.external_id, opened=current.revision
+                    realm_id=parent.realm_id,
+                    type=one.type,
+                    external_id=one.external_id,
+                    opened=current.revision,
                 )
                 for one in new
             ],
@@ -60,7 +69,8 @@ def register(
         if owner is not None:
             facts = [Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)) for node in made]
             current.begin_all(
-                [(fact, said(OWNER_SET, node, owner)) for fact, node in zip(facts, made, strict=True)], by=authority
+                [(fact, said(OWNER_SET, node, owner)) for fact, node in zip(facts, made, strict=True)],
+                by=authority,
             )
     return made
 
@@ -95,7 +105,10 @@ def _place(
         for node in made
     ]
     current.begin_all(
-        [(fact, said(OBJECT_REGISTERED, node, type=node.type)) for fact, node in zip(facts, made, strict=True)],
+        [
+            (fact, said(OBJECT_REGISTERED, node, type=node.type))
+            for fact, node in zip(facts, made, strict=True)
+        ],
         by=authority,
     )
 
@@ -145,8 +158,6 @@ def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> in
         for owned in Ownership.objects.open().filter(securable__in=ids).select_related("owner"):
             current.end(owned, said(OWNER_ENDED, node, owned.owner), by=authority)
         for place in Placement.objects.open().filter(securable__in=ids):
-            current.end(
-                place, said(OBJECT_DROPPED, node, type=place.type, name=place.name), by=authority
-            )
+            current.end(place, said(OBJECT_DROPPED, node, type=place.type, name=place.name), by=authority)
         Securable.objects.filter(pk__in=ids).update(closed=current.revision)
     return len(ids)

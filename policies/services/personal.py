@@ -91,9 +91,7 @@ def dissolve(current: ChangeInProgress, node: Node, principal: Principal, *, by:
     _end(current, node, principal, role, by)
 
 
-def _end(
-    current: ChangeInProgress, node: Node, principal: Principal, role: Securable, by: Authority
-) -> None:
+def _end(current: ChangeInProgress, node: Node, principal: Principal, role: Securable, by: Authority) -> None:
     about = _about(node, role)
     for held in Assignment.objects.open().filter(role=role):
         current.end(held, said(ROLE_UNASSIGNED, about, principal, role=pseudonymous(principal)), by=by)

@@ -42,7 +42,9 @@ def create(
         member = RealmMember(realm=realm, principal=owner, origin=origin_of(by))
         current.begin(member, said(MEMBER_ADDED, node, owner), by=authority)
         current.begin(
-            Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)), said(OWNER_SET, node, owner), by=authority
+            Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)),
+            said(OWNER_SET, node, owner),
+            by=authority,
         )
         current.begin(
             Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
@@ -57,7 +59,9 @@ def _place_root(
     row = Securable.objects.create(realm=realm, type=type_, opened=current.revision)
     node = Node(row.pk, realm.pk, realm.kind, (Level(type_, row.pk),), (name,))
     current.begin(
-        Placement(securable=row, type=type_, name=name), said(REALM_CREATED, node, kind=realm.kind), by=authority
+        Placement(securable=row, type=type_, name=name),
+        said(REALM_CREATED, node, kind=realm.kind),
+        by=authority,
     )
     Detail.objects.create(securable=row, comment=comment)
     return node
@@ -77,4 +81,3 @@ def set_mode(realm: Realm, mode: str, *, by: Actor, authority: Authority, reason
             Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
         )
     return True
-

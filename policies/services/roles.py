@@ -111,15 +111,17 @@ def assign(
         if same.exists():
             return False
         row = Assignment(
-            role_id=role.id, holder=holder, valid_from=valid_from, valid_until=valid_until, origin=origin_of(by)
+            role_id=role.id,
+            holder=holder,
+            valid_from=valid_from,
+            valid_until=valid_until,
+            origin=origin_of(by),
         )
         current.begin(row, said(ROLE_ASSIGNED, role, holder, role=role.name), by=authority)
     return True
 
 
-def unassign(
-    role: Node, holder: Principal, *, by: Actor, authority: Authority, reason: str = ""
-) -> bool:
+def unassign(role: Node, holder: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Take a role back; False when it was not held.  Raises Invalid for a personal role."""
     _refuse_personal(role)
     with change(ROLE_UNASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:

@@ -34,11 +34,11 @@ def discover(
     """Register what is new, rename what the source's own id says was renamed, keep comments and columns."""
     result = Discovered()
     found = [one for one in seen.objects if one.kind in TYPES]
+    if seen.complete:
+        _vanish(catalog, found, result, by, authority, close_vanished)
     for depth in (1, 2):
         level = [one for one in found if len(one.path) == depth]
         _bring_up(catalog, level, result, by, authority)
-    if seen.complete:
-        _vanish(catalog, found, result, by, authority, close_vanished)
     return result
 
 
@@ -107,9 +107,10 @@ def _vanish(
     close_vanished: bool,
 ) -> None:
     there = {(TYPES[one.kind], one.id) for one in found}
+    made_again = {(TYPES[one.kind], one.path) for one in found}
     gone = [node for key, node in _known(catalog).items() if key[1] and key not in there]
     for node in sorted(gone, key=lambda node: -len(node.levels)):
         result.vanished.append(node.ref.full_name)
-        if close_vanished:
+        # another object bears its name now, so this one is surely gone, and its grants must not pass on
+        if close_vanished or (node.type, node.path[1:]) in made_again:
             objects.drop(node, by=by, authority=authority, reason="gone from the source")
-

@@ -42,7 +42,17 @@ class Report:
 
     def line(self) -> dict[str, object]:
         """The public answer: what `manage.py sync` prints."""
-        names = ("backend", "applied", "in_sync", "missing", "extra", "foreign", "unknown", "bypass", "complete")
+        names = (
+            "backend",
+            "applied",
+            "in_sync",
+            "missing",
+            "extra",
+            "foreign",
+            "unknown",
+            "bypass",
+            "complete",
+        )
         return {name: getattr(self, name) for name in names}
 
 
@@ -183,4 +193,3 @@ def _differences(plan: Plan | None) -> Iterable[Line]:
             yield "missing", None, step.person, f"member of {role}", ""
         for role in step.leaves:
             yield "extra", None, step.person, f"member of {role}", ""
-

@@ -12,6 +12,14 @@ from policies.sync.backends.postgresql_session import Session, Transaction
 from policies.sync.errors import BackendError
 
 _OLDEST = 14
+_SHUT_OUT = sql.SQL("""
+    SELECT DISTINCT n.nspname AS schema, r.rolname AS owner
+      FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_roles r ON r.oid = c.relowner
+     WHERE c.relkind IN ('r', 'p', 'f', 'v', 'm')
+       AND n.nspname !~ '^pg_' AND n.nspname <> 'information_schema'
+       AND NOT has_schema_privilege(r.oid, n.oid, 'USAGE')
+     ORDER BY 1, 2
+""")
 _BECOMES = sql.SQL("SELECT oid FROM pg_roles WHERE pg_has_role(oid, %s) AND oid = ANY(%s)")
 
 
@@ -31,6 +39,7 @@ def _findings(tx: Transaction, look: Look) -> Iterator[Finding]:
         yield Finding(ok=False, text="the server is a standby: connect to the primary", blocks=True)
     yield _may_create_roles(look)
     yield from _owners(tx, look)
+    yield from _shut_out(tx)
     yield from _marks(look)
     if Bypass("PUBLIC", "CONNECT", ()) in public_rights(look):
         text = (
@@ -72,6 +81,13 @@ def _owners(tx: Transaction, look: Look) -> Iterator[Finding]:
         yield Finding(ok=False, text=f"cannot act as {owner}, who owns objects: {grant}", blocks=True)
     if owners <= reached:
         yield Finding(ok=True, text="can act as every owner")
+
+
+def _shut_out(tx: Transaction) -> Iterator[Finding]:
+    """Owners who may not enter the schema of their own objects, so cannot even name them in a GRANT."""
+    for row in tx.rows(_SHUT_OUT):
+        grant = f"GRANT USAGE ON SCHEMA {_quoted(row.schema)} TO {_quoted(row.owner)}"
+        yield Finding(ok=False, text=f"{row.owner} owns objects in {row.schema} and cannot enter it: {grant}")
 
 
 def _marks(look: Look) -> Iterator[Finding]:

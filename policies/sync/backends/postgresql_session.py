@@ -35,7 +35,7 @@ _AGAIN = {"XX000", "40001", "40P01"}
 class Transaction:
     """A transaction in progress; every statement that only warns that it did nothing is an error."""
 
-    def __init__(self, connection: psycopg.Connection[Any], notices: list[psycopg.errors.Diagnostic]) -> None:
+    def __init__(self, connection: psycopg.Connection[Any], notices: list[tuple[str, str]]) -> None:
         self._connection = connection
         self._notices = notices
 
@@ -54,9 +54,9 @@ class Transaction:
         """Carry out a statement.  Raises Misconfigured when the server only warned and did nothing."""
         self._notices.clear()
         self._connection.execute(statement)
-        for notice in self._notices:
-            if notice.sqlstate in _NOTHING_DONE:
-                raise Misconfigured(notice.message_primary)
+        for state, text in self._notices:
+            if state in _NOTHING_DONE:
+                raise Misconfigured(text)
 
     @contextmanager
     def acting_as(self, owner: str) -> Iterator[None]:
@@ -73,7 +73,7 @@ class Session:
         self.identity = identity
         self._url = url
         self._connection: psycopg.Connection[Any] | None = None
-        self._notices: list[psycopg.errors.Diagnostic] = []
+        self._notices: list[tuple[str, str]] = []
 
     @property
     def connected(self) -> bool:
@@ -121,8 +121,12 @@ class Session:
     def _opened(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
             self._connection = _connect(self._url)
-            self._connection.add_notice_handler(self._notices.append)
+            self._connection.add_notice_handler(self._noticed)
         return self._connection
+
+    def _noticed(self, notice: psycopg.errors.Diagnostic) -> None:
+        # read now: a notice is empty once its result is gone
+        self._notices.append((notice.sqlstate or "", notice.message_primary or ""))
 
 
 def _connect(url: str) -> psycopg.Connection[Any]:

@@ -1,0 +1,237 @@
+"""What is decided becomes true in the database behind, whatever dies on the way, and nothing foreign is touched."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from catalog.models import Detail
+from catalog.queries import find
+from lakewarden.objects import ObjectRef
+from policies.models import Backend, BackendFinding, OutboxEntry
+from policies.services import grants, members, roles
+from policies.services.grants import Wish
+from policies.sync import reconcile, worker
+from policies.sync.errors import Transient
+from policies.sync.seal import seal
+from tests.factories import AUTHORITY, BY, acting, the
+from tests.sync.conftest import Source, discover_now
+
+ORDERS = "shop.sales.orders"
+
+
+def grant_ana(**more) -> None:
+    grants.add(
+        Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",), **more),
+        by=acting("olivia"),
+    )
+
+
+def revoke_ana() -> None:
+    grants.remove(the("table", ORDERS), [people.ensure("user", "ana")], ["SELECT_TABLE"], by=acting("olivia"))
+
+
+def readers(source: Source, table: str = "sales.orders") -> set[str]:
+    return {name for name in ("olivia", "ana", "mia", "carl", "legacy") if source.reads(name, table)}
+
+
+def test_discovery_reads_objects_comments_columns_and_what_others_granted(governed: Backend) -> None:
+    orders = the("table", ORDERS)
+    detail = Detail.objects.get(securable=orders.id)
+    assert detail.comment == "One row an order"
+    assert [column["name"] for column in detail.columns] == ["id", "item"]
+    assert the("view", "shop.sales.top")
+    worker.deliver(governed)
+    foreign = BackendFinding.objects.filter(kind="foreign", holder="legacy")
+    assert {(row.place, row.what) for row in foreign} == {("sales", "USAGE"), ("sales.orders", "SELECT")}
+    assert foreign.get(place="sales.orders").securable_id == orders.id
+
+
+@pytest.mark.seed("S4-001")
+def test_the_database_answers_as_the_law_does(governed: Backend, source: Source) -> None:
+    assert worker.deliver(governed).settled
+    # Olivia owns it, Mia is an analyst, Carl is one too but denied, legacy was let in by others
+    assert readers(source) == {"olivia", "mia", "legacy"}
+    assert readers(source, "stock.items") == set()
+
+
+def test_a_grant_reaches_the_database_and_a_revoke_takes_it_back(governed: Backend, source: Source) -> None:
+    worker.deliver(governed)
+    grant_ana()
+    assert not source.reads("ana")
+    assert worker.deliver(governed).settled
+    assert source.reads("ana")
+    revoke_ana()
+    assert worker.deliver(governed).settled
+    assert not source.reads("ana")
+    assert source.reads("legacy")
+
+
+def test_nothing_due_is_nothing_done(governed: Backend) -> None:
+    worker.deliver(governed)
+    assert OutboxEntry.objects.count() == 0
+    assert worker.deliver(governed) is None
+
+
+def test_a_grant_that_ends_by_itself_leaves_the_database_when_its_entry_is_due(
+    governed: Backend, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.deliver(governed)
+    end = timezone.now() + timedelta(hours=1)
+    grant_ana(valid_until=end)
+    worker.deliver(governed)
+    assert source.reads("ana")
+    waiting = OutboxEntry.objects.filter(due=end)
+    assert waiting.exists()
+    assert all(waiting.values_list("revokes", flat=True))
+    for moment, readable in ((end - timedelta(seconds=1), True), (end, False)):
+        monkeypatch.setattr(timezone, "now", lambda moment=moment: moment)
+        worker.deliver(governed)
+        assert source.reads("ana") is readable
+
+
+def test_a_failed_delivery_keeps_its_entries_and_tries_again_later(
+    governed: Backend, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.deliver(governed)
+    grant_ana()
+    monkeypatch.setattr(worker, "reconcile", _away)
+    assert worker.deliver(governed) is None
+    entries = OutboxEntry.objects.all()
+    assert entries
+    assert all(
+        entry.attempts == 1 and entry.due > timezone.now() and "away" in entry.error for entry in entries
+    )
+    assert Backend.objects.get().state == Backend.State.BEHIND
+    monkeypatch.undo()
+    OutboxEntry.objects.update(due=timezone.now())
+    assert worker.deliver(governed).settled
+    assert source.reads("ana")
+
+
+def _away(_: Backend) -> None:
+    raise Transient("the target is away")
+
+
+def test_a_target_that_is_down_is_a_state_on_the_page_and_loses_nothing(
+    governed: Backend, source: Source
+) -> None:
+    worker.deliver(governed)
+    real = governed.sealed_url
+    Backend.objects.update(sealed_url=seal("postgresql://postgres@127.0.0.1:1/governed"))
+    grant_ana()
+    worker.deliver(Backend.objects.get())
+    assert Backend.objects.get().state == Backend.State.BEHIND
+    assert OutboxEntry.objects.exists()
+    Backend.objects.update(sealed_url=real)
+    OutboxEntry.objects.update(due=timezone.now())
+    assert worker.deliver(Backend.objects.get()).settled
+    assert source.reads("ana")
+
+
+class Killed(BaseException):
+    """The worker's process is gone at this line."""
+
+
+STEPS = ("claimed", "observed", "planned", "applied", "read again", "remembered")
+
+
+@pytest.mark.parametrize("line", STEPS)
+def test_a_worker_killed_at_any_line_loses_nothing(
+    governed: Backend, source: Source, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    worker.deliver(governed)
+    grant_ana()
+    _kill_at(monkeypatch, line)
+    with pytest.raises(Killed):
+        worker.deliver(governed)
+    monkeypatch.undo()
+    assert OutboxEntry.objects.exists()
+    OutboxEntry.objects.filter(leased_until__isnull=False).update(leased_until=timezone.now())
+    assert worker.deliver(governed).settled
+    assert source.reads("ana")
+    assert source.reads("legacy")
+    assert not OutboxEntry.objects.exists()
+
+
+def _kill_at(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
+    def dies(*_: object, **__: object) -> None:
+        raise Killed
+
+    places = {
+        "claimed": (worker, "reconcile"),
+        "observed": (reconcile, "_wanted"),
+        "planned": (reconcile.planning, "plan"),
+        "applied": (reconcile, "_report"),
+        "read again": (reconcile, "_remember"),
+        "remembered": (worker, "_settle"),
+    }
+    monkeypatch.setattr(*places[line], dies)
+
+
+def test_a_grant_somebody_takes_away_out_there_comes_back(governed: Backend, source: Source) -> None:
+    worker.deliver(governed)
+    roles_out_there = source.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw%'")
+    for (role,) in roles_out_there:
+        source.run(f'REVOKE ALL ON sales.orders FROM "{role}"')
+    assert not source.reads("mia")
+    report = reconcile.reconcile(governed, dry_run=True)
+    assert report.missing > 0
+    assert reconcile.reconcile(governed).settled
+    assert source.reads("mia")
+
+
+def test_report_mode_changes_nothing_out_there(governed: Backend, source: Source) -> None:
+    Backend.objects.update(policy="report")
+    report = worker.deliver(Backend.objects.get())
+    assert report.missing > 0
+    assert readers(source) == {"legacy"}
+    assert not OutboxEntry.objects.exists()
+
+
+def test_leaving_a_group_or_the_realm_takes_the_database_away_too(governed: Backend, source: Source) -> None:
+    worker.deliver(governed)
+    mia, analysts = people.ensure("user", "mia"), people.ensure("group", "analysts")
+    members.leave_group(analysts, mia, by=BY, authority=AUTHORITY)
+    worker.deliver(governed)
+    assert readers(source) == {"olivia", "legacy"}
+    members.remove(the("metalake"), people.ensure("user", "olivia"), by=BY, authority=AUTHORITY)
+    worker.deliver(governed)
+    assert readers(source) == {"legacy"}
+
+
+def test_lifting_a_denial_returns_a_person_to_the_mirrored_roles(governed: Backend, source: Source) -> None:
+    worker.deliver(governed)
+    roles.unassign(the("role", "no_contractors"), people.ensure("user", "carl"), by=BY, authority=AUTHORITY)
+    worker.deliver(governed)
+    assert source.reads("carl")
+
+
+def test_a_table_renamed_at_the_source_keeps_its_facts(governed: Backend, source: Source) -> None:
+    before = the("table", ORDERS).id
+    grant_ana()
+    source.run("ALTER TABLE sales.orders RENAME TO purchases")
+    assert discover_now(governed).renamed == 1
+    assert the("table", "shop.sales.purchases").id == before
+    worker.deliver(governed)
+    assert source.reads("ana", "sales.purchases")
+
+
+def test_a_table_dropped_and_made_again_inherits_nothing(governed: Backend, source: Source) -> None:
+    grant_ana()
+    worker.deliver(governed)
+    before = the("table", ORDERS).id
+    source.run("DROP VIEW sales.top; DROP TABLE sales.orders; CREATE TABLE sales.orders (id int)")
+    found = discover_now(governed)
+    assert found.vanished == [ORDERS, "shop.sales.top"]
+    assert found.added == 1
+    assert the("table", ORDERS).id != before
+    worker.deliver(governed)
+    assert not source.reads("ana")
+
+
+def test_an_unreachable_name_is_no_object() -> None:
+    assert find(ObjectRef("table", "demo\0", ("a", "b", "c"))) is None
