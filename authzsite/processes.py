@@ -25,8 +25,9 @@ from typing import IO
 
 import psycopg
 
-from authzsite import embedded, keeper
+from authzsite import embedded
 from authzsite.demo import passwords, shop
+from authzsite.embedded import keeper
 from authzsite.environment import CHECKOUT, Environment, read_or_exit, refuse
 
 HOST = "127.0.0.1"
