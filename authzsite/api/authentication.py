@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 from dataclasses import dataclass
+from typing import cast
 
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
@@ -64,7 +65,8 @@ class SessionAuthentication(DrfSession):
         user = getattr(request._request, "user", None)
         if user is None or not user.is_active or user.principal_id is None:
             return None
-        self.enforce_csrf(request._request)  # the wrapped one would look for the CSRF token with our parsers
+        # the wrapped request would look for the CSRF token with our parsers
+        self.enforce_csrf(cast("Request", request._request))
         return Caller(user.principal, "session"), "session"
 
 
