@@ -7,6 +7,7 @@ from typing import Any
 from csp.constants import NONE, SELF
 
 from authzsite import embedded
+from authzsite.demo import passwords
 from authzsite.environment import CHECKOUT, read_or_exit
 
 ENVIRONMENT = read_or_exit()
@@ -25,6 +26,8 @@ LAKEWARDEN_CDAP_REALM = ENVIRONMENT.cdap_realm
 LAKEWARDEN_CONNECT_ALLOW = ENVIRONMENT.connect_allow
 LAKEWARDEN_SECRET_KEYS = ENVIRONMENT.secret_keys
 SPARK_MASTER = ENVIRONMENT.spark_master
+# the door names the people of the demo, never their passwords
+LAKEWARDEN_DEMO_SIGN_INS = () if PUBLIC else passwords.users(VAR)
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -42,6 +45,7 @@ INSTALLED_APPS = [
     "catalog",
     "policies",
     "authzsite",
+    "authzsite.console",
 ]
 
 MIDDLEWARE = [
@@ -150,9 +154,9 @@ AUTH_PASSWORD_VALIDATORS = [
 ANONYMOUS_USER_NAME = None  # guardian: a duty belongs to somebody
 GUARDIAN_AUTO_PREFETCH = False
 
-LOGIN_URL = "signin"
-LOGIN_REDIRECT_URL = "home"
-LOGOUT_REDIRECT_URL = "signin"
+LOGIN_URL = "console:sign_in"
+LOGIN_REDIRECT_URL = "console:home"
+LOGOUT_REDIRECT_URL = "console:sign_in"
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True
@@ -161,12 +165,14 @@ SESSION_COOKIE_NAME = "lakewarden_session"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_NAME = "lakewarden_csrf"
+CSRF_FAILURE_VIEW = "authzsite.console.errors.csrf_failure"
 
 AXES_HANDLER = "axes.handlers.database.AxesDatabaseHandler"  # holds without Redis and across processes
 AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
+AXES_LOCKOUT_CALLABLE = "authzsite.console.session.locked_out"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False

@@ -58,6 +58,11 @@ def load(var: Path) -> Passwords:
         ) from None
 
 
+def users(var: Path) -> tuple[str, ...]:
+    """Who may sign in to the demo; nobody where there is none."""
+    return tuple(user for user, _, _ in PEOPLE) if (var / "demo.json").exists() else ()
+
+
 def _made() -> dict[str, dict[str, str]]:
     return {
         "console": {user: _password() for user, _, _ in PEOPLE},

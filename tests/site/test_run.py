@@ -31,7 +31,7 @@ def free_port() -> int:
 def status(port: int) -> int:
     """The HTTP status of the sign-in page; 0 when nobody answers."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/signin", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=10) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as answer:
         return answer.code
