@@ -1,0 +1,164 @@
+"""The commands as an operator types them: what they print, how they exit, and that errors are one line."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from django.core.management import load_command_class
+
+from accounts import people, tokens
+from catalog.nodes import Node
+from policies.models import Change
+from policies.services import duties
+from tests.factories import the
+from tests.sync.conftest import Source
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+class Shell:
+    def __init__(self, captured: pytest.CaptureFixture[str]):
+        self.captured = captured
+
+    def __call__(self, line: str) -> tuple[int, str, str]:
+        code = 0
+        try:
+            name, *arguments = shlex.split(line)
+            # as run_from_argv does, but without closing the test's connection at the end
+            command = load_command_class("authzsite", name)
+            options = vars(command.create_parser("manage.py", name).parse_args(arguments))
+            command.execute(*options.pop("args", ()), **options)
+        except SystemExit as end:
+            code = int(end.code or 0)
+        out, err = self.captured.readouterr()
+        return code, out.strip(), err.strip()
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys)
+
+
+def test_the_commands_of_the_operators_page_run_as_they_stand(
+    db: None, shell: Shell, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (DOCS / "operators.md").read_text()
+    block = re.search(r"## Realms.*?```\n(.*?)```", page, re.S)
+    assert block
+    lines = [line.removeprefix("python manage.py ") for line in block[1].strip().splitlines()]
+    assert len(lines) == 8
+    monkeypatch.setenv("SHOP_PASSWORD", "secret")
+    people.make_account("ada")
+    for line in lines:
+        typed = line.replace("postgresql://lakewarden:$SHOP_PASSWORD@db/shop", source.url())
+        code, out, err = shell(typed)
+        expected = (
+            1 if "sync" in line and the("catalog", "shop", "prod") and json.loads(out)["missing"] else 0
+        )
+        assert (code, err) == (expected, ""), line
+        assert out, line
+
+
+BAD_USE = [
+    "createrealm oracle x",
+    "createrealm",
+    "addmember demo alice",
+    "addmember demo robot:r2",
+    "duty demo fly user:ana",
+    "createtoken ana --scope everything",
+    "createtoken ana --days 0",
+    "connect demo/shop oracle --url x",
+    "connect demo/shop postgresql --url postgresql://u:$NOT_SET@localhost/x",
+    "connect demo/shop postgresql --url postgresql://u@example.org/x",
+    "discover demo/..",
+]
+FAILURES = [
+    "createrealm gravitino demo --owner x",
+    "createrealm gravitino 'nul\x01' --owner x",
+    "addmember nowhere user:ana",
+    "assignrole demo no_such_role user:ana",
+    "assignrole demo browse user:nobody",
+    "duty demo/shop.nothing view_history user:ana",
+    "discover demo/nothing",
+    "discover demo/shop",
+    "sync demo/shop",
+    "addmember demo user:marek --remove",
+]
+
+
+@pytest.mark.parametrize(
+    ("code", "line"), [*((2, line) for line in BAD_USE), *((1, line) for line in FAILURES)]
+)
+def test_errors_are_one_line_without_a_traceback_and_change_nothing(
+    shop: Node, shell: Shell, code: int, line: str
+) -> None:
+    before = Change.objects.count()
+    got, out, err = shell(line)
+    assert (got, out) == (code, ""), err
+    assert "Traceback" not in err
+    assert err
+    if code == 1:
+        assert "\n" not in err
+    assert Change.objects.count() == before
+
+
+def test_a_token_is_printed_alone_and_kept_as_a_digest(shop: Node, shell: Shell) -> None:
+    code, text, err = shell("createtoken ana --scope check --days 3")
+    assert (code, err) == (0, "")
+    bearer = tokens.recognise(text)
+    assert bearer
+    assert bearer.principal.name == "ana"
+    assert bearer.covers("check")
+    assert not bearer.covers("manage")
+    from accounts.models import Token
+
+    row = Token.objects.get()
+    assert text not in str(row.__dict__)
+    assert tokens.revoke(row)
+    assert not tokens.revoke(row)
+    assert tokens.recognise(text) is None
+
+
+@pytest.mark.parametrize("text", ["", "lw_", "nonsense", "lw_" + "x" * 5000, "lw_\x00"])
+def test_what_is_no_token_is_nobody(db: None, text: str) -> None:
+    assert tokens.recognise(text) is None
+
+
+def test_a_duty_covers_what_is_below_and_gives_no_data(shop: Node, shell: Shell) -> None:
+    people.make_account("ana")
+    ana = people.ensure("user", "ana")
+    assert shell("duty demo/shop.sales view_history user:ana")[0] == 0
+    assert duties.has(ana, "view_history", the("table", "shop.sales.orders"))
+    assert not duties.has(ana, "view_history", the("table", "shop.stock.items"))
+    assert not duties.has(ana, "export_history", the("table", "shop.sales.orders"))
+    from policies import decisions
+
+    assert not decisions.ask(ana, "read", the("table", "shop.sales.orders"))
+    assert shell("duty demo/shop.sales view_history user:ana --remove")[0] == 0
+    assert not duties.has(ana, "view_history", the("table", "shop.sales.orders"))
+
+
+def test_commands_say_who_did_it_in_the_record(shop: Node, shell: Shell) -> None:
+    shell("addmember demo user:newcomer")
+    assert Change.objects.order_by("-revision").values_list("actor", "via").first() == (
+        "operator",
+        "operator",
+    )
+
+
+def test_verify_audit_says_whole_or_names_the_break(shop: Node, shell: Shell) -> None:
+    code, out, _ = shell("verify_audit")
+    assert code == 0
+    assert out.startswith("whole: ")
+    from django.db import connection
+
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; ALTER TABLE policies_change DISABLE TRIGGER USER")
+        cursor.execute("UPDATE policies_change SET reason = 'x' WHERE revision = 2")
+    code, out, err = shell("verify_audit")
+    assert (code, out) == (1, "")
+    assert "revision 2 was changed" in err
