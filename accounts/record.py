@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Self
+from typing import Self, TypeVar
 
 from django.db import models
 from django.db.models import DateTimeField, Q, UniqueConstraint, Value
@@ -24,7 +24,10 @@ class Origin(models.TextChoices):
     SYSTEM = "system", "by the system"
 
 
-class FactQuerySet(models.QuerySet):
+FactRow = TypeVar("FactRow", bound=models.Model, covariant=True)
+
+
+class FactQuerySet(models.QuerySet[FactRow]):
     """Facts by when they are true."""
 
     def open(self) -> Self:
@@ -46,7 +49,7 @@ class FactQuerySet(models.QuerySet):
 
 
 class Fact(models.Model):
-    """True from revision `opened` until revision `closed` (null while true); a trigger forbids any other change."""
+    """True from revision `opened` until `closed` (null while true); a trigger forbids any other change."""
 
     opened = models.BigIntegerField()
     closed = models.BigIntegerField(null=True)
@@ -65,7 +68,7 @@ def _edge(field: str, default: datetime) -> Coalesce:
 
 
 def one_open(name: str, *fields: str) -> UniqueConstraint:
-    """At most one open row for each fact, origin and window, so that others may live beside it and end apart."""
+    """At most one open row for each fact, origin and window; others may live beside it and end apart."""
     return UniqueConstraint(
         *fields,
         "origin",

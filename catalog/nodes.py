@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import cast
 
 from catalog.models import Placement, Realm
 from lakewarden.facts import Level, Lineage
 from lakewarden.objects import ObjectRef
+
+
+def number(level: Level) -> int:
+    """The number of the object on a level: in the console, that is what objects are known by."""
+    return cast("int", level.key)
 
 
 @dataclass(frozen=True)
@@ -47,13 +53,17 @@ class Node:
 
     @property
     def lineage(self) -> tuple[int, ...]:
-        return tuple(level.key for level in self.levels)
+        return tuple(number(level) for level in self.levels)
+
+    @property
+    def root_id(self) -> int:
+        return number(self.levels[0])
 
     def above(self) -> Iterable[Node]:
         """The objects above it, root first."""
         for depth in range(1, len(self.levels)):
             levels = self.levels[:depth]
-            yield Node(levels[-1].key, self.realm_id, self.kind, levels, self.names[:depth])
+            yield Node(number(levels[-1]), self.realm_id, self.kind, levels, self.names[:depth])
 
 
 def nodes(ids: Iterable[int]) -> dict[int, Node]:

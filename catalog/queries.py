@@ -44,7 +44,8 @@ def root(realm: Realm) -> Node:
 
 def mode_of(realm_id: int) -> str:
     """Whether the realm's law is enforced now."""
-    return Mode.objects.open().get(realm=realm_id).mode
+    mode: str = Mode.objects.open().get(realm=realm_id).mode
+    return mode
 
 
 def below(node: Node, type: str | None = None) -> QuerySet[Placement]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from django.db import connection
 
@@ -56,9 +57,9 @@ def _type_paths(type_: str, length: int) -> list[tuple[str, tuple[str, ...]]]:
     return [(code, path) for code, path in paths if path is not None]
 
 
-def _rows(asked: list[tuple[int, ObjectRef, str, tuple[str, ...]]]) -> list[tuple]:
+def _rows(asked: list[tuple[int, ObjectRef, str, tuple[str, ...]]]) -> list[tuple[Any, ...]]:
     depth = max(len(types) for *_, types in asked)
-    columns: list[list] = [
+    columns: list[list[Any]] = [
         [at for at, *_ in asked],
         [kind for _, _, kind, _ in asked],
         [ref.realm for _, ref, *_ in asked],
@@ -68,7 +69,8 @@ def _rows(asked: list[tuple[int, ObjectRef, str, tuple[str, ...]]]) -> list[tupl
         columns.append([ref.path[level] if level < len(ref.path) else None for _, ref, *_ in asked])
     with connection.cursor() as cursor:
         cursor.execute(_statement(depth), columns)
-        return cursor.fetchall()
+        rows: list[tuple[Any, ...]] = cursor.fetchall()
+    return rows
 
 
 @cache
@@ -91,11 +93,11 @@ def _statement(depth: int) -> str:
     )
 
 
-def _chain(levels: list, length: int) -> list[tuple[int, str, list[int]]] | None:
+def _chain(levels: list[Any], length: int) -> list[tuple[int, str, list[int]]] | None:
     triples = list(zip(levels[::3], levels[1::3], levels[2::3], strict=True))[: length + 1]
     return None if any(key is None for key, _, _ in triples) else triples
 
 
 def _node(realm_id: int, kind: str, ref: ObjectRef, chain: list[tuple[int, str, list[int]]]) -> Node:
     levels = tuple(Level(type_, key) for key, type_, _ in chain)
-    return Node(levels[-1].key, realm_id, kind, levels, (ref.realm, *ref.path))
+    return Node(chain[-1][0], realm_id, kind, levels, (ref.realm, *ref.path))

@@ -1,3 +1,3 @@
-"""The law of Lakewarden: who may do what to which data.  Standard library only; runs inside Spark jobs too."""
+"""The law of Lakewarden: who may do what to which data.  Standard library only, so Spark jobs run it too."""
 
 __version__ = "0.1.0"

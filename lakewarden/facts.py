@@ -72,8 +72,9 @@ NOTHING = Bits()
 class Slice:
     """The facts of one principal in one realm at one revision, ready to be asked.
 
-    `bits` holds the dialect's numbers for each object that has facts, true from `since` until `next_change_at`.
-    `selves` are the keys (roles held, own groups, own user) for conditions on oneself.  Use `lakewarden.engine.build`.
+    `bits` holds the dialect's numbers for each object with facts, true from `since` until `next_change_at`.
+    `selves` are the keys (roles held, own groups, own user) for conditions on oneself.  Made by
+    `lakewarden.engine.build`.
     """
 
     principal: Principal

@@ -1,7 +1,7 @@
 """What facts are about: the objects of a realm, their names and how the names are written.
 
-A full name joins its parts with dots, as Gravitino does (`shop.sales.orders`).  A part that itself holds a dot or a
-double quote is written in double quotes, with inner ones doubled: `shop.sales."odd.name"`.
+A full name joins its parts with dots, as Gravitino does (`shop.sales.orders`).  A part that holds a dot or
+a double quote is written in double quotes, with inner ones doubled: `shop.sales."odd.name"`.
 """
 
 from __future__ import annotations

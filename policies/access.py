@@ -1,4 +1,4 @@
-"""Who can do what to an object, and by which paths: the same facts and the same law, read from the object's side."""
+"""Who can do what to an object, and by which paths: the same facts and law, read from the object's side."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Path:
 
 @dataclass(frozen=True)
 class Access:
-    """What one holder can do to the object: the actions allowed, and every path that says something about it."""
+    """What one holder can do to the object: the actions allowed, and every path that says anything of it."""
 
     principal: Principal
     can: frozenset[str]
@@ -71,7 +71,7 @@ class Access:
 
 
 class AccessMap:
-    """Everybody whose rights on one object differ from nothing.  Four queries, however many people there are."""
+    """Everybody whose rights on one object differ from nothing.  Four queries, however many people."""
 
     def __init__(self, node: Node, *, now: datetime | None = None, as_of: int | None = None):
         self.node, self.now, self.as_of = node, now or timezone.now(), as_of
@@ -80,7 +80,7 @@ class AccessMap:
 
     @cached_property
     def holders(self) -> dict[int, Principal]:
-        """Those to whom something is given or denied on the object or above it: people, services and groups."""
+        """People, services and groups to whom something is given or denied on the object or above it."""
         grants = Grant.objects.as_of(self.as_of).filter(securable__in=self._objects)
         roles = Q(role__in=grants.values("role")) | Q(role=self.node.id)  # who holds a role may see it
         assigned = Assignment.objects.as_of(self.as_of).filter(roles)
@@ -163,7 +163,7 @@ class AccessMap:
 
 
 def relevant_privileges(node: Node) -> Collection[str]:
-    """The privileges that say something about the object itself, ownership among them; not those that lead to it."""
+    """The privileges that speak of the object itself, ownership among them; not those that lead to it."""
     law = dialects.get(node.kind)
     return {OWNER} | {
         one.code

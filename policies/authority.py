@@ -14,7 +14,7 @@ _SEAL = object()
 
 @dataclass(frozen=True)
 class Actor:
-    """Who does something and through which door.  `principal` is None for the operator's shell and the system."""
+    """Who acts, and through which door.  `principal` is None for the operator's shell and the system."""
 
     principal: Principal | None
     via: str
@@ -37,7 +37,7 @@ SYSTEM = Actor(None, "system")
 
 @dataclass(frozen=True)
 class Authority:
-    """An actor together with the ground on which he may.  Made by `require`, `of_operator` and `of_system` alone."""
+    """An actor and the ground on which he may; made by `require`, `of_operator` and `of_system` alone."""
 
     actor: Actor
     ground: str

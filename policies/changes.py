@@ -52,7 +52,7 @@ class ChangeInProgress:
             self._note(said, {"fact": fact_code(fact), "by": by.ground, **fact_values(fact)})
 
     def end(self, fact: Fact, said: Said, *, by: Authority) -> None:
-        """Close an open fact and say so; a fact somebody else just closed is a programming error under the lock."""
+        """Close an open fact and say so; under the lock, one closed meanwhile is a programming error."""
         count = type(fact).objects.filter(pk=fact.pk, closed__isnull=True).update(closed=self.revision)
         if count != 1:
             raise RuntimeError(f"{fact_code(fact)} is not open")
@@ -73,8 +73,8 @@ class ChangeInProgress:
 def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> Iterator[ChangeInProgress]:
     """Run one change; a change inside a change joins it.
 
-    The writers' lock is taken first, so authority and invariants are judged on the very state that is changed.
-    A change that records nothing leaves no revision behind.
+    The writers' lock is taken first, so authority and invariants are judged on the very state that is
+    changed.  A change that records nothing leaves no revision behind.
     """
     outer = _current.get()
     if outer is not None:

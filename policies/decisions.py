@@ -36,7 +36,7 @@ class Answer:
 
 
 def operation_for(node: Node, action: str) -> str:
-    """The dialect's operation behind an action's short name; an unknown action stays as it is, and is refused."""
+    """The dialect's operation behind an action's short name; an unknown one stays itself, and is refused."""
     return dialects.get(node.kind).action(node.type, action) or action
 
 

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
+from typing import Any
 
 from django.conf import settings
 from django.db import connection
@@ -46,7 +47,8 @@ UNION ALL
 SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id
   FROM policies_realmmember m JOIN asked ON asked.id = m.principal_id WHERE m.realm_id = %(realm)s AND {m}
 UNION ALL
-SELECT 'group', m.member_id, m.group_id, p.name, CASE WHEN m.admitted THEN 'admitted' END, m.valid_from, m.valid_until, NULL, NULL
+SELECT 'group', m.member_id, m.group_id, p.name, CASE WHEN m.admitted THEN 'admitted' END,
+       m.valid_from, m.valid_until, NULL, NULL
   FROM membership m JOIN accounts_principal p ON p.id = m.group_id
 UNION ALL
 SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id
@@ -66,7 +68,8 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
 def _statement(*, past: bool, narrowed: bool) -> str:
     def true(alias: str) -> str:
         if past:
-            return f"{alias}.opened <= %(revision)s AND ({alias}.closed IS NULL OR {alias}.closed > %(revision)s)"
+            started, open_ = f"{alias}.opened <= %(revision)s", f"{alias}.closed IS NULL"
+            return f"{started} AND ({open_} OR {alias}.closed > %(revision)s)"
         return f"{alias}.closed IS NULL"
 
     def on(alias: str) -> str:
@@ -76,6 +79,10 @@ def _statement(*, past: bool, narrowed: bool) -> str:
 
 
 Window = tuple[float | None, float | None]
+GrantRow = tuple[int, str, bool, Window, int, int]
+"""The object, the privilege, whether it is allowed, when, since which revision, and the fact's own number."""
+OwnedRow = tuple[int, Window, int, int]
+Signature = tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 
 
 @dataclass
@@ -91,10 +98,10 @@ class Loaded:
     groups: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
     outside: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     roles: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
-    grants: dict[int, list[tuple]] = field(default_factory=lambda: defaultdict(list))
-    owned: dict[int, list[tuple]] = field(default_factory=lambda: defaultdict(list))
+    grants: dict[int, list[GrantRow]] = field(default_factory=lambda: defaultdict(list))
+    owned: dict[int, list[OwnedRow]] = field(default_factory=lambda: defaultdict(list))
 
-    def take(self, row: tuple) -> None:
+    def take(self, row: tuple[Any, ...]) -> None:
         kind, one, other, text, effect, start, end, opened, pk = row
         window = (_seconds(start), _seconds(end))
         match kind:
@@ -131,8 +138,8 @@ class Loaded:
             now=self.now,
         )
 
-    def signature_of(self, principal: int) -> tuple:
-        """Equal for two principals exactly when every fact about them here is equal, so one decision serves both."""
+    def signature_of(self, principal: int) -> Signature:
+        """Equal for two principals exactly when all facts about them here are, so one answer serves both."""
         return (
             principal in self.members,
             tuple(self.groups.get(principal, ())),
@@ -202,7 +209,7 @@ def load(
     """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some."""
     now = now or timezone.now()
     loaded = Loaded(realm, realm_name, now.timestamp())
-    values = {
+    values: dict[str, Any] = {
         "principals": list(principals),
         "realm": realm.pk,
         "revision": as_of,

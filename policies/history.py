@@ -23,7 +23,7 @@ VIEW_HISTORY = "view_history"
 
 @dataclass(frozen=True)
 class Filter:
-    """What is asked for: an object with what is below (or with what is above), a person, an actor, kinds, a time."""
+    """What is asked for: an object with what is below (or above), a person, an actor, kinds, a time."""
 
     object: Node | None = None
     from_above: bool = False
@@ -191,7 +191,7 @@ def privilege_label(code: str) -> str:
     return code
 
 
-class _Blank(dict):
+class _Blank(dict[str, str]):
     def __init__(self, values: dict[str, str], **more: str):
         super().__init__(more | values)
         self.update(more)

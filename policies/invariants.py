@@ -33,7 +33,7 @@ def _no_allow_beside_deny(current: ChangeInProgress) -> None:
     rows = Grant.objects.open().filter(
         privilege__in={fact.privilege for fact in begun}, securable__in={fact.securable_id for fact in begun}
     )
-    effects: dict[tuple, set[str]] = {}
+    effects: dict[tuple[object, ...], set[str]] = {}
     for *target, effect in rows.values_list(*_TARGET, "effect"):
         effects.setdefault(tuple(target), set()).add(effect)
     for fact in begun:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def enqueue(current: ChangeInProgress) -> None:
-    """One entry for each backend in reach and each holder touched, and one more for each boundary of a window."""
+    """One entry for each backend in reach and holder touched, and one more for each boundary of a window."""
     backends = [backend for backend in _backends(current) if _reaches(backend, current)]
     entries = [
         OutboxEntry(backend=backend, key=key, revision=current.revision, due=due, revokes=revokes)

@@ -1,6 +1,7 @@
 """What a change would do, worked out before it is made: who gains, who loses, who stays as he is, and why.
 
-Nothing is written: the rules of everybody concerned are read once and decided twice, as they are and as they would be.
+Nothing is written: the rules of everybody concerned are read once and decided twice, as they are and as they
+would be.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ Rules = tuple[Rule, ...]
 
 @dataclass(frozen=True)
 class Effect:
-    """What becomes of one person.  `before` and `after` hold the actions he can do; `via` the group he is reached by.
+    """What becomes of one person.
 
-    `ends_before` and `ends_after` are the moments at which the asked action ends for him, None for never or not at all.
+    `before` and `after` hold the actions he can do, `via` the group he is reached by.  `ends_before` and
+    `ends_after` are the moments at which the asked action ends for him, None for never or not at all.
     `lacks` is what keeps a grant from working, denials among it; `also` what is given on the way.
     """
 

@@ -1,4 +1,4 @@
-"""Lists that hold what one may see, and nothing else.  Each starts from the viewer's slice, never from all rows."""
+"""Lists that hold what one may see, and nothing else; each starts from the viewer's slice, not all rows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from policies.models import BackendFinding, Grant, Ownership, RealmMember
 
 def any_of(keys: Collection[object]) -> RawSQL:
     """A set of numbers as one parameter, however many they are."""
-    return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if isinstance(key, int)]])  # noqa: S611
+    return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if isinstance(key, int)]])
 
 
 def children(slice_: Slice, node: Node, type_: str, *, now: datetime | None = None) -> QuerySet[Placement]:
@@ -93,12 +93,12 @@ def _containers(root: Node) -> dict[int, list[Node]]:
     by_parent: dict[int, list[Node]] = {}
     known = {root.id: root}
     for row in sorted(rows, key=lambda row: len(row.ancestors)):
-        above = known[row.parent_id]
+        above = known[row.ancestors[-1]]
         levels = (*above.levels, Level(row.type, row.securable_id))
         known[row.securable_id] = Node(
             row.securable_id, root.realm_id, root.kind, levels, (*above.names, row.name)
         )
-        by_parent.setdefault(row.parent_id, []).append(known[row.securable_id])
+        by_parent.setdefault(above.id, []).append(known[row.securable_id])
     return by_parent
 
 
@@ -128,7 +128,7 @@ SEARCHED = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "
 def search(
     slice_: Slice, root: Node, text: str, *, now: datetime | None = None, types: Collection[str] = SEARCHED
 ) -> QuerySet[Placement]:
-    """The objects of a realm whose name holds a text and that may be seen, by name.  Three queries at most."""
+    """The objects of a realm whose name holds a text and that may be seen, by name.  Three queries."""
     rows = Placement.objects.open().filter(ancestors__contains=[root.id], type__in=list(types))
     named = rows.filter(name__icontains=text.replace("\0", "\N{SYMBOL FOR NULL}"))
     return named.filter(visible_below(slice_, root, now=now)).order_by("name", "pk")
@@ -163,6 +163,8 @@ def ending_soon(owned: Collection[int], *, now: datetime, until: datetime) -> li
 
 
 def _personal_holder(grant: Grant) -> Principal | None:
+    if grant.role is None:
+        return grant.holder
     held = (
         grant.role.assignments.filter(closed__isnull=True, origin="system").select_related("holder").first()
     )

@@ -89,7 +89,7 @@ def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, S
 
 def _inside_a_change() -> bool:
     # what a transaction that may still roll back has written must not be remembered
-    return transaction.get_connection().in_atomic_block
+    return bool(transaction.get_connection().in_atomic_block)
 
 
 def _take(realm: int, principal: int) -> _Kept | None:

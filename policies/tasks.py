@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from policies.models import Backend
 from policies.sync import worker
+from policies.sync.errors import BackendError
 
 logger = logging.getLogger(__name__)
 
@@ -32,3 +33,13 @@ def deliver(backend: int) -> None:
 def deliver_due() -> None:
     for backend in worker.due_backends(timezone.now()):
         deliver(backend)
+
+
+@shared_task(name="policies.tasks.look_again")
+def look_again() -> None:
+    """Compare every backend, so that what others change out there is seen within a minute or two."""
+    for row in Backend.objects.exclude(state=Backend.State.PAUSED).order_by("proved_at"):
+        try:
+            worker.look(row)
+        except BackendError as error:
+            Backend.objects.filter(pk=row.pk).update(state=Backend.State.FAILED, error=str(error))

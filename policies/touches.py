@@ -23,8 +23,10 @@ def realm_key(pk: int) -> str:
 def touched_by(fact: Fact) -> tuple[str, ...]:
     """The keys of the holders a fact concerns.  A kind of fact that is not listed here cannot be written."""
     match fact:
-        case Grant():
-            return (role_key(fact.role_id),) if fact.role_id else (principal_key(fact.holder_id),)
+        case Grant(role_id=int(role)):
+            return (role_key(role),)
+        case Grant(holder_id=int(holder)):
+            return (principal_key(holder),)
         case Assignment():
             return (principal_key(fact.holder_id),)
         case Ownership():

@@ -46,7 +46,7 @@ def under(parent: Node, type: str, *names: str) -> list[Node]:
 
 
 def a_shop(owner: str = "marek") -> Node:
-    """Metalake demo › catalog shop › schemas sales (orders, customers, refunds; view top) and stock (items)."""
+    """Metalake demo › catalog shop › schemas sales (orders, customers, refunds; view top), stock (items)."""
     root = a_metalake(owner=owner)
     [shop] = under(root, "catalog", "shop")
     sales, stock = under(shop, "schema", "sales", "stock")

@@ -14,7 +14,7 @@ def make_pseudonym() -> str:
 
 
 class Principal(models.Model):
-    """A user, group or service account.  History knows it by `pseudonym` alone, so its names can be redacted."""
+    """A user, group or service account; history knows only its `pseudonym`, so names can be redacted."""
 
     class Kind(models.TextChoices):
         USER = "user", "person"

@@ -1,6 +1,8 @@
-"""The people, groups and roles of the demo: what the console knows about the shop before anybody touches it."""
+"""The people, groups and roles of the demo: what the console knows before anybody touches it."""
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from accounts import people
 from accounts.models import Principal
@@ -33,7 +35,8 @@ GROUPS = {
     "auditors": ("Auditors", ("ada",)),
 }
 READING = ("USE_SCHEMA", "SELECT_TABLE", "SELECT_VIEW")
-ROLES: dict[str, tuple[tuple[str, tuple[tuple[str, tuple[str, ...], str], ...]], ...]] = {
+Rules = tuple[tuple[str, tuple[str, ...], str], ...]
+ROLES: dict[str, tuple[tuple[str, Rules], ...]] = {
     "shop_browse": (("group:all_staff", (("catalog shop", ("USE_CATALOG",), "allow"),)),),
     "sales_read": (("group:analysts", (("schema shop.sales", READING, "allow"),)),),
     "sales_write": (("group:sales_ops", (("schema shop.sales", (*READING, "MODIFY_TABLE"), "allow"),)),),
@@ -109,7 +112,7 @@ def access(place: Node) -> None:
     duties.give(place, "view_history", people.ensure("user", "ada"), by=BY, authority=of_operator(BY))
 
 
-def _role(place: Node, name: str, given) -> None:
+def _role(place: Node, name: str, given: Iterable[tuple[str, Rules]]) -> None:
     role = roles.create(place, name, by=BY, authority=of_operator(BY), owner=people.ensure("user", "marek"))
     for holder, rules in given:
         kind, _, who = holder.partition(":")

@@ -1,9 +1,10 @@
-"""What all commands share: one-line errors, exit 2 on bad use and 1 on failure, and the operator's authority."""
+"""What all commands share: one-line errors, exit 2 on misuse and 1 on failure, the operator's authority."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandParser
 
@@ -46,8 +47,8 @@ class OperatorCommand(BaseCommand):
         except FAILURES as problem:
             self.fail(str(problem), code=1)
 
-    def run(self, **options: Any) -> None:
-        raise NotImplementedError
+    if TYPE_CHECKING:
+        run: Callable[..., None]  # each command names the options it takes
 
     def fail(self, text: str, *, code: int = 1) -> NoReturn:
         self.stderr.write(text.replace("\n", " "))

@@ -38,7 +38,7 @@ class Securable(models.Model):
 class Placement(Fact):
     """Where an object stands and what it is called there.
 
-    `parent` is the object above (rights come down from it); `scope` is the object its name is unique in, which
+    `parent` is the object above (rights come down from it); `scope` is the object its name is unique in, and
     differs from the parent for nested schemas alone: `A:B` stands below `A` but is a name of the catalog.
     `ancestors` runs from the realm's root to the parent.
     """

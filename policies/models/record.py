@@ -86,7 +86,7 @@ class Event(models.Model):
 
 
 class AccessRecord(models.Model):
-    """Somebody was refused, or looked at other people's access.  Chained like changes, in a chain of its own."""
+    """Somebody was refused, or looked at others' access.  Chained like changes, in a chain of its own."""
 
     class Kind(models.TextChoices):
         REFUSED = "refused", "refused"

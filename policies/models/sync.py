@@ -50,7 +50,6 @@ class OutboxEntry(models.Model):
     due = models.DateTimeField()
     revokes = models.BooleanField(default=False)
     attempts = models.IntegerField(default=0)
-    leased_until = models.DateTimeField(null=True)
     lease = models.CharField(max_length=32, blank=True)
     parked = models.BooleanField(default=False)
     error = models.TextField(blank=True)

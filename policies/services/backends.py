@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from accounts.models import Principal
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find
@@ -28,7 +29,7 @@ def connect(
     policy: str,
     by: Actor,
     authority: Authority,
-    owner=None,
+    owner: Principal | None = None,
 ) -> Backend:
     """Connect a catalog, made when absent, to a backend; connecting again renews the URL.  Raises Invalid."""
     if kind not in PROVIDERS:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -16,7 +17,7 @@ from policies import decisions, slices
 from policies.authority import Actor, Authority, require
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, Refused
-from policies.events import GRANT_ADDED, GRANT_REMOVED
+from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Counter, Grant
 from policies.models.grants import Effect
 from policies.saying import said
@@ -30,7 +31,7 @@ GRANT = "grant"
 class Wish:
     """What an owner wants to give: privileges on one object, to some holders, within a window.
 
-    `way`: also give what the holders lack to reach the object (use of the schema above it), where the giver may.
+    `way`: also give what the holders lack to reach the object (use of its schema), where the giver may.
     """
 
     node: Node
@@ -71,8 +72,8 @@ def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None)
 def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> int:
     """Give the privileges to each holder directly; answers how many rights are new or have a new window.
 
-    A direct grant by hand of the same privilege is replaced, so that its end can be moved.  `seen` is the revision
-    the asker looked at: when these grants changed since, Conflict.  Raises Refused, Invalid, Conflict.
+    A direct grant by hand of the same privilege is replaced, so that its end can be moved.  `seen` is the
+    revision the asker looked at.  Raises Refused, Invalid, and Conflict when a grant changed since.
     """
     now = timezone.now()
     if problem := wish.problem(now):
@@ -92,7 +93,7 @@ def gifts(wish: Wish, by: Actor, *, now: datetime) -> list[Gift]:
 
 
 def _way(wish: Wish, by: Actor, now: datetime) -> Iterable[Gift]:
-    """What each holder lacks above the object, now or at the end of the window, as far as the giver may give it."""
+    """What each holder lacks above the object, now or at the window's end, where the giver may give it."""
     above = {node.id: node for node in wish.node.above()}
     may = {pk for pk, node in above.items() if decisions.ask(_giver(by), GRANT, node, now=now)}
     held = slices.currents(list(wish.holders), wish.node, now=now)
@@ -148,7 +149,7 @@ def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authorit
     return True
 
 
-def replaced(role: int, gift: Gift):
+def replaced(role: int, gift: Gift) -> QuerySet[Grant]:
     """The hand-made direct grants of the same privilege that a new one takes the place of."""
     return Grant.objects.open().filter(
         role=role,
@@ -185,7 +186,7 @@ def _take(
     return len(rows)
 
 
-def direct(node: Node, holder: Principal):
+def direct(node: Node, holder: Principal) -> QuerySet[Grant]:
     """The open direct ALLOW grants of a holder on an object."""
     role = personal.find(node, holder)
     rows = Grant.objects.open().filter(securable=node.id, effect=Effect.ALLOW)
@@ -201,7 +202,7 @@ def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None)
         raise Conflict("Somebody changed these grants since you opened this page.")
 
 
-def _said(kind: str, node: Node, holder: Principal, grant: Grant):
+def _said(kind: str, node: Node, holder: Principal, grant: Grant) -> Said:
     until = grant.valid_until.isoformat() if grant.valid_until else None
     return said(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)
 

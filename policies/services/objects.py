@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node
 from catalog.queries import all_below
@@ -34,8 +36,8 @@ class NewObject:
     type: str
     name: str
     comment: str = ""
-    columns: list = field(default_factory=list)
-    properties: dict = field(default_factory=dict)
+    columns: list[dict[str, Any]] = field(default_factory=list)
+    properties: dict[str, Any] = field(default_factory=dict)
     external_id: str = ""
 
 
@@ -45,10 +47,10 @@ def register(
     *,
     by: Actor,
     authority: Authority,
-    owner=None,
+    owner: Principal | None = None,
     scope: Node | None = None,
 ) -> list[Node]:
-    """Register objects below a parent in one change; the owner, if any, owns them all.  Raises AlreadyExists."""
+    """Register objects below a parent in one change, all with the owner, if any.  Raises AlreadyExists."""
     with change(OBJECT_REGISTERED, realm=realm_of(parent), by=by) as current:
         _refuse_taken(scope or parent, new)
         rows = Securable.objects.bulk_create(

@@ -39,7 +39,7 @@ def find(node: Node, principal: Principal) -> Securable | None:
     """The personal role of a principal in the node's realm, if it has one now."""
     place = (
         Placement.objects.open()
-        .filter(scope=node.levels[0].key, type="role", name=name_for(principal))
+        .filter(scope=node.root_id, type="role", name=name_for(principal))
         .select_related("securable")
         .first()
     )
@@ -57,9 +57,9 @@ def ensure(current: ChangeInProgress, node: Node, principal: Principal) -> Secur
         securable=role,
         type="role",
         name=name_for(principal),
-        parent_id=node.levels[0].key,
-        scope_id=node.levels[0].key,
-        ancestors=[node.levels[0].key],
+        parent_id=node.root_id,
+        scope_id=node.root_id,
+        ancestors=[node.root_id],
         origin=Origin.SYSTEM,
     )
     about = _about(node, role)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
-from catalog.nodes import Node
+from catalog.nodes import Node, number
 from lakewarden import dialects
 from lakewarden.facts import Level
 from policies.authority import Actor, Authority, origin_of
@@ -25,6 +26,7 @@ from policies.events import (
     ROLE_CREATED,
     ROLE_DELETED,
     ROLE_UNASSIGNED,
+    Said,
 )
 from policies.models import Assignment, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
@@ -51,7 +53,7 @@ def create(
     by: Actor,
     authority: Authority,
     owner: Principal | None = None,
-    properties: dict | None = None,
+    properties: dict[str, Any] | None = None,
     reason: str = "",
 ) -> Node:
     """Make a role; its maker owns it.  Raises AlreadyExists, Invalid."""
@@ -188,7 +190,7 @@ def remove_privileges(
     return len(gone)
 
 
-def _ended(node: Node, role: Node, grant: Grant):
+def _ended(node: Node, role: Node, grant: Grant) -> Said:
     kind = GRANT_REMOVED if grant.effect == Effect.ALLOW else DENIAL_REMOVED
     return said(kind, node, privilege=grant.privilege, holder=f"role {role.name}", role=role.id)
 
@@ -201,12 +203,12 @@ def check_binding(node: Node, privilege: str) -> None:
 
 
 def catalog_kind(node: Node) -> str | None:
-    """What kind of catalog an object stands in (relational, fileset, messaging, model), where it stands in one."""
-    catalogs = [level.key for level in node.levels if level.type == "catalog"]
+    """What kind of catalog an object stands in: relational, fileset, messaging, model; None in none."""
+    catalogs = [number(level) for level in node.levels if level.type == "catalog"]
     if not catalogs:
         return None
     detail = Detail.objects.filter(securable=catalogs[0]).values_list("properties", flat=True).first()
-    return (detail or {}).get("type", "relational")
+    return str((detail or {}).get("type", "relational"))
 
 
 def must_be_member(node: Node, holder: Principal) -> None:

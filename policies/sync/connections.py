@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
+from collections.abc import Callable
 from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
@@ -14,7 +15,7 @@ from policies.sync.backends import base, postgresql
 from policies.sync.errors import Misconfigured
 from policies.sync.seal import unseal
 
-OPENERS = {Backend.Kind.POSTGRESQL: postgresql.open}
+OPENERS: dict[str, Callable[..., base.Backend]] = {Backend.Kind.POSTGRESQL: postgresql.open}
 
 
 def open_backend(row: Backend, realm_name: str) -> base.Backend:

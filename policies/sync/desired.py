@@ -1,8 +1,8 @@
 """What should be true in a backend: the law's answers for everybody, in the backend's own rights.
 
-A console role is mirrored by one role out there.  Whoever's mirrored roles add up to exactly what the law gives him
-is a member of them; whoever's do not (a DENY, an ownership, a way that is not open) is instead in one role that holds
-his resolved rights, shared by all with equal rights.
+A console role is mirrored by one role out there.  Whoever's mirrored roles add up to exactly what the law
+gives him is a member of them; whoever's do not (a DENY, an ownership, a way that is not open) is instead in
+one role that holds his resolved rights, shared by all with equal rights.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from functools import cached_property
 
 from accounts.models import Principal
 from catalog.models import Placement, Realm
-from catalog.nodes import Node
+from catalog.nodes import Node, number
 from catalog.queries import all_below
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Lineage, Slice
@@ -43,7 +43,7 @@ class Wanted:
     def __init__(self, backend: Backend, catalog: Node, targets: Iterable[Target], *, now: datetime):
         self.backend, self.catalog, self.targets, self.now = backend, catalog, tuple(targets), now
         self.law = dialects.get(catalog.kind)
-        self._resolved: dict[tuple, frozenset[Right]] = {}
+        self._resolved: dict[facts.Signature, frozenset[Right]] = {}
         self._mirrored: dict[int, frozenset[Right]] = {}
 
     def desired(self, people: frozenset[str]) -> Desired:
@@ -106,7 +106,7 @@ class Wanted:
             Right(target.kind, target.path, right)
             for target in self.targets
             for level in target.levels
-            for privilege in on.get(level.key, ())
+            for privilege in on.get(number(level), ())
             for right in self.backend.rights_for(privilege, target.kind)
         )
 
@@ -150,7 +150,7 @@ CARRIED: dict[str, tuple[tuple[str, str], ...]] = {
     "table": (("Table.loadTable", "SELECT_TABLE"), ("Table.alterTable", "MODIFY_TABLE")),
     "view": (("View.loadView", "SELECT_VIEW"),),
 }
-"""Which operation of the law each backend right stands for, and the privilege that names it to the backend."""
+"""Which operation of the law each backend right stands for, and the privilege that names it there."""
 
 
 def targets_below(catalog: Node) -> list[Target]:
@@ -163,7 +163,7 @@ def targets_below(catalog: Node) -> list[Target]:
 
 
 def _target(row: Placement, found: dict[int, Target]) -> Target:
-    above = found[row.parent_id]
+    above = found[row.ancestors[-1]]
     levels = (*above.levels, Level(row.type, row.securable_id))
     nested = row.type == "schema" and above.kind == "schema"
     path = (row.name,) if nested else (*above.path, row.name)

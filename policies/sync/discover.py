@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from catalog.models import Detail
 from catalog.nodes import Node, nodes
@@ -79,7 +80,7 @@ def _new(one: FoundObject) -> NewObject:
     )
 
 
-def _columns(one: FoundObject) -> list[dict]:
+def _columns(one: FoundObject) -> list[dict[str, Any]]:
     return [
         {"name": col.name, "type": col.type, "nullable": col.nullable, "comment": col.comment}
         for col in one.columns

@@ -57,7 +57,7 @@ class Report:
 
 
 def reconcile(row: Backend, *, dry_run: bool = False) -> Report:
-    """Compare, repair unless the backend is in report mode or it is a dry run, read again.  Raises BackendError."""
+    """Compare, repair unless in report mode or a dry run, read again.  Raises BackendError."""
     catalog = node(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")

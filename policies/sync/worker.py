@@ -1,7 +1,7 @@
 """Making a backend equal to what was decided: look, compare, apply, look again to prove it.
 
-Level-triggered: an entry in the outbox says only where to look.  It is deleted after a reconciliation that began
-after it was written has proved the backend equal; a crash at any line leaves it to be picked up again.
+Level-triggered: an entry in the outbox says only where to look.  It is deleted after a reconciliation that
+began after it was written has proved the backend equal; a crash at any line leaves it to be picked up again.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from policies.models import Backend, OutboxEntry
 from policies.sync.errors import BackendError, Misconfigured, Rejected
 from policies.sync.reconcile import Report, reconcile
 
-LEASE = timedelta(seconds=60)
 LONGEST_WAIT = timedelta(hours=1)
 
 
 @dataclass(frozen=True)
 class Claim:
-    """Entries of one backend taken by one worker until its lease runs out."""
+    """Entries of one backend that a worker has taken; `lease` is its mark on them until another takes them."""
 
     lease: str
     ids: tuple[int, ...]
 
 
 def claim(backend: Backend, *, now: datetime) -> Claim | None:
-    """Take the due entries of a backend that nobody holds, revocations first; None when there are none."""
+    """Take the due entries of a backend; None when there are none.
+
+    Whoever holds the backend's lock is its only worker, so a mark of another was left by one that died.
+    """
     lease = secrets.token_hex(16)
-    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
     with transaction.atomic():
-        rows = OutboxEntry.objects.select_for_update(skip_locked=True)
-        due = rows.filter(free, backend=backend, parked=False, due__lte=now).order_by("-revokes", "due")
+        due = OutboxEntry.objects.select_for_update().filter(backend=backend, parked=False, due__lte=now)
         ids = tuple(due.values_list("pk", flat=True))
-        OutboxEntry.objects.filter(pk__in=ids).update(lease=lease, leased_until=now + LEASE)
+        OutboxEntry.objects.filter(pk__in=ids).update(lease=lease)
     return Claim(lease, ids) if ids else None
 
 
 def deliver(backend: Backend) -> Report | None:
-    """Work off what is due for a backend, until nothing is; the last report, None when there was nothing to do.
+    """Work off what is due for a backend; the last report, None when there was nothing to do.
 
     One worker at a time: another that comes meanwhile leaves, and what it came for is taken up by the first.
     """
@@ -56,6 +56,12 @@ def deliver(backend: Backend) -> Report | None:
             if report is None or not report.settled:
                 break
     return report
+
+
+def look(backend: Backend) -> Report | None:
+    """Compare a backend though nothing is due, to see what others changed out there; None while it is worked on."""
+    with _only_worker(backend) as alone:
+        return reconcile(backend) if alone else None
 
 
 def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
@@ -87,7 +93,10 @@ _LOCKS = 0x6F75_7462
 
 def _settle(backend: Backend, taken: Claim, report: Report) -> None:
     held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
-    if report.settled or backend.policy == Backend.Policy.REPORT:
+    if held.count() < len(taken.ids):
+        # another worker took over while we were cut off: what we did last may be old, so look once more
+        OutboxEntry.objects.create(backend=backend, key="again", revision=0, due=timezone.now(), revokes=True)
+    elif report.settled or backend.policy == Backend.Policy.REPORT:
         held.filter(revision__lte=report.revision).delete()
     else:
         _wait(held, report.error or "not yet equal when read again")
@@ -100,17 +109,16 @@ def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
     _wait(held, str(error))
 
 
-def _wait(held, error: str) -> None:
+def _wait(held: QuerySet[OutboxEntry], error: str) -> None:
     now = timezone.now()
     for entry in held:
         entry.attempts += 1
         entry.due = now + min(LONGEST_WAIT, timedelta(seconds=2 ** min(entry.attempts, 12)))
-        entry.error, entry.lease, entry.leased_until = error[:2000], "", None
-        entry.save(update_fields=["attempts", "due", "error", "lease", "leased_until"])
+        entry.error, entry.lease = error[:2000], ""
+        entry.save(update_fields=["attempts", "due", "error", "lease"])
 
 
 def due_backends(now: datetime) -> list[int]:
     """The backends for which something is due, revocations first."""
-    free = Q(leased_until__isnull=True) | Q(leased_until__lt=now)
-    rows = OutboxEntry.objects.filter(free, parked=False, due__lte=now).order_by("-revokes", "due")
+    rows = OutboxEntry.objects.filter(parked=False, due__lte=now).order_by("-revokes", "due")
     return list(dict.fromkeys(rows.values_list("backend", flat=True)))

@@ -106,9 +106,12 @@ def test_people_stand_in_the_record_without_their_names(shop: Node) -> None:
 TAMPERING = {
     "edited": "UPDATE policies_change SET reason = 'another' WHERE revision = 3",
     "edited event": "UPDATE policies_event SET data = '{}' WHERE change_id = 3",
-    "removed": "DELETE FROM policies_event WHERE change_id = 3; DELETE FROM policies_change WHERE revision = 3",
+    "removed": (
+        "DELETE FROM policies_event WHERE change_id = 3; DELETE FROM policies_change WHERE revision = 3"
+    ),
     "inserted": (
-        "INSERT INTO policies_event (change_id, number, kind, object_type, object_name, lineage, people, data) "
+        "INSERT INTO policies_event "
+        "(change_id, number, kind, object_type, object_name, lineage, people, data) "
         "VALUES (3, 99, 'grant.added', '', '', '{}', '{}', '{}')"
     ),
     "truncated": (

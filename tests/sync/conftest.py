@@ -21,7 +21,8 @@ LOGINS = ("olivia", "ana", "mia", "carl", "legacy")
 
 SCRIPT = """
 CREATE SCHEMA sales; CREATE SCHEMA stock;
-CREATE TABLE sales.orders (id int PRIMARY KEY, item text); COMMENT ON TABLE sales.orders IS 'One row an order';
+CREATE TABLE sales.orders (id int PRIMARY KEY, item text);
+COMMENT ON TABLE sales.orders IS 'One row an order';
 CREATE TABLE sales.customers (id int PRIMARY KEY);
 CREATE VIEW sales.top AS SELECT * FROM sales.orders;
 CREATE TABLE stock.items (id int PRIMARY KEY);

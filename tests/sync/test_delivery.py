@@ -1,4 +1,4 @@
-"""What is decided becomes true in the database behind, whatever dies on the way, and nothing foreign is touched."""
+"""What is decided becomes true in the database behind, whatever dies meanwhile; nothing foreign is hurt."""
 
 from __future__ import annotations
 
@@ -150,7 +150,6 @@ def test_a_worker_killed_at_any_line_loses_nothing(
         worker.deliver(governed)
     monkeypatch.undo()
     assert OutboxEntry.objects.exists()
-    OutboxEntry.objects.filter(leased_until__isnull=False).update(leased_until=timezone.now())
     assert worker.deliver(governed).settled
     assert source.reads("ana")
     assert source.reads("legacy")
@@ -235,3 +234,30 @@ def test_a_table_dropped_and_made_again_inherits_nothing(governed: Backend, sour
 
 def test_an_unreachable_name_is_no_object() -> None:
     assert find(ObjectRef("table", "demo\0", ("a", "b", "c"))) is None
+
+
+def test_a_worker_that_was_overtaken_has_the_state_looked_at_once_more(
+    governed: Backend, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    worker.deliver(governed)
+    grant_ana()
+    real = reconcile.reconcile
+
+    def overtaken(row: Backend) -> reconcile.Report:
+        report = real(row)
+        OutboxEntry.objects.update(lease="another worker")
+        monkeypatch.setattr(worker, "reconcile", real)
+        return report
+
+    monkeypatch.setattr(worker, "reconcile", overtaken)
+    worker.deliver(governed)
+    assert source.reads("ana")
+    assert not OutboxEntry.objects.exists()
+
+
+def test_a_look_finds_what_others_did_out_there(governed: Backend, source: Source) -> None:
+    worker.deliver(governed)
+    source.run("GRANT SELECT ON stock.items TO carl")
+    assert worker.look(governed).foreign == 3
+    assert BackendFinding.objects.filter(kind="foreign", holder="carl", place="stock.items").exists()
+    assert source.reads("legacy")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from accounts import people, tokens
-from accounts.tokens import SCOPES
+from accounts.models.tokens import SCOPES
 from authzsite.management.base import OperatorCommand
 from policies.changes import change
 from policies.events import TOKEN_CREATED
