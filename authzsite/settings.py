@@ -136,6 +136,7 @@ CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 CELERY_BEAT_SCHEDULE_FILENAME = str(VAR / "beat")
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
+    "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
 }
 
 # People and sessions

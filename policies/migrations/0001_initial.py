@@ -148,7 +148,6 @@ class Migration(migrations.Migration):
                 ('due', models.DateTimeField()),
                 ('revokes', models.BooleanField(default=False)),
                 ('attempts', models.IntegerField(default=0)),
-                ('leased_until', models.DateTimeField(null=True)),
                 ('lease', models.CharField(blank=True, max_length=32)),
                 ('parked', models.BooleanField(default=False)),
                 ('error', models.TextField(blank=True)),
