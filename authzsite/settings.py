@@ -90,7 +90,7 @@ TEMPLATES = [
 def _database() -> dict[str, Any]:
     parts = dict(ENVIRONMENT.database)
     # keepalive finds a peer that went without a word
-    options: dict[str, Any] = {"prepare_threshold": 5, "connect_timeout": 10, "keepalives_idle": 30}
+    options: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 30}
     known = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": None,
