@@ -218,6 +218,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "authzsite.storage.VersionedStatic"},
 }
 WHITENOISE_USE_FINDERS = True
+WHITENOISE_ALLOW_ALL_ORIGINS = False
 WHITENOISE_MAX_AGE = 0 if DEBUG else 3600
 
 # HTTP surfaces
