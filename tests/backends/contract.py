@@ -154,7 +154,9 @@ class Contract:
         site.table("sales", "orders")
         plan = plan_of(site, desired)
         assert (plan.missing, plan.extra) == (4, 0)
-        assert {found.path: found.id for found in look(site).objects}["sales", "orders"] != old["sales", "orders"]
+        assert {found.path: found.id for found in look(site).objects}["sales", "orders"] != old[
+            "sales", "orders"
+        ]
         settle(site, desired)
         assert_settled(site, desired)
 
@@ -162,7 +164,9 @@ class Contract:
         settle(site, wanted({"r": READ}, r={ana}))
         old = {found.path: found.id for found in look(site).objects}
         site.rename("sales", "orders", "sold")
-        assert {found.path: found.id for found in look(site).objects}["sales", "sold"] == old["sales", "orders"]
+        assert {found.path: found.id for found in look(site).objects}["sales", "sold"] == old[
+            "sales", "orders"
+        ]
         assert_settled(site, wanted({"r": on("sales", "sold", "SELECT")}, r={ana}))
 
     def test_a_vanished_object_is_an_error_of_its_own_and_the_rest_is_done(self, site, ana):
@@ -205,7 +209,7 @@ class Contract:
 
     @pytest.mark.parametrize("seed", range(5))
     def test_stopping_anywhere_and_starting_again_ends_in_the_same(self, site, ana, seed):
-        rng = random.Random(seed)  # noqa: S311
+        rng = random.Random(seed)
         people = [ana, site.person("bo"), site.person("cy")]
         site.give_by_hand(Right("table", ("sales", "orders"), "SELECT"), ana)
         before = site.foreign()

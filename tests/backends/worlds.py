@@ -1,4 +1,4 @@
-"""The outside as the contract suite sees it: a server that people change by hand, in memory or a real PostgreSQL."""
+"""The outside as the contract suite sees it: a server that people change by hand, in memory or real."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from policies.sync.backends.memory import Memory
 from policies.sync.backends.postgresql_names import Identity
 
 _numbers = count(1)
+_emptied: dict[str, list[str]] = {}
 
 CATALOG = Right("catalog", (), "CONNECT")
 
@@ -49,7 +50,9 @@ def settle(site: Site, desired: Desired, *, rounds: int = 1) -> list[Outcome]:
     """Observe, plan, apply as a worker does."""
     backend = site.backend()
     try:
-        return [one for _ in range(rounds) for one in backend.apply(planning.plan(desired, backend.observe()))]
+        return [
+            one for _ in range(rounds) for one in backend.apply(planning.plan(desired, backend.observe()))
+        ]
     finally:
         backend.close()
 
@@ -106,7 +109,9 @@ class MemorySite:
 
     def may(self, person: str, word: str, schema: str, table: str) -> bool:
         seen = self.backend().observe()
-        mine = {right for key, people in seen.members.items() if person in people for right in seen.roles[key]}
+        mine = {
+            right for key, people in seen.members.items() if person in people for right in seen.roles[key]
+        }
         mine |= {one.right for one in seen.foreign if one.holder == person}
         return {usage(schema), Right("table", (schema, table), word)} <= mine
 
@@ -117,7 +122,10 @@ class PostgresSite:
     def __init__(self, url: str, *, pusher_is_superuser: bool = False, realm: str | None = None) -> None:
         self._number = next(_numbers)
         self._server = url
-        self.database = f"shop_{self._number}"
+        # making a database is slow, and hundreds of them are slow to delete
+        left = _emptied.setdefault(url, [])
+        self.database = left.pop() if left else f"shop_{self._number}"
+        self._new = self.database == f"shop_{self._number}"
         self.realm = realm or f"realm {self._number}"
         self.pusher, self.owner, self.other = (f"{who}_{self._number}" for who in ("pusher", "own", "other"))
         with psycopg.connect(url, autocommit=True) as server:
@@ -132,7 +140,8 @@ class PostgresSite:
             f"CREATE ROLE {self.pusher} LOGIN {rank}",
             f"CREATE ROLE {self.owner} NOLOGIN",
             f"CREATE ROLE {self.other} NOLOGIN",
-            f"CREATE DATABASE {self.database} OWNER {self.owner}",
+            f"CREATE DATABASE {self.database}" if self._new else "SELECT",
+            f"ALTER DATABASE {self.database} OWNER TO {self.owner}",
             f"GRANT {self.owner} TO {self.pusher}{inherit}",
             f"GRANT {self.other} TO {self.pusher}{inherit}",
             f"GRANT CONNECT ON DATABASE {self.database} TO {self.pusher}",
@@ -234,7 +243,26 @@ class PostgresSite:
         )
 
     def close(self) -> None:
+        """Leave the database empty for the next test; roles stay, they are nobody's any more."""
+        self.admin.execute("RESET ROLE")
+        self.admin.execute(
+            "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
+            " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        self.do("ALTER DATABASE {} RESET ALL", self.database)
+        self.do("ALTER DATABASE {} OWNER TO postgres", self.database)
+        for (name,) in self.admin.execute("""
+            SELECT DISTINCT a.grantee::regrole::text FROM pg_database, aclexplode(datacl) a
+             WHERE datname = current_database() AND a.grantee NOT IN (0, datdba)
+        """).fetchall():
+            self.admin.execute(f"REVOKE ALL ON DATABASE {self.database} FROM {name}")
+        for (name,) in self.admin.execute("""
+            SELECT nspname FROM pg_namespace WHERE nspname !~ '^pg_' AND nspname <> 'information_schema'
+        """).fetchall():
+            self.do("DROP SCHEMA {} CASCADE", name)
+        self.do("CREATE SCHEMA public AUTHORIZATION pg_database_owner")
         self.admin.close()
+        _emptied[self._server].append(self.database)
 
     def _grant(self, right: Right, holder: str) -> None:
         self.do(f"GRANT {right.right} ON {right.kind.upper()} {{}} TO {{}}", right.path, holder)

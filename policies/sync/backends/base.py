@@ -169,7 +169,8 @@ class Backend(Protocol):
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Carry out step by step, each idempotent and in short transactions, yielding what became of it.
 
-        A failed step does not stop the others; a backend out of reach raises Transient or Misconfigured.
+        A failed step stops only those that `ordering.waits_for` says; a backend out of reach raises
+        Transient or Misconfigured.
         """
 
     def check(self) -> Iterable[Finding]:

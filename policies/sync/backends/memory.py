@@ -24,6 +24,7 @@ from policies.sync.backends.base import (
     Step,
 )
 from policies.sync.errors import BackendError, Gone, Rejected, Transient
+from policies.sync.ordering import waits_for
 
 RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("USE_CATALOG", "catalog"): ("CONNECT",),
@@ -124,15 +125,12 @@ class Memory:
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Carry out each step under the world's lock."""
+        failed: list[Step] = []
         for step in plan.steps:
-            try:
-                with self._world.lock:
-                    self._do(step)
-                    self._world.version += 1
-            except BackendError as error:
-                yield Outcome(step, error)
-            else:
-                yield Outcome(step)
+            error = self._error_of(step, failed)
+            if error:
+                failed.append(step)
+            yield Outcome(step, error)
 
     def check(self) -> Iterable[Finding]:
         """There is nothing to mend in memory but what a test made unreadable."""
@@ -146,6 +144,18 @@ class Memory:
     def _right(self, id_: str, right: str) -> Right:
         found = self._world.objects[id_]
         return Right(found.kind, found.path, right)
+
+    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
+        first = waits_for(step, failed)
+        if first:
+            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+        try:
+            with self._world.lock:
+                self._do(step)
+                self._world.version += 1
+        except BackendError as error:
+            return error
+        return None
 
     def _do(self, step: Step) -> None:
         match step.kind:

@@ -15,7 +15,8 @@ from policies.sync.backends.postgresql_read import observe
 from policies.sync.backends.postgresql_rights import change_rights
 from policies.sync.backends.postgresql_roles import drop_role, make_role, switch
 from policies.sync.backends.postgresql_session import Session
-from policies.sync.errors import BackendError
+from policies.sync.errors import BackendError, Transient
+from policies.sync.ordering import waits_for
 
 _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("USE_CATALOG", "catalog"): ("CONNECT",),
@@ -63,9 +64,13 @@ class PostgreSQL:
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it; raises only when no connection can be made."""
+        failed: list[Step] = []
         for step in plan.steps:
             self._session.connect()
-            yield Outcome(step, self._error_of(step))
+            error = self._error_of(step, failed)
+            if error:
+                failed.append(step)
+            yield Outcome(step, error)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -75,7 +80,10 @@ class PostgreSQL:
         """Let go of the connection; the next call makes a new one."""
         self._session.close()
 
-    def _error_of(self, step: Step) -> BackendError | None:
+    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
+        first = waits_for(step, failed)
+        if first:
+            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
         try:
             _DEEDS[step.kind](self._session, step)
         except BackendError as error:

@@ -1,0 +1,109 @@
+"""The order of a plan's steps: stopping anywhere leaves nobody with more than was ever decided for him.
+
+Firm rules keep anyone from getting what was not decided: who leaves a role does so before it is given more,
+and what a role loses is taken before anyone joins.  Soft rules keep everyone in possession of what he keeps:
+where he goes is filled first, what he held is taken last.  Where they are at odds the firm ones win.
+Otherwise removals go first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from heapq import heapify, heappop, heappush
+
+from policies.sync.backends.base import Step
+
+_RANKS = {"take": 1, "make_role": 2, "give": 3, "switch": 4, "drop_role": 5}
+
+# places of two steps in the sorted list, the first to come before the second
+_Rules = set[tuple[int, int]]
+
+
+def in_order(steps: Iterable[Step], members: Mapping[str, Collection[str]]) -> tuple[Step, ...]:
+    """The steps, sorted; `members` says who is in each role now."""
+    ranked = sorted(steps, key=_rank)
+    firm = set(_firm(ranked))
+    soft = set(_soft(ranked, members)) - firm
+    return tuple(ranked[at] for at in _sorted(len(ranked), firm, soft))
+
+
+def waits_for(step: Step, failed: Iterable[Step]) -> Step | None:
+    """The failed step without which this one would give somebody what was not decided, or None."""
+    return next((other for other in failed if _firmly_before(other, step)), None)
+
+
+def _rank(step: Step) -> tuple[int, str, str]:
+    leaves_only = step.kind == "switch" and not step.joins
+    return 0 if leaves_only else _RANKS[step.kind], step.role, step.person
+
+
+def _sorted(number: int, firm: _Rules, soft: _Rules) -> Iterator[int]:
+    """Each place once, as early as all rules allow; when soft rules go in a circle, as the firm ones do."""
+    before = [0] * number, [0] * number
+    after: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
+    for kind, rules in enumerate((firm, firm | soft)):
+        for first, then in rules:
+            before[kind][then] += 1
+            after[first].append((kind, then))
+    ready = [[at for at in range(number) if not counts[at]] for counts in before]
+    heapify(ready[0])
+    heapify(ready[1])
+    done: set[int] = set()
+    while ready[0]:
+        at = heappop(ready[1] or ready[0])
+        if at in done:
+            continue
+        done.add(at)
+        yield at
+        for kind, then in after[at]:
+            before[kind][then] -= 1
+            if not before[kind][then]:
+                heappush(ready[kind], then)
+
+
+def _firmly_before(first: Step, then: Step) -> bool:
+    made = first.kind == "make_role" and first.role == then.role
+    if then.kind == "give":
+        return made or then.role in first.leaves
+    if then.kind == "switch":
+        return first.kind in ("make_role", "take") and first.role in then.joins
+    if then.kind == "drop_role":
+        return then.role in first.leaves or (first.kind == "take" and first.role == then.role)
+    return False
+
+
+def _firm(ranked: Sequence[Step]) -> Iterator[tuple[int, int]]:
+    about: dict[str, list[int]] = defaultdict(list)
+    switches: dict[str, list[int]] = defaultdict(list)
+    for at, step in enumerate(ranked):
+        if step.role:
+            about[step.role].append(at)
+        for role in (*step.joins, *step.leaves):
+            switches[role].append(at)
+    for role, ones in about.items():
+        for one in ones:
+            for other in (*ones, *switches[role]):
+                if _firmly_before(ranked[one], ranked[other]):
+                    yield one, other
+                if _firmly_before(ranked[other], ranked[one]):
+                    yield other, one
+
+
+def _soft(ranked: Sequence[Step], members: Mapping[str, Collection[str]]) -> Iterator[tuple[int, int]]:
+    gives = {step.role: at for at, step in enumerate(ranked) if step.kind == "give"}
+    takes = {step.role: at for at, step in enumerate(ranked) if step.kind == "take"}
+    switches = {step.person: at for at, step in enumerate(ranked) if step.kind == "switch"}
+    roles: dict[str, set[str]] = defaultdict(set)
+    for role, people in members.items():
+        for person in people:
+            roles[person].add(role)
+    for person in {*roles, *switches}:
+        move = ranked[switches[person]] if person in switches else Step("switch")
+        filled = [
+            gives[role] for role in (roles[person] | set(move.joins)) - set(move.leaves) if role in gives
+        ]
+        emptied = [takes[role] for role in roles[person] if role in takes]
+        moved = [switches[person]] if move.joins else []
+        yield from ((give, switches[person]) for give in filled if person in switches)
+        yield from ((first, take) for first in (*filled, *moved) for take in emptied)

@@ -1,0 +1,143 @@
+"""The connection to PostgreSQL, and who needs no grant at all."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.sync.backends import postgresql
+from policies.sync.backends.base import Bypass, Right, Step
+from policies.sync.errors import Gone, Misconfigured, Rejected, Transient
+from tests.backends.contract import COSTS, READ, assert_settled
+from tests.backends.tries import errors_of, findings, newest_only, try_step
+from tests.backends.worlds import look, settle, wanted
+
+# who needs no grant
+
+
+def test_who_can_do_it_anyway_is_told(shop, ana):
+    chief, reader, boss, nobody = (shop.person(name) for name in ("chief", "reader", "boss", "nobody"))
+    shop.do("ALTER ROLE {} SUPERUSER", chief)
+    shop.do("GRANT pg_read_all_data TO {}", reader)
+    shop.do("ALTER ROLE {} BYPASSRLS", reader)
+    shop.do("GRANT {} TO {}", shop.owner, boss)
+    shop.do("GRANT {} TO {}", boss, nobody)
+    shop.do("GRANT SELECT ON sales.costs TO PUBLIC")
+    shop.do("GRANT CONNECT ON DATABASE {} TO PUBLIC", shop.database)
+    found = set(look(shop).bypasses)
+    assert {
+        Bypass(chief, "superuser"),
+        Bypass(reader, "reads every table (pg_read_all_data)"),
+        Bypass(reader, "passes by row security"),
+        Bypass(boss, f"owns the schema, as {shop.owner}", ("sales",)),
+        Bypass(boss, f"owns 2 tables or views, as {shop.owner}", ("sales",)),
+        Bypass(nobody, f"owns 2 tables or views, as {shop.owner}", ("sales",)),
+        Bypass(boss, f"owns the database, as {shop.owner}", ()),
+        Bypass("PUBLIC", "SELECT", ("sales", "costs")),
+        Bypass("PUBLIC", "CONNECT", ()),
+    } <= found
+    assert not [one for one in found if one.holder in (ana, shop.owner)]
+    assert [one.what for one in found if one.holder == chief] == ["superuser"]
+
+
+# the connection
+
+
+def test_check_tells_what_to_mend(shop, ana):
+    assert [finding for finding in findings(shop) if not finding.ok] == []
+    shop.table("sales", "others", owner=shop.other)
+    shop.do("REVOKE {} FROM {}", shop.other, shop.pusher)
+    shop.do("GRANT CONNECT ON DATABASE {} TO PUBLIC", shop.database)
+    shop.do("ALTER ROLE {} NOCREATEROLE", shop.pusher)
+    found = [finding for finding in findings(shop) if not finding.ok]
+    assert [finding.blocks for finding in found] == [True, True, False, False]
+    texts = " / ".join(finding.text for finding in found)
+    assert "CREATEROLE" in texts
+    assert f'GRANT "{shop.other}" TO "{shop.pusher}" WITH INHERIT FALSE, SET TRUE' in texts
+    assert f'GRANT USAGE ON SCHEMA "sales" TO "{shop.other}"' in texts
+    assert "REVOKE CONNECT" in texts
+    [error] = {
+        str(error)
+        for error in errors_of(settle(shop, wanted({"r": READ})))
+        if isinstance(error, Misconfigured)
+    }
+    assert "permission denied to create role" in error
+
+
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("postgresql://u:geheim@127.0.0.1:1/x", Transient),
+        ("postgresql://u:geheim@/x?host=/nowhere", Transient),
+        ("postgresql://u:gehei%ZZm@localhost/x", Misconfigured),
+        ("postgresql://u:geheim@localhost:port/x", Transient),
+        ("mysql://u:geheim@localhost/x", Misconfigured),
+        ("postgresql://u:geheim@localhost/x\0", Misconfigured),
+    ],
+)
+def test_a_bad_address_is_an_error_in_words_without_the_password(url, kind):
+    backend = postgresql.open(url, realm="r", mark="m")
+    with pytest.raises(kind) as failed:
+        backend.observe()
+    assert "gehei" not in str(failed.value)
+    assert [finding.blocks for finding in backend.check()] == [True]
+    backend.close()
+
+
+@pytest.mark.parametrize(
+    ("privilege", "kind", "rights"),
+    [
+        ("USE_CATALOG", "catalog", ("CONNECT",)),
+        ("CREATE_SCHEMA", "catalog", ("CREATE",)),
+        ("USE_SCHEMA", "schema", ("USAGE",)),
+        ("CREATE_TABLE", "schema", ("CREATE",)),
+        ("SELECT_TABLE", "table", ("SELECT",)),
+        ("MODIFY_TABLE", "table", ("SELECT", "INSERT", "UPDATE", "DELETE")),
+        ("SELECT_VIEW", "view", ("SELECT",)),
+        ("SELECT_TABLE", "view", ()),
+        ("SELECT_TABLE", "schema", ()),
+        ("MANAGE_GRANTS", "table", ()),
+        ("no such", "catalog", ()),
+    ],
+)
+def test_privileges_are_carried_by_these_rights(privilege, kind, rights):
+    assert postgresql.open("", realm="r", mark="m").rights_for(privilege, kind) == rights
+
+
+@newest_only
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step("give", role="r", rights=(Right("table", ("sales\0", "orders"), "SELECT"),)),
+        Step("take", role="r", rights=(Right("schema", ("a\0b",), "USAGE"),)),
+        Step("switch", person="an\0a", joins=("r",)),
+    ],
+    ids=lambda step: step.kind,
+)
+def test_a_nul_never_shortens_a_name(shop, ana, step):
+    settle(shop, wanted({"r": COSTS}))
+    assert type(try_step(shop, step)) in (Rejected, Gone)
+
+
+@newest_only
+def test_hostile_functions_in_public_are_never_run(shop, ana):
+    """With `public` on the path these would be nearer than those of the system for text arguments."""
+    shop.do("GRANT CREATE, USAGE ON SCHEMA public TO PUBLIC")
+    shop.do("""CREATE FUNCTION public.format_type(oid, integer) RETURNS text LANGUAGE plpgsql
+               AS 'BEGIN RAISE EXCEPTION $$caught$$; END'""")
+    shop.do("""CREATE FUNCTION public.obj_description(oid, text) RETURNS text LANGUAGE plpgsql
+               AS 'BEGIN RAISE EXCEPTION $$caught$$; END'""")
+    shop.do(f"ALTER DATABASE {shop.database} SET search_path = public, pg_catalog")
+    assert look(shop).complete
+
+
+@newest_only
+def test_more_objects_than_one_transaction_holds(shop, ana):
+    shop.admin.execute(f"""DO $$ BEGIN FOR n IN 1..1100 LOOP
+        EXECUTE format('CREATE TABLE sales.m%s (x int)', n);
+        EXECUTE format('ALTER TABLE sales.m%s OWNER TO {shop.owner}', n);
+        END LOOP; END $$""")
+    many = {Right("table", ("sales", f"m{n}"), "SELECT") for n in range(1, 1101)}
+    settle(shop, desired := wanted({"r": READ | many}, r={ana}))
+    assert_settled(shop, desired)
+    settle(shop, desired := wanted({"r": READ}, r={ana}))
+    assert_settled(shop, desired)

@@ -1,0 +1,35 @@
+"""What the tests of PostgreSQL share."""
+
+from __future__ import annotations
+
+import pytest
+
+from policies.sync.backends.base import Plan, Right
+
+SELECT = Right("table", ("sales", "orders"), "SELECT")
+newest_only = pytest.mark.parametrize(
+    "server_url", [18], indirect=True, ids=["postgresql-18"]
+)  # the server's age plays no part
+
+
+def errors_of(outcomes):
+    return [one.error for one in outcomes if one.error]
+
+
+def try_step(shop, step):
+    backend = shop.backend()
+    [outcome] = backend.apply(Plan((step,), 0, 0, 0))
+    backend.close()
+    return outcome.error
+
+
+def findings(shop):
+    backend = shop.backend()
+    found = list(backend.check())
+    backend.close()
+    return found
+
+
+def at_least_16(shop):
+    if shop.admin.info.server_version < 160000:
+        pytest.skip("memberships have options since 16")
