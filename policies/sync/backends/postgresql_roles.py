@@ -105,8 +105,10 @@ def _refuse_to_lose(name: str, dependencies: Iterable[object]) -> None:
 
 def _drop_owned(tx: Transaction, role: sql.Identifier) -> None:
     """Take what is left, on functions or types perhaps; what others granted stays and keeps the role."""
-    if tx.version >= 16 and not tx.rows(catalog.SERVER)[0].superuser:
-        tx.run(sql.SQL("GRANT {} TO CURRENT_USER WITH INHERIT TRUE, SET FALSE").format(role))
+    if not tx.rows(catalog.SERVER)[0].superuser:
+        # only who has the role's rights may, and the membership goes with the role
+        options = sql.SQL(" WITH INHERIT TRUE, SET FALSE" if tx.version >= 16 else "")
+        tx.run(sql.SQL("GRANT {} TO CURRENT_USER{}").format(role, options))
     try:
         tx.run(sql.SQL("DROP OWNED BY {} RESTRICT").format(role))
     except Misconfigured as error:
