@@ -1,1 +1,4 @@
-"""The console: the rooms a person walks through with a browser.  It asks the domain and draws; it decides nothing."""
+"""The console: the rooms a person walks with a browser.
+
+It asks the domain and draws; it decides nothing.
+"""

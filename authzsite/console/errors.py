@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console import kept
-from authzsite.console.session import _door, SignIn
+from authzsite.console.session import SignIn, _door
 from authzsite.console.shell import surroundings
 
 NOT_FOUND = (
@@ -23,7 +23,7 @@ WORDS = {
     405: ("This address does not take that", "Nothing was changed. Open the page first, then use its form."),
     500: (
         "Something broke on our side",
-        "If you were saving, it was done as a whole or not at all; History shows which. The error is in the server’s log.",
+        "If you were saving, it was done as a whole or not at all; History shows which.",
     ),
 }
 

@@ -1,6 +1,6 @@
-"""Forms that outlive a session: what somebody typed is kept, shown again after signing in, and never sent by itself.
+"""Forms that outlive a session: what was typed is kept, shown again after signing in, never sent by itself.
 
-Until then it travels as a signed hidden field of the sign-in page; nothing of it is stored for somebody unknown.
+Until then it travels as a signed hidden field of the sign-in page; nothing is stored for somebody unknown.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _opened(packed: str) -> dict[str, Any] | None:
 
 
 def restore(request: HttpRequest, packed: str) -> str:
-    """Lay a kept form into the session of who is signed in now; answers where it belongs, or an empty text."""
+    """Lay a kept form into the session of who is signed in now; answers where it belongs, or ""."""
     kept = _opened(packed) if packed else None
     if kept is None or not is_own(request, kept["to"]):
         return ""

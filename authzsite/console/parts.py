@@ -1,6 +1,6 @@
 """What the templates draw: small values without a request or a database behind them.
 
-Each names the template that draws it, so a page says `{% part row.who %}`.  Texts are plain and are escaped when drawn.
+Each names the template that draws it, so a page says `{% part row.who %}`.  Texts are escaped when drawn.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import ClassVar
 
 @dataclass(frozen=True)
 class Face:
-    """Round a person, square a group or a thing, dashed a service, dotted a foreigner.  `text` is initials or an icon."""
+    """Round a person, square a group or a thing, dashed a service, dotted a foreigner."""
 
     template: ClassVar[str] = "parts/face.html"
     kind: str
@@ -173,7 +173,7 @@ class Reason:
 
 @dataclass(frozen=True)
 class DiffLine:
-    """One line of what a change does: gain, lose, same, stop (stays denied), lack (not yet usable), change."""
+    """One line of what a change does: gain, lose, same, stop (still denied), lack (not usable yet)."""
 
     kind: str
     subject: str
@@ -276,7 +276,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Case:
-    """One way out of a refusal; the narrowest has the lit edge."""
+    """One way out of a refusal; the narrowest has the lit edge.  `send`: an address for who can give it."""
 
     template: ClassVar[str] = "parts/case.html"
     id: str
@@ -285,6 +285,8 @@ class Case:
     text: str
     best: bool = False
     actions: tuple[Action, ...] = ()
+    send_to: str = ""
+    send: str = ""
 
 
 @dataclass(frozen=True)
@@ -322,7 +324,7 @@ class Note:
 
 @dataclass(frozen=True)
 class Empty:
-    """What is true, why, and the next step; `drawn` for a place that is empty, not only filtered to nothing."""
+    """What is true, why, and the next step; not `drawn` where a list is only filtered to nothing."""
 
     template: ClassVar[str] = "parts/empty.html"
     heading: str
@@ -344,7 +346,7 @@ class Pager:
 
 @dataclass(frozen=True)
 class Leaf:
-    """One object in the catalog's tree.  `children` are drawn when it is open; `more` is the address of the next ones."""
+    """One object in the catalog's tree; `children` are drawn when it is open."""
 
     id: str
     name: str

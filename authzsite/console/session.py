@@ -32,7 +32,7 @@ class SignIn(forms.Form):
 
 
 def signed_in(view: View) -> View:
-    """Let in who is signed in and bound to a principal; keep the form of anybody whose session ended meanwhile."""
+    """Let in who is signed in and bound to a principal; keep the form of anybody whose session ended."""
 
     @wraps(view)
     def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:

@@ -16,11 +16,18 @@ for (const form of document.querySelectorAll("[data-theme-form]")) {
 }
 
 // Dialogs and menus: the browser keeps the focus inside a dialog and gives it back.
+// A link that opens an empty dialog has its page's form put there; without scripts it is followed.
 const dialogFor = id => document.getElementById(id);
+async function open(dialog, opener) {
+  if (dialog.id === "layer" && window.htmx) await htmx.ajax("GET", opener.href, { target: dialog, swap: "innerHTML" });
+  dialog.showModal();
+  dialog.querySelector("[autofocus]")?.focus();
+  for (const input of dialog.querySelectorAll("[type=radio]:checked")) shown(input);
+}
 document.addEventListener("click", event => {
   const opener = event.target.closest("[data-opens]");
   const dialog = opener && dialogFor(opener.dataset.opens);
-  if (dialog) { event.preventDefault(); dialog.showModal(); }
+  if (dialog && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(dialog, opener); }
   const closer = event.target.closest("[data-closes]");
   if (closer?.closest("dialog:modal")) { event.preventDefault(); closer.closest("dialog").close(); }
   for (const menu of document.querySelectorAll("[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;
@@ -70,24 +77,29 @@ for (const toast of document.querySelectorAll("[data-toast]")) {
 }
 
 // Forms: sent once; a changed one asks before it is left.
-for (const form of document.querySelectorAll("form[data-once]")) {
-  let sent = false, changed = false;
-  form.addEventListener("input", () => { changed = true; });
-  form.addEventListener("submit", event => {
-    if (sent && !event.submitter?.matches("[data-again]")) event.preventDefault();
-    sent = !event.submitter?.matches("[data-again]");
-    changed = false;
-  });
-  addEventListener("pageshow", () => { sent = false; });
-  addEventListener("beforeunload", event => { if (changed) event.preventDefault(); });
-}
+const sent = new WeakSet(), changed = new Set();
+document.addEventListener("input", event => {
+  const form = event.target.form;
+  if (form?.matches("[data-once]")) changed.add(form);
+});
+document.addEventListener("submit", event => {
+  const form = event.target, again = event.submitter?.matches("[data-again]");
+  if (!form.matches("[data-once]")) return;
+  if (sent.has(form) && !again) { event.preventDefault(); return; }
+  if (!again) sent.add(form);
+  changed.delete(form);
+});
+addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
+addEventListener("beforeunload", event => {
+  if ([...changed].some(form => form.isConnected && !form.closest("dialog:not([open])"))) event.preventDefault();
+});
 
 // Radio buttons that open a part of the form: <input data-shows="id">.
-const shown = input => {
-  for (const other of input.form.querySelectorAll(`[name="${input.name}"][data-shows]`)) {
-    document.getElementById(other.dataset.shows).hidden = !other.checked;
+function shown(input) {
+  for (const other of input.form?.querySelectorAll(`[name="${input.name}"][data-shows]`) ?? []) {
+    input.form.querySelector(`#${other.dataset.shows}`).hidden = !other.checked;
   }
-};
+}
 document.addEventListener("change", event => { if (event.target.matches("[type=radio]")) shown(event.target); });
 for (const input of document.querySelectorAll("[type=radio]:checked")) shown(input);
 

@@ -1,0 +1,239 @@
+"""Giving access: who, what, until when and why, with what it changes before it is saved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from authzsite.console import kept, naming, words
+from authzsite.console.conflict import changed_meanwhile, done_before
+from authzsite.console.effects import Shown, out_there
+from authzsite.console.outside import behind
+from authzsite.console.parts import Note
+from authzsite.console.place import Place, visit
+from authzsite.console.refusal import refused
+from authzsite.console.session import signed_in
+from authzsite.console.shell import page, say
+from authzsite.console.wishes import ENDS, Draft
+from catalog.nodes import Node
+from lakewarden.dialects import Privilege
+from policies import preview as previews
+from policies.authority import Actor
+from policies.errors import Conflict, Invalid
+from policies.services import grants
+from policies.services.grants import revision_now
+
+KEPT = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def grant(request: HttpRequest, id: int) -> HttpResponse:
+    """The form: filled from the address, from a kept form, or from itself."""
+    place = visit(request, id)
+    if not place.may_grant:
+        return refused(request, place, "grant")
+    if request.method == "POST":
+        return _posted(request, place)
+    again = kept.take(request)
+    draft = Draft(place, again if again is not None else request.GET)
+    return _show(request, draft, [KEPT] if again is not None else [])
+
+
+def _posted(request: HttpRequest, place: Place) -> HttpResponse:
+    draft = Draft(place, request.POST)
+    if request.POST.get("step") != "save" or "add" in request.POST or "drop" in request.POST:
+        if draft.find and not draft.matches:
+            draft.problems["who"] = draft.nobody()
+        return _show(request, draft, [])
+    if not draft.check():
+        return _show(request, draft, [])
+    return _save(request, draft)
+
+
+def _save(request: HttpRequest, draft: Draft) -> HttpResponse:
+    wish, place = draft.wish, draft.place
+    if wish is None:
+        return _show(request, draft, [])
+    actor = Actor(place.asker, "console", request_id=draft.nonce)
+    before = done_before(actor)
+    if before is not None:
+        return _done(request, draft, before)
+    try:
+        new = grants.add(wish, by=actor, reason=draft.reason, seen=_seen(draft))
+    except Conflict:
+        before = done_before(actor)
+        if before is not None:
+            return _done(request, draft, before)
+        return _show(request, draft, [changed_meanwhile(place.node, _seen(draft) or 0)], fresh=True)
+    except Invalid as problem:
+        return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
+    return _done(request, draft, done_before(actor) if new else None)
+
+
+def _seen(draft: Draft) -> int | None:
+    text = draft.data.get("seen", "")
+    return int(text) if text.isdecimal() and len(text) < 18 else None
+
+
+def _done(request: HttpRequest, draft: Draft, revision: int | None) -> HttpResponse:
+    names = words.listed([one.label for one in draft.chosen], 3)
+    rights = words.listed(
+        [naming.lower(naming.right(code, draft.node.type, draft.node.kind)) for code in draft.may], 3
+    )
+    until = f" until {words.moment(draft.end)}" if draft.end else ""
+    if revision is None:
+        say(request, f"Nothing changed: {names} had this already")
+    else:
+        say(request, f"{names}: {rights} on {draft.node.name}{until}", undo=revision)
+    address = reverse("console:object", args=[draft.node.id])
+    if request.htmx:
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = address
+        return response
+    return redirect(address)
+
+
+def _show(request: HttpRequest, draft: Draft, notes: list[Note], *, fresh: bool = False) -> HttpResponse:
+    context = {**_form(draft, notes, fresh=fresh), **_preview(draft)}
+    status = 422 if draft.problems and draft.data.get("step") == "save" else 200
+    if request.htmx:
+        return render(
+            request,
+            "console/grant_form.html",
+            {"here": request.get_full_path(), "layer": True, **context},
+            status=status,
+        )
+    context["here"] = request.path
+    node = draft.node
+    return page(
+        request,
+        "console/grant.html",
+        context,
+        room="catalog",
+        realm=node.realm,
+        revision=draft.place.slice.revision,
+        status=status,
+    )
+
+
+def _form(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, Any]:
+    node = draft.node
+    typed = "" if (draft.typed_one and len(draft.matches) == 1) or "add" in draft.data else draft.find
+    return {
+        "object_name": node.name,
+        "object_place": naming.place_words(node),
+        "back": reverse("console:object", args=[node.id]),
+        "notes": notes,
+        "nonce": draft.nonce,
+        "seen": _seen(draft) if _seen(draft) is not None and not fresh else revision_now(),
+        "chosen": [{"code": str(one), "name": one.label, "note": _kind(one)} for one in draft.chosen],
+        "find": typed,
+        **_options(draft, typed),
+        "picker_url": reverse("console:grant_people", args=[node.id]),
+        "preview_url": reverse("console:grant_preview", args=[node.id]),
+        "actions_known": _rights(draft),
+        "ends": _ends(draft),
+        "until": draft.until,
+        "end_texts": _end_texts(),
+        "date": draft.data.get("date", "")[:40],
+        "zone": words.zone(),
+        "reason": draft.reason,
+        "problems": draft.problems,
+    }
+
+
+def _kind(principal: Any) -> str:
+    return "" if principal.kind == "user" else principal.get_kind_display()
+
+
+def _rights(draft: Draft) -> list[dict[str, Any]]:
+    return [
+        {
+            "code": one.code,
+            "label": naming.right(one.code, draft.node.type, draft.node.kind),
+            "text": _right_text(draft.node, one),
+            "checked": one.code in draft.may,
+        }
+        for one in draft.rights
+    ]
+
+
+def _right_text(node: Node, one: Privilege) -> str:
+    """What the right lets one do, on this very object or on everything of a kind in it."""
+    leaf = next((type_ for type_ in one.binds if type_ not in naming.CONTAINERS), "")
+    if node.type in naming.CONTAINERS and one.category in ("read", "write") and leaf:
+        return (
+            f"{one.description.replace(f'the {leaf}', f'every {leaf}')} in {node.name}, those made later too"
+        )
+    return one.description.replace(f"the {node.type}", node.name)
+
+
+def _ends(draft: Draft) -> list[tuple[str, str]]:
+    return list(zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True))
+
+
+def _end_texts() -> list[tuple[str, str]]:
+    return [
+        ("friday", f"Ends by itself on {words.moment(words.next_friday())}, {words.zone()}."),
+        ("month", f"Ends by itself in 30 days at 18:00, {words.zone()}."),
+        ("never", "Stays until somebody revokes it."),
+    ]
+
+
+def _options(draft: Draft, typed: str) -> dict[str, Any]:
+    if not typed:
+        return {}
+    shown = [
+        {
+            "code": str(one),
+            "name": one.label,
+            "note": f"{one.get_kind_display()} {one.name}",
+            "face": naming.face_of(one),
+        }
+        for one in draft.matches
+    ]
+    return {"options": shown, "nobody": "" if shown else draft.nobody()}
+
+
+def _preview(draft: Draft) -> dict[str, Any]:
+    wish = draft.wish
+    if wish is None:
+        what = "Name a person or a group" if not draft.chosen else "Choose what they may do and until when"
+        return {
+            "preview_empty": f"{what}, and this side tells who gains and who loses.",
+            "button": draft.button(),
+        }
+    shown = Shown(previews.of_grant(wish, draft.place.actor), draft.node)
+    return {
+        "tally": shown.tally(),
+        "diff": shown.diff(),
+        "sum": shown.sum(),
+        "backend_text": out_there(behind(draft.node)),
+        "button": draft.button(),
+    }
+
+
+@require_safe
+@signed_in
+def people(request: HttpRequest, id: int) -> HttpResponse:
+    """People and groups that match what is being typed, for a script."""
+    place = visit(request, id)
+    if not place.may_grant:
+        return refused(request, place, "grant")
+    draft = Draft(place, request.GET)
+    return render(request, "console/grant_options.html", _options(draft, draft.find))
+
+
+@require_POST
+@signed_in
+def preview(request: HttpRequest, id: int) -> HttpResponse:
+    """What the form would change as it stands, for a script."""
+    place = visit(request, id)
+    if not place.may_grant:
+        return refused(request, place, "grant")
+    return render(request, "console/grant_live.html", _preview(Draft(place, request.POST)))

@@ -1,0 +1,226 @@
+"""History: everything that ever changed and that one may know of, filtered, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from accounts.models import Principal
+from authzsite.console import naming, record, sheet, words
+from authzsite.console.parts import Action, Crumbs, Empty, Pager
+from authzsite.console.place import asker_of, visit
+from authzsite.console.session import signed_in
+from authzsite.console.shell import page
+from catalog.nodes import Node
+from policies import history
+from policies.history import Filter, Sight
+from policies.queries import realms_of
+from policies.services.grants import revision_now
+
+SHOWN = 50
+KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+    ("", "Everything", ()),
+    ("grants", "Grants and revocations", ("grant.added", "grant.removed")),
+    ("denials", "Denials", ("denial.added", "denial.removed")),
+    ("roles", "Roles", ("role.created", "role.deleted", "role.assigned", "role.unassigned")),
+    ("people", "Groups and members", ("group.joined", "group.left", "member.added", "member.removed")),
+    ("owners", "Owners", ("owner.set", "owner.ended")),
+    ("objects", "Objects", ("object.registered", "object.renamed", "object.dropped", "object.left")),
+    ("duties", "Duties and tokens", ("duty.given", "duty.taken", "token.created", "token.revoked")),
+    (
+        "site",
+        "Realms and backends",
+        ("realm.created", "realm.mode", "realm.mode.ended", "backend.connected", "backend.policy"),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the address asks the record for; `problems` name what it could not find."""
+
+    kind: str = ""
+    person: str = ""
+    actor: str = ""
+    before: int | None = None
+    revision: int | None = None
+    filter: Filter = field(default_factory=Filter)
+    problems: dict[str, str] | None = None
+
+    def url(self, **changed: object) -> str:
+        kept = {
+            "kind": self.kind,
+            "person": self.person,
+            "actor": self.actor,
+            "revision": self.revision,
+            **changed,
+        }
+        if self.filter.object and "object" not in changed:
+            kept["object"] = self.filter.object.id
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+def read(request: HttpRequest, object_: Node | None = None) -> Question:
+    """The question in an address.  A person who is not found is a problem, never somebody else."""
+    kind = request.GET.get("kind", "")
+    kinds = next((codes for code, _, codes in KINDS if code == kind), ())
+    asked = Question(
+        kind=kind if kinds else "",
+        person=request.GET.get("person", "").strip()[:255],
+        actor=request.GET.get("actor", "").strip()[:255],
+        before=_number(request.GET.get("before", "")),
+        revision=_number(request.GET.get("revision", "")),
+        filter=Filter(object=object_, kinds=kinds),
+        problems={},
+    )
+    return _with_people(asked)
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text.isdecimal() and len(text) < 18 else None
+
+
+def _with_people(asked: Question) -> Question:
+    problems, found = {}, {}
+    for name in ("person", "actor"):
+        text = getattr(asked, name)
+        found[name] = somebody(text) if text else None
+        if text and found[name] is None:
+            problems[name] = f"Nobody is called {text}."
+    return replace(asked, filter=replace(asked.filter, **found), problems=problems)
+
+
+def somebody(text: str) -> Principal | None:
+    """The one principal meant by a name as people write it: `ana`, `Ana Analyst`, `group:analysts`."""
+    if "\0" in text:
+        return None
+    kind, colon, name = text.partition(":")
+    rows = Principal.objects.all()
+    if colon and kind in Principal.Kind.values:
+        return rows.filter(kind=kind, name=name).first()
+    exact = list(rows.filter(Q(name=text) | Q(display_name__iexact=text)).order_by("kind")[:2])
+    return next(
+        (row for row in exact if row.kind == "user" and row.name == text),
+        exact[0] if len(exact) == 1 else None,
+    )
+
+
+def shown(
+    request: HttpRequest, viewer: Principal, realms: Sequence[Node], object_: Node | None
+) -> dict[str, Any]:
+    """Rows and pager of one page of the record."""
+    asked = read(request, object_)
+    seen = history.sight(viewer, realms)
+    if asked.problems:
+        return {"question": asked, "rows": [], "empty": _nothing(asked)}
+    before = asked.revision + 1 if asked.revision and not asked.before else asked.before
+    found = history.page(asked.filter, seen, before=before, limit=1 if asked.revision else SHOWN)
+    entries = [one for one in found.entries if not asked.revision or one.change.revision == asked.revision]
+    return {
+        "question": asked,
+        "rows": record.rows(entries),
+        "pager": _pager(asked, len(entries), found.next),
+        "empty": _nothing(asked),
+    }
+
+
+def _pager(asked: Question, count: int, next_: int | None) -> Pager:
+    if asked.revision:
+        return Pager(f"Change {words.number(asked.revision)} alone", previous=asked.url(revision=""))
+    text = f"{words.count(count, 'change')}, newest first"
+    csv = reverse("console:history_csv") + asked.url()
+    return Pager(text, asked.url() if asked.before else "", asked.url(before=next_) if next_ else "", csv)
+
+
+def _nothing(asked: Question) -> Empty:
+    if asked.kind or asked.person or asked.actor or asked.revision:
+        everything = Action("Show everything", asked.url(kind="", person="", actor="", revision=""), "")
+        return Empty(
+            "No change matches",
+            "You see what concerns yourself and what you own or look after.",
+            drawn=False,
+            actions=(everything,),
+        )
+    return Empty("Nothing has changed yet", "Every grant, role, group and owner will stand here, for ever.")
+
+
+@require_safe
+@signed_in
+def room(request: HttpRequest) -> HttpResponse:
+    """Everything one may know of, on the whole site or from one object down."""
+    asker = asker_of(request)
+    node = _object(request)
+    realms = realms_of(asker)
+    context = shown(request, asker, realms, node)
+    return page(
+        request,
+        "console/history.html",
+        {**context, **_frame(node, context["question"])},
+        room="history",
+        realm=_realm(realms),
+        revision=revision_now(),
+    )
+
+
+def _realm(realms: Sequence[Node]) -> str:
+    return realms[0].name if len(realms) == 1 else ""
+
+
+def _object(request: HttpRequest) -> Node | None:
+    number = _number(request.GET.get("object", ""))
+    return visit(request, number).node if number else None
+
+
+def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
+    every = [("History", reverse("console:history"))] if node else []
+    above = (
+        [(one.name, f"{reverse('console:history')}?object={one.id}") for one in node.above()] if node else []
+    )
+    return {
+        "crumbs": Crumbs((*every, *above)) if node else None,
+        "heading": f"History of {node.name}" if node else "History",
+        "lead": "What changed, who did it, when and why. Nothing here can be edited or removed.",
+        "actions": [Action("Open it", naming.page_of(node.id, node.type), "")] if node else [],
+        "kinds": [(code, word) for code, word, _ in KINDS],
+        "asked": asked,
+        "object": node.id if node else "",
+        "problems": asked.problems,
+    }
+
+
+@require_safe
+@signed_in
+def as_csv(request: HttpRequest) -> HttpResponseBase:
+    """The same record as a file, to its end."""
+    asker = asker_of(request)
+    asked = read(request, _object(request))
+    seen = history.sight(asker, realms_of(asker))
+    head = ["revision", "when", "by", "what", "object", "reason"]
+    return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))
+
+
+def _every(asked: Question, seen: Sight) -> Iterator[Iterable[object]]:
+    before: int | None = None
+    while True:
+        found = history.page(asked.filter, seen, before=before, limit=500)
+        for entry in found.entries:
+            for line in entry.lines:
+                yield (
+                    entry.change.revision,
+                    entry.change.at.isoformat(),
+                    entry.actor,
+                    line.text,
+                    line.event.object_name,
+                    entry.change.reason,
+                )
+        if found.next is None:
+            return
+        before = found.next

@@ -1,0 +1,219 @@
+"""An object's pages: who has access and how, the rules, the history, the sync, the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+from django.views.decorators.http import require_safe
+
+from authzsite.console import history, naming, record, rules, sheet, sync, words
+from authzsite.console.head import Head
+from authzsite.console.outside import behind
+from authzsite.console.parts import Empty, Reason, State
+from authzsite.console.place import visit
+from authzsite.console.session import signed_in
+from authzsite.console.shell import page
+from authzsite.console.who_has import SHOWN, Asked, ends_of
+from policies import access_log
+
+
+def _asked(request: HttpRequest) -> Asked:
+    after = request.GET.get("after", "")
+    return Asked(
+        text=request.GET.get("q", "").strip()[:255],
+        how=request.GET.get("how", ""),
+        group=request.GET.get("group", "")[:255],
+        after=int(after) if after.isdecimal() and len(after) < 8 else 0,
+    )
+
+
+def _page(request: HttpRequest, template: str, head: Head, context: dict[str, Any]) -> HttpResponse:
+    return page(
+        request,
+        template,
+        {**head.context(), **context},
+        room="catalog",
+        realm=head.node.realm,
+        revision=head.place.slice.revision,
+        banner=head.banner(),
+    )
+
+
+@require_safe
+@signed_in
+def access(request: HttpRequest, id: int) -> HttpResponse:
+    """Who has access, and how."""
+    place = visit(request, id)
+    head = Head(place, "object", _asked(request))
+    if not place.may_look:
+        return _page(request, "console/object/own.html", head, _own(head))
+    access_log.looked(place.asker, "access", place.node, via="console")
+    return _page(request, "console/object/access.html", head, _access(head))
+
+
+def _access(head: Head) -> dict[str, Any]:
+    who_has = head.who_has
+    who_has.since = record.moments_of(who_has.revisions())
+    rows = who_has.rows()
+    more = who_has.asked.after + SHOWN
+    return {
+        "rows": rows,
+        "reasons": tuple(who_has.locked.values()),
+        "asked": who_has.asked.text,
+        "how": who_has.asked.how,
+        "toggles": who_has.toggles(),
+        "summary": who_has.summary(),
+        "next": who_has.asked.url(after=more) if more < len(who_has.wanted) else "",
+        "csv": reverse("console:object_csv", args=[head.node.id]),
+        "empty": _nobody(head),
+        **_beside(head),
+    }
+
+
+def _nobody(head: Head) -> Empty:
+    asked = head.who_has.asked
+    if asked.text or asked.how or asked.group:
+        heading = f"None of {words.number(len(head.who_has.all))} matches"
+        return Empty(
+            f"{heading} “{asked.text}”" if asked.text else heading,
+            "Who is not here may have no access. Ask why.",
+            drawn=False,
+        )
+    return Empty(
+        f"Nobody has access to {head.node.name} yet",
+        "Grant access to a person for a short need, to a group for a lasting one.",
+    )
+
+
+def _own(head: Head) -> dict[str, Any]:
+    access_ = head.who_has.map.access_of(head.place.asker)
+    return {
+        "can": naming.can(access_.can, head.node.type, owns=access_.owns),
+        "paths": naming.paths((path.rule for path in access_.paths), head.node, head.who_has.labels),
+        "others": Reason(
+            "others", f"Who else has access is shown to those who may grant it: {head.owner_words()}."
+        ),
+        **_beside(head),
+    }
+
+
+def _beside(head: Head) -> dict[str, Any]:
+    there = head.there
+    return {
+        "sync_state": there.state() if there else State("unknown", "No backend mirrors it"),
+        "sync_note": _sync_note(head),
+        "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
+        "history_url": reverse("console:object_history", args=[head.node.id]),
+        "latest": record.timeline(head.latest),
+        "latest_empty": "Nothing that you may see has changed.",
+    }
+
+
+def _sync_note(head: Head) -> str:
+    if head.there is None:
+        return ""
+    foreign = len(head.foreign)
+    left = (
+        f" {words.spelled(foreign)} foreign {'holder is' if foreign == 1 else 'holders are'} left alone."
+        if foreign
+        else ""
+    )
+    if head.there.settled:
+        return f"Every right decided here was applied and read back.{left}"
+    if head.there.row.state in ("failed", "paused"):
+        return f"What you decide is kept and applied when it is back; nobody gains meanwhile.{left}"
+    return f"What was decided is on its way there.{left}"
+
+
+@require_safe
+@signed_in
+def rules_tab(request: HttpRequest, id: int) -> HttpResponse:
+    """Every rule on the object and above it."""
+    place = visit(request, id)
+    head = Head(place, "object_rules")
+    if not place.may_look:
+        return _page(request, "console/object/hidden.html", head, {"hidden": _hidden(head, "The rules")})
+    shown = rules.rows(place.node)
+    context = {
+        "rows": shown,
+        "summary": f"{words.count(len(shown), 'rule')}, nearest first",
+        "empty": Empty("No rule touches it", "Only owners reach it."),
+    }
+    return _page(request, "console/object/rules.html", head, context)
+
+
+def _hidden(head: Head, what: str) -> Empty:
+    return Empty(
+        f"{what} of {head.node.name} are not yours to see",
+        f"They are shown to those who may grant it: {head.owner_words()}.",
+    )
+
+
+@require_safe
+@signed_in
+def history_tab(request: HttpRequest, id: int) -> HttpResponse:
+    """What changed on the object and below it."""
+    place = visit(request, id)
+    head = Head(place, "object_history")
+    shown = history.shown(request, place.asker, [head.root], place.node)
+    return _page(request, "console/object/history.html", head, shown)
+
+
+@require_safe
+@signed_in
+def sync_tab(request: HttpRequest, id: int) -> HttpResponse:
+    """Whether what was decided is true in the backend."""
+    place = visit(request, id)
+    head = Head(place, "object_sync")
+    if head.there is None:
+        raise Http404
+    return _page(request, "console/object/sync.html", head, sync.one(head.there, place))
+
+
+@require_safe
+@signed_in
+def columns_tab(request: HttpRequest, id: int) -> HttpResponse:
+    """The columns, in their order."""
+    place = visit(request, id)
+    head = Head(place, "object_columns")
+    shown = list(head.detail.columns) if head.detail else []
+    empty = Empty("No columns are known", "They are read from the source with the next discovery.")
+    return _page(request, "console/object/columns.html", head, {"rows": shown, "empty": empty})
+
+
+@require_safe
+@signed_in
+def state(request: HttpRequest, id: int) -> HttpResponse:
+    """The sync state alone, asked again while it catches up."""
+    place = visit(request, id)
+    there = behind(place.node)
+    context = {"there": there, "state_url": request.path, "state": there.state() if there else None}
+    return render(request, "console/object/state.html", context)
+
+
+@require_safe
+@signed_in
+def access_csv(request: HttpRequest, id: int) -> HttpResponseBase:
+    """Everybody with access as a file: one line a person, groups unfolded."""
+    place = visit(request, id)
+    if not place.may_look:
+        raise Http404
+    access_log.looked(place.asker, "access as a file", place.node, via="console")
+    head = ["object", "principal", "name", "can", "how", "ends"]
+    return sheet.answer(f"access-{place.node.id}", head, _csv_lines(Head(place, "object")))
+
+
+def _csv_lines(head: Head) -> Iterator[list[object]]:
+    people = sorted(head.who_has.map.people.values(), key=lambda one: (one.label.casefold(), one.pk))
+    for one in people:
+        access_ = head.who_has.map.access_of(one)
+        ways = naming.paths((path.rule for path in access_.paths), head.node, head.who_has.labels)
+        how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
+        when = naming.from_seconds(ends_of(access_))
+        can = naming.can(access_.can, head.node.type, owns=access_.owns)
+        yield [head.node.ref.id, one, one.label, can, how, when.isoformat() if when else ""]

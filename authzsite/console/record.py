@@ -1,0 +1,206 @@
+"""The record on a page: changes as sentences, with their signs, moments and reasons."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.parts import Moment, Timeline
+from catalog.nodes import Node
+from policies import history
+from policies.history import Entry, Filter, Line, Sight
+from policies.models import Change
+
+GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
+LOSSES = (
+    "grant.removed",
+    "role.unassigned",
+    "group.left",
+    "member.removed",
+    "denial.added",
+    "duty.taken",
+    "token.revoked",
+)
+ABOUT_ACCESS = (
+    "grant.added",
+    "grant.removed",
+    "denial.added",
+    "denial.removed",
+    "owner.set",
+    "owner.ended",
+    "object.registered",
+    "object.renamed",
+    "object.dropped",
+)
+SIGNS = {"gain": ("+", "Gained"), "lose": ("−", "Lost"), "stop": ("⊘", "Denied"), "change": ("~", "Changed")}
+
+
+def kind_of(event_kind: str) -> str:
+    """gain, lose, stop or change."""
+    if event_kind == "denial.added":
+        return "stop"
+    return "gain" if event_kind in GAINS else "lose" if event_kind in LOSSES else "change"
+
+
+def moments_of(revisions: Collection[int]) -> dict[int, datetime]:
+    """When changes were made.  One query."""
+    rows = Change.objects.filter(revision__in=list(revisions))
+    return dict(rows.values_list("revision", "at"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the history table."""
+
+    kind: str
+    sentence: str
+    object: str
+    url: str
+    by: str
+    when: str
+    reason: str
+    number: int
+    before: str = ""
+    after: str = ""
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.kind][0]
+
+    @property
+    def word(self) -> str:
+        return SIGNS[self.kind][1]
+
+    @property
+    def revision(self) -> str:
+        return words.number(self.number)
+
+    @property
+    def revision_url(self) -> str:
+        return f"{reverse('console:history')}?revision={self.number}"
+
+
+def rows(entries: Iterable[Entry]) -> list[Row]:
+    """A row for each thing that was done; what the system keeps house with is left to the record itself."""
+    return [_row(entry, fold) for entry in entries for fold in _folds(entry)]
+
+
+@dataclass
+class Fold:
+    """Events of one change that read as one sentence: rights on one object, objects in one place, an end moved."""
+
+    lines: list[Line]
+    ended: list[Line]
+
+    @property
+    def first(self) -> Line:
+        return self.lines[0]
+
+
+def _folds(entry: Entry) -> list[Fold]:
+    folds: dict[tuple, Fold] = {}
+    for line in entry.lines:
+        if not _housekeeping(line):
+            fold = folds.setdefault(_alike(line), Fold([], []))
+            (fold.ended if _replaced(line, entry) else fold.lines).append(line)
+    return [fold for fold in folds.values() if fold.lines]
+
+
+def _housekeeping(line: Line) -> bool:
+    return line.event.object_name.endswith("/personal role")
+
+
+def _alike(line: Line) -> tuple:
+    event = line.event
+    kind = _BEGINS.get(event.kind, event.kind)
+    if event.kind == "object.registered":
+        return kind, event.object_type, tuple(event.lineage[:-1])
+    told = event.data.get("holder") or (event.data.get("person") if kind not in ("owner.set",) else "")
+    return kind, event.object_name, told
+
+
+_BEGINS = {"grant.removed": "grant.added", "owner.ended": "owner.set", "realm.mode.ended": "realm.mode"}
+
+
+def _replaced(line: Line, entry: Entry) -> bool:
+    """Whether an end in a change makes way for what begins in the same change."""
+    begins = _BEGINS.get(line.event.kind)
+    return begins is not None and any(
+        other.event.kind == begins and _alike(other) == _alike(line) for other in entry.lines
+    )
+
+
+def _row(entry: Entry, fold: Fold) -> Row:
+    event, change = fold.first.event, entry.change
+    key, type_ = (event.lineage[-1], event.object_type) if event.lineage else (0, "")
+    return Row(
+        kind="change" if fold.ended else kind_of(event.kind),
+        sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first)}",
+        object=_place(fold.first),
+        url=naming.page_of(key, type_) if key and type_ not in ("role", "") else "",
+        by=_by(entry),
+        when=words.moment(change.at),
+        reason=change.reason,
+        number=change.revision,
+        before=", ".join(dict.fromkeys(map(_state_words, fold.ended))),
+        after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
+    )
+
+
+def _sentence(fold: Fold) -> str:
+    """granted Use schema and Read on shop.sales to Ana Analyst; registered 17 tables in shop.sales"""
+    event = fold.first.event
+    if event.kind == "object.registered" and len(fold.lines) > 1:
+        names = [_place(line).rpartition(".")[2] for line in fold.lines]
+        many = words.count(len(names), event.object_type)
+        return f"registered {many}: {words.listed(names, 3)}"
+    if "privilege" not in event.data:
+        return fold.first.text
+    kind = "gravitino"
+    plain = history.privilege_label(event.data["privilege"])
+    codes = dict.fromkeys(line.event.data["privilege"] for line in fold.lines)
+    labels = dict.fromkeys(naming.right(code, event.object_type, kind) for code in codes)
+    return fold.first.text.replace(plain, words.listed(list(labels)), 1)
+
+
+def _by(entry: Entry) -> str:
+    return f"{entry.actor}, on behalf of {entry.on_behalf_of}" if entry.on_behalf_of else entry.actor
+
+
+def _until(line: Line) -> str:
+    until = line.event.data.get("until")
+    return f" until {words.moment(datetime.fromisoformat(until))}" if until else ""
+
+
+def _state_words(line: Line) -> str:
+    """What was or is true, in words: Read until Fri 27 Nov, 18:00; Olivia Owner."""
+    data = line.event.data
+    if "privilege" in data:
+        label = naming.right(data["privilege"], line.event.object_type)
+        return f"{label}{_until(line) or ', no end'}"
+    if line.event.kind in ("owner.set", "owner.ended"):
+        return line.text.removeprefix("made ").partition(" the owner of ")[0].rpartition(" by ")[2]
+    return str(data.get("mode", line.text))
+
+
+def _place(line: Line) -> str:
+    return line.event.object_name.partition("/")[2] or line.event.object_name
+
+
+def latest(node: Node, seen: Sight, *, limit: int = 4) -> list[Row]:
+    """What lately changed who has access to an object, from above too."""
+    asked = Filter(object=node, from_above=True, kinds=ABOUT_ACCESS)
+    return rows(history.page(asked, seen, limit=limit).entries)[: limit + 2]
+
+
+def timeline(shown: Iterable[Row]) -> Timeline:
+    return Timeline(
+        tuple(
+            Moment(row.sentence, row.when, {"stop": "lose", "change": ""}.get(row.kind, row.kind), row.reason)
+            for row in shown
+        )
+    )

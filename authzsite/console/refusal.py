@@ -1,0 +1,49 @@
+"""A refusal in four parts: who cannot do what, all that is lacking, who can give it, the way to ask."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.explained import Words, verdict_text
+from authzsite.console.parts import Action, Verdict
+from authzsite.console.place import VIA, Place
+from authzsite.console.shell import page
+from policies import access_log, decisions
+from policies.queries import owners_along
+
+DONE = {"grant": "give access to"}
+
+
+def refused(request: HttpRequest, place: Place, action: str) -> HttpResponse:
+    """The page that says so, recorded; only its words when a part of a page had asked."""
+    node = place.node
+    answer = decisions.answer(place.slice, action, node, now=place.now)
+    access_log.refused(place.asker, answer.operation, node, via=VIA)
+    explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
+    heading = f"You cannot {DONE.get(action, action)} {node.ref.full_name or node.name}"
+    givers = words.listed([naming.spoken(one) for one in speak.givers(explanation.missing)])
+    text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
+    if request.htmx:
+        return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)
+    asked = {"who": str(place.asker), "action": action, "what": node.ref.id, "type": node.type}
+    context = {
+        "verdict": Verdict("no", heading, text, level=1),
+        "actions": (
+            Action("See how this was decided", f"{reverse('console:why')}?{urlencode(asked)}"),
+            Action(f"Back to {node.name}", reverse("console:object", args=[node.id]), "plain"),
+        ),
+    }
+    return page(
+        request,
+        "errors/refused.html",
+        context,
+        room="catalog",
+        realm=node.realm,
+        revision=place.slice.revision,
+        status=403,
+    )

@@ -1,0 +1,193 @@
+"""Taking access back, with who really loses and who keeps it by another path; undoing what one just did."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods
+
+from accounts.models import Principal
+from authzsite.console import kept, naming, words
+from authzsite.console.conflict import changed_meanwhile, done_before
+from authzsite.console.effects import Shown, out_there
+from authzsite.console.grants import KEPT
+from authzsite.console.history import somebody
+from authzsite.console.outside import behind
+from authzsite.console.parts import Note
+from authzsite.console.place import Place, asker_of, visit
+from authzsite.console.refusal import refused
+from authzsite.console.session import signed_in
+from authzsite.console.shell import page, say
+from policies import preview as previews
+from policies.authority import Actor
+from policies.errors import Conflict, PolicyError
+from policies.preview import Preview
+from policies.services import grants
+from policies.services.undo import undo as undo_change
+
+MANY = 10
+"""From more people than this something is only taken after its name was typed."""
+
+
+@dataclass
+class Removal:
+    """Which direct grants of whom are to end."""
+
+    place: Place
+    data: QueryDict
+    problems: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def holder(self) -> Principal:
+        found = somebody(self.data.get("who", "")) if ":" in self.data.get("who", "") else None
+        if found is None:
+            raise Http404
+        return found
+
+    @cached_property
+    def codes(self) -> tuple[str, ...]:
+        asked = self.data.getlist("may")
+        held = grants.direct(self.place.node, self.holder).values_list("privilege", flat=True)
+        return tuple(sorted(code for code in set(held) if not asked or code in asked))
+
+    @cached_property
+    def preview(self) -> Preview:
+        return previews.of_removal(self.place.node, (self.holder,), self.codes)
+
+    @cached_property
+    def losing(self) -> int:
+        return self.preview.count("lose")
+
+    @property
+    def rights(self) -> str:
+        node = self.place.node
+        return words.listed([naming.lower(naming.right(code, node.type, node.kind)) for code in self.codes])
+
+    @property
+    def button(self) -> str:
+        if self.holder.kind == Principal.Kind.GROUP:
+            return f"Revoke from {words.count(self.losing, 'person', 'people')}"
+        return f"Revoke {self.rights} from {self.holder.label}"
+
+    def check(self, form: QueryDict) -> bool:
+        if self.losing > MANY and form.get("name", "") != self.place.node.name:
+            self.problems["name"] = f"Type {self.place.node.name} as it is written above."
+        return not self.problems
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def revoke(request: HttpRequest, id: int) -> HttpResponse:
+    """What it would take from whom; then it is done."""
+    place = visit(request, id)
+    if not place.may_grant:
+        return refused(request, place, "grant")
+    removal = Removal(place, request.GET)
+    if request.method == "POST":
+        return _posted(request, removal)
+    again = kept.take(request)
+    return _show(request, removal, again or QueryDict(), [KEPT] if again is not None else [])
+
+
+def _posted(request: HttpRequest, removal: Removal) -> HttpResponse:
+    form = request.POST
+    actor = Actor(removal.place.asker, "console", request_id=_nonce(form))
+    before = done_before(actor)
+    if before is not None:
+        return _done(request, removal, before)
+    if not removal.check(form):
+        return _show(request, removal, form, [])
+    seen = form.get("seen", "")
+    node, rights = removal.place.node, removal.rights
+    try:
+        reason = form.get("reason", "").strip()[:2000].replace("\0", "")
+        grants.remove(
+            node,
+            (removal.holder,),
+            removal.codes,
+            by=actor,
+            reason=reason,
+            seen=int(seen) if seen.isdecimal() else None,
+        )
+    except Conflict:
+        before = done_before(actor)
+        if before is not None:
+            return _done(request, removal, before)
+        return _show(request, removal, form, [changed_meanwhile(node, int(seen or 0))], fresh=True)
+    return _done(request, removal, done_before(actor), rights)
+
+
+def _nonce(form: QueryDict) -> str:
+    asked = form.get("nonce", "")
+    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+
+
+def _done(request: HttpRequest, removal: Removal, revision: int | None, rights: str = "") -> HttpResponse:
+    name = removal.place.node.name
+    if revision is None:
+        say(request, f"Nothing changed: {removal.holder.label} had nothing directly on {name}")
+    else:
+        what = rights[:1].upper() + rights[1:] if rights else "Access"
+        say(request, f"{what} on {name} revoked from {removal.holder.label}", undo=revision)
+    return redirect("console:object", id=removal.place.node.id)
+
+
+def _show(
+    request: HttpRequest, removal: Removal, form: QueryDict, notes: list[Note], *, fresh: bool = False
+) -> HttpResponse:
+    node = removal.place.node
+    if not removal.codes:
+        notes = [
+            *notes,
+            Note(
+                "",
+                f"There is nothing to revoke: {removal.holder.label} holds nothing directly on {node.name}.",
+                "It may have ended, or somebody revoked it before you.",
+            ),
+        ]
+    shown = Shown(removal.preview, node, removal=True)
+    context: dict[str, Any] = {
+        "notes": notes,
+        "heading": f"Revoke {removal.rights} on {node.name} from {naming.spoken(removal.holder)}?",
+        "place": naming.place_words(node),
+        "nothing": not removal.codes,
+        "tally": shown.tally(),
+        "diff": shown.diff(),
+        "backend_text": out_there(behind(node), removal=True),
+        "nonce": _nonce(form),
+        "seen": grants.revision_now() if fresh or not form.get("seen", "").isdecimal() else form["seen"],
+        "reason": form.get("reason", ""),
+        "type_name": node.name if removal.losing > MANY else "",
+        "problems": removal.problems,
+        "button": removal.button,
+        "back": reverse("console:object", args=[node.id]),
+    }
+    return page(
+        request,
+        "console/revoke.html",
+        context,
+        room="catalog",
+        realm=node.realm,
+        revision=removal.place.slice.revision,
+    )
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@signed_in
+def undo(request: HttpRequest, revision: int) -> HttpResponse:
+    """Take back one's own grant or revocation by a change the other way round; the record keeps both."""
+    if request.method != "POST":
+        return redirect(f"{reverse('console:history')}?revision={revision}")
+    try:
+        node = undo_change(revision, by=Actor(asker_of(request), "console"))
+    except PolicyError as problem:
+        say(request, f"Not undone. {problem}")
+        return redirect(f"{reverse('console:history')}?revision={revision}")
+    say(request, f"Change {words.number(revision)} is undone")
+    return redirect("console:object", id=node.id)

@@ -1,0 +1,85 @@
+"""The rules on an object and above it, each with its role, its holders and the law's own word."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.parts import Chip, Face, Path, Who
+from catalog.models import Placement
+from catalog.nodes import Node
+from lakewarden import dialects
+from policies.models import Assignment, Grant
+from policies.services.personal import is_personal
+
+
+@dataclass(frozen=True)
+class Row:
+    who: Who
+    words: str
+    code: str
+    on: Path
+    held: str
+    denied: Chip | None
+    ends: Chip | None
+    revision: str
+    revision_url: str
+
+
+def rows(node: Node) -> list[Row]:
+    """Nearest level first.  Three queries."""
+    depth = {key: at for at, key in enumerate(node.lineage)}
+    grants = list(Grant.objects.open().filter(securable__in=node.lineage))
+    grants = [grant for grant in grants if telling(node, grant.privilege)]
+    grants.sort(key=lambda grant: (-depth[grant.securable_id], grant.effect, grant.role_id, grant.privilege))
+    roles = {grant.role_id for grant in grants}
+    names = dict(Placement.objects.open().filter(securable__in=roles).values_list("securable", "name"))
+    holders = _holders(roles)
+    return [
+        _row(node, grant, names.get(grant.role_id, ""), holders.get(grant.role_id, [])) for grant in grants
+    ]
+
+
+def telling(node: Node, code: str) -> bool:
+    """Whether a privilege says something of such an object, or leads to it."""
+    known = dialects.get(node.kind).privilege(code)
+    return known is not None and (node.type in known.binds or code in ("USE_CATALOG", "USE_SCHEMA"))
+
+
+def _holders(roles: Iterable[int]) -> dict[int, list[str]]:
+    held: dict[int, list[str]] = {}
+    for row in Assignment.objects.open().filter(role__in=roles).select_related("holder"):
+        held.setdefault(row.role_id, []).append(naming.spoken(row.holder))
+    return {role: sorted(names, key=str.casefold) for role, names in held.items()}
+
+
+def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> Row:
+    type_, _ = naming.level_of(node, grant.securable_id)
+    label = naming.right(grant.privilege, type_, node.kind)
+    personal = is_personal(role)
+    return Row(
+        who=_person(holders) if personal else Who(f"Role {role}", Face("thing", "role")),
+        words=label,
+        code=grant.privilege,
+        on=_on(node, grant.securable_id),
+        held="" if personal else words.listed(holders, 4) or "Nobody yet",
+        denied=Chip("denied", f"{label} denied") if grant.effect == "deny" else None,
+        ends=naming.ends_chip(grant.valid_until),
+        revision=words.number(grant.opened),
+        revision_url=f"{reverse('console:history')}?revision={grant.opened}",
+    )
+
+
+def _person(holders: list[str]) -> Who:
+    name = holders[0] if holders else "Somebody who left"
+    return Who(name[:1].upper() + name[1:], Face("person", words.initials(name)), "directly")
+
+
+def _on(node: Node, key: int) -> Path:
+    if key == node.id:
+        return Path((Chip("direct", "Here"),))
+    type_, name = naming.level_of(node, key)
+    return Path((Chip("from", name, naming.page_of(key, type_), hidden=type_),))

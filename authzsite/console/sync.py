@@ -1,0 +1,274 @@
+"""Sync: is what was decided here true out there?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from authzsite.console import naming, words
+from authzsite.console.outside import Behind, rights_of
+from authzsite.console.parts import Chip, Empty, Note, Pager, State, Toggle
+from authzsite.console.place import Place, asker_of
+from authzsite.console.session import signed_in
+from authzsite.console.shell import page
+from catalog.nodes import Node
+from catalog.queries import nodes
+from policies import decisions, slices
+from policies.models import Backend, BackendFinding
+from policies.queries import owned_by, realms_of
+from policies.services.grants import revision_now
+
+SHOWN = 50
+BARS = (
+    ("same", "in_sync", "in sync"),
+    ("missing", "missing", "missing"),
+    ("extra", "extra", "extra"),
+    ("foreign", "foreign", "foreign"),
+    ("unknown", "unknown", "unknown"),
+)
+ORDER = ("kind", "place", "holder", "what")
+KINDS = {
+    "missing": "Missing",
+    "extra": "Extra",
+    "foreign": "Foreign",
+    "unknown": "Unknown",
+    "bypass": "Bypass",
+}
+
+
+@dataclass(frozen=True)
+class Bar:
+    kind: str
+    x: int
+    width: int
+    count: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One backend: how much of it agrees."""
+
+    name: str
+    url: str
+    checked: str
+    bars: tuple[Bar, ...]
+    state: State
+    note: Note | None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One difference between here and there."""
+
+    state: State | Chip
+    holder: str
+    what: str
+    object: str
+    url: str
+    here: str
+    there: str
+    seen: str
+
+
+def line(there: Behind, name: str, url: str = "") -> Line:
+    return Line(name, url, _checked(there), bars(there.row.counts), there.state(), _note(there))
+
+
+def _checked(there: Behind) -> str:
+    if there.row.proved_at is None:
+        return "not yet read back"
+    proved = f"proved {words.ago(there.row.proved_at)}, at revision {words.number(there.row.proved_revision)}"
+    return f"{proved}; reports only" if there.row.policy == Backend.Policy.REPORT else proved
+
+
+def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
+    """Lengths in thousandths; the smallest can still be seen."""
+    found = [(kind, int(counts.get(name) or 0), word) for kind, name, word in BARS]
+    total = sum(count for _, count, _ in found) or 1
+    drawn, x = [], 0
+    for kind, count, word in found:
+        if count or kind == "same":
+            width = max(round(960 * count / total), 12 if count else 0)
+            drawn.append(Bar(kind, x, width, words.number(count), word))
+            x += width + 4
+    return tuple(drawn)
+
+
+def _note(there: Behind) -> Note | None:
+    if there.row.error:
+        return Note(
+            "bad",
+            f"{there.system} answered: {there.row.error[:300]}",
+            "What you decide is kept and applied when it works again.",
+        )
+    return None
+
+
+def findings(rows: QuerySet[BackendFinding], places: dict[int, Node], asked: str = "") -> list[Row]:
+    """One line a holder and an object; the rights of the same kind are told together."""
+    wanted = rows.filter(kind=asked) if asked in KINDS else rows
+    ordered = wanted.select_related("backend").order_by(*ORDER)[:SHOWN]
+    folds: dict[tuple, list[BackendFinding]] = {}
+    for row in ordered:
+        alone = row.what if row.kind in ("bypass", "unknown") else ""
+        folds.setdefault((row.kind, row.holder, row.securable_id, row.grantor, alone), []).append(row)
+    return [_row(mine, places) for mine in folds.values()]
+
+
+def _row(rows: Sequence[BackendFinding], places: dict[int, Node]) -> Row:
+    row = rows[0]
+    node = places.get(row.securable_id or 0)
+    return Row(
+        state=_mark(row.kind),
+        holder=row.holder,
+        what=_verb(rows, node),
+        object=naming.short_name(node) if node else row.place,
+        url=naming.page_of(node.id, node.type) if node else "",
+        here={"missing": "Yes", "extra": "No", "unknown": "Not known"}.get(row.kind, "Not known here"),
+        there=_there(row),
+        seen=naming.lower(words.day(row.first_seen)),
+    )
+
+
+def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
+    """may read and write; owns the schema, on"""
+    if rows[0].kind in ("bypass", "unknown"):
+        return f"{rows[0].what}{', on' if node else ''}"
+    type_ = node.type if node else ""
+    told = [word.removesuffix(f" {type_}") for word in rights_of(rows, type_)]
+    return f"may {words.listed([naming.lower(word) for word in told])}"
+
+
+def _there(row: BackendFinding) -> str:
+    by = f", granted by {row.grantor}" if row.grantor else ""
+    return {
+        "missing": "No",
+        "unknown": "Not readable for our account",
+        "bypass": "Yes; no grant of ours can limit it",
+    }.get(row.kind, f"Yes{by}")
+
+
+def _mark(kind: str) -> State | Chip:
+    if kind == "foreign":
+        return Chip("foreign", "Foreign")
+    return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), KINDS[kind])
+
+
+def toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
+    counts = dict(rows.order_by().values_list("kind").annotate(Count("pk")))
+    every = Toggle("All", "?", asked not in counts, words.number(sum(counts.values())))
+    return (
+        every,
+        *(
+            Toggle(word, "?" + urlencode({"s": kind}), asked == kind, words.number(counts[kind]))
+            for kind, word in KINDS.items()
+            if kind in counts
+        ),
+    )
+
+
+def one(there: Behind, place: Place) -> dict[str, Any]:
+    """The sync tab of one object: its backend, and what differs on the object itself and below it."""
+    inside = Q(securable=place.node.id) | Q(securable__placements__ancestors__contains=[place.node.id])
+    rows = (
+        BackendFinding.objects.filter(inside, backend=there.row).distinct()
+        if place.may_look
+        else BackendFinding.objects.none()
+    )
+    shown = list(rows[:SHOWN])
+    places = nodes({row.securable_id for row in shown if row.securable_id})
+    words_ = (
+        f"Nothing differs on {place.node.name}"
+        if place.may_look
+        else "What differs is shown to those who may grant here"
+    )
+    return {
+        "one_backend": True,
+        "backends": [line(there, f"{there.system} {_catalog_of(place.node)}")],
+        "findings": findings(rows, places),
+        "nothing_differs": Empty(
+            words_, "What was decided here was read back there." if place.may_look else "", drawn=False
+        ),
+        "pager": Pager(words.count(len(shown), "difference")) if shown else None,
+    }
+
+
+def _catalog_of(node: Node) -> str:
+    names = (name for level, name in zip(node.levels, node.names, strict=True) if level.type == "catalog")
+    return next(names, node.name)
+
+
+@require_safe
+@signed_in
+def room(request: HttpRequest) -> HttpResponse:
+    """Every backend of a catalog one may see."""
+    asker = asker_of(request)
+    realms = realms_of(asker)
+    backends, owned = _visible(asker, realms)
+    rows = _findings(asker, realms, backends, owned)
+    asked = request.GET.get("s", "")
+    counts = toggles(rows, asked)
+    shown = _shown(rows, asked)
+    context = {
+        "heading": "Sync",
+        "lead": "Is what was decided here true out there? It is read back after every change.",
+        "backends": backends,
+        "no_backend": Empty(
+            "No catalog you may see is connected", "Only connected catalogs have a backend to keep true."
+        ),
+        "toggles": counts if len(counts) > 1 else (),
+        "findings": shown,
+        "pager": Pager(f"{words.count(len(shown), 'difference')} on what you own or may grant"),
+        "nothing_differs": Empty(
+            "Nothing differs", "On what you own or may grant, here and there agree.", drawn=False
+        ),
+    }
+    realm = realms[0].name if len(realms) == 1 else ""
+    return page(request, "console/sync.html", context, room="sync", realm=realm, revision=revision_now())
+
+
+def _visible(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], list[int]]:
+    rows = Backend.objects.filter(realm__in=[realm.realm_id for realm in realms])
+    waiting = Count("entries", filter=Q(entries__due__lte=timezone.now()))
+    found = list(rows.annotate(waiting=waiting).order_by("pk"))
+    places = nodes({row.catalog_id for row in found})
+    lines, owned = [], []
+    by_realm = {realm.realm_id: realm for realm in realms}
+    for row in found:
+        node = places.get(row.catalog_id)
+        if node is None:
+            continue
+        slice_ = slices.current(asker, by_realm[node.realm_id])
+        if decisions.may_see(slice_, node, now=timezone.now()):
+            lines.append(
+                line(
+                    Behind(row, row.waiting),
+                    f"{row.get_kind_display()} {node.name}",
+                    reverse("console:object_sync", args=[node.id]),
+                )
+            )
+            owned.append(row.pk)
+    return lines, owned
+
+
+def _findings(
+    asker: Any, realms: Sequence[Node], lines: Sequence[Line], backends: Iterable[int]
+) -> QuerySet[BackendFinding]:
+    owned = [key for realm in realms for key in owned_by(asker, realm)]
+    inside = Q(securable__in=owned) | Q(securable__placements__ancestors__overlap=owned)
+    return BackendFinding.objects.filter(inside, backend__in=list(backends)).distinct()
+
+
+def _shown(rows: QuerySet[BackendFinding], asked: str) -> list[Row]:
+    wanted = rows.filter(kind=asked) if asked in KINDS else rows
+    keys = {key for key in wanted.order_by(*ORDER).values_list("securable", flat=True)[:SHOWN] if key}
+    return findings(rows, nodes(keys), asked)
