@@ -1,11 +1,13 @@
 """One server, one port: the console's pages and the HTTP surfaces."""
 
-from importlib.util import find_spec
+from django.urls import include, path
 
-from django.urls import URLPattern, URLResolver, include, path
-
-urlpatterns: list[URLPattern | URLResolver] = [
-    path("", include(module))
-    for module in ("authzsite.api.urls", "authzsite.console.urls")
-    if find_spec(module.rpartition(".")[0]) and find_spec(module)
+urlpatterns = [
+    path("", include("authzsite.api.urls")),
+    path("", include("authzsite.console.urls")),
 ]
+
+handler400 = "authzsite.console.errors.bad_request"
+handler403 = "authzsite.console.errors.forbidden"
+handler404 = "authzsite.console.errors.not_found"
+handler500 = "authzsite.console.errors.server_error"
