@@ -62,6 +62,14 @@ Resource = Union[ObjectRef, str]
 Asked = tuple[Subject, str, Resource]
 
 
+_VERBS = {
+    "privilege": "lacks {what} on",
+    "denied": "is denied {what} on",
+    "ownership": "does not own",
+    "membership": "is no member of",
+}
+
+
 @dataclass(frozen=True)
 class Lack:
     """One thing that is lacking, where, and who can give it (None when that is not for the asker to know)."""
@@ -71,10 +79,15 @@ class Lack:
     object: str | None = None
     owner: str | None = None
 
+    @property
+    def can_be_given(self) -> bool:
+        """Whether somebody could mend it; other lacks lie in the question itself."""
+        return self.kind in _VERBS
+
     def __str__(self) -> str:
-        where = f" on {self.object}" if self.object else ""
+        verb = _VERBS.get(self.kind, "lacks {what} on").format(what=self.privilege or self.kind)
         who = f" (owner: {self.owner})" if self.owner else ""
-        return f"{self.privilege or self.kind}{where}{who}"
+        return f"{verb} {self.object or 'it'}{who}"
 
 
 @dataclass(frozen=True)
@@ -110,9 +123,9 @@ class AccessDenied(PermissionError):
         for refusal in self.refusals:
             subject, action, resource = refusal.question
             yield f"  {subject} may not {action} {resource}"
-            for lack in refusal.missing:
-                yield f"    lacks {lack}"
-            if not refusal.missing and refusal.reason:
+            given = [lack for lack in refusal.missing if lack.can_be_given]
+            yield from (f"    {lack}" for lack in given)
+            if not given and refusal.reason:
                 yield f"    {refusal.reason}"
             if refusal.request_url:
                 yield f"    ask for it: {refusal.request_url}"

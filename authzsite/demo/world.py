@@ -37,7 +37,16 @@ GROUPS = {
 READING = ("USE_SCHEMA", "SELECT_TABLE", "SELECT_VIEW")
 Rules = tuple[tuple[str, tuple[str, ...], str], ...]
 ROLES: dict[str, tuple[tuple[str, Rules], ...]] = {
-    "shop_browse": (("group:all_staff", (("catalog shop", ("USE_CATALOG",), "allow"),)),),
+    "shop_browse": (
+        (
+            "group:all_staff",
+            (
+                ("catalog shop", ("USE_CATALOG",), "allow"),
+                ("schema shop.sales", ("USE_SCHEMA",), "allow"),
+                ("table shop.sales.channels", ("SELECT_TABLE",), "allow"),
+            ),
+        ),
+    ),
     "sales_read": (("group:analysts", (("schema shop.sales", READING, "allow"),)),),
     "sales_write": (("group:sales_ops", (("schema shop.sales", (*READING, "MODIFY_TABLE"), "allow"),)),),
     "stock_read": (("group:sales_ops", (("schema shop.stock", READING, "allow"),)),),

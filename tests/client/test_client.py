@@ -69,7 +69,9 @@ def test_one_question_goes_out_whole_and_comes_back_as_a_decision(console: Peer)
     assert not decision
     assert decision.allowed is False
     assert decision.revision == 7
-    assert str(decision.missing[0]) == "SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)"
+    assert (
+        str(decision.missing[0]) == "lacks SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)"
+    )
     assert decision.request_url == "http://127.0.0.1:8000/why/?x=1"
 
 
@@ -116,6 +118,26 @@ def test_require_many_names_every_lack_at_once(console: Peer) -> None:
     assert text.count("lacks SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)") == 2
     assert text.count("ask for it: http://127.0.0.1:8000/why/?x=1") == 2
     assert str(pickle.loads(pickle.dumps(raised.value))) == text  # noqa: S301  our own bytes
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("privilege", "lacks SELECT_TABLE on table demo/a"),
+        ("denied", "is denied SELECT_TABLE on table demo/a"),
+        ("ownership", "does not own table demo/a"),
+        ("membership", "is no member of table demo/a"),
+        ("object", "no such object"),
+        ("something new", "no such object"),
+    ],
+)
+def test_each_kind_of_lack_has_its_words(console: Peer, kind: str, told: str) -> None:
+    lack = {"kind": kind, "privilege": "SELECT_TABLE", "object": {"type": "table", "id": "demo/a"}}
+    no = {"decision": False, "context": {"reason_user": "no such object", "missing": [lack]}}
+    console.scripts = [answer({"evaluations": [no]})]
+    with pytest.raises(AccessDenied) as raised:
+        console.client().require_many([ORDERS])
+    assert str(raised.value).splitlines()[2:] == [f"    {told}"]
 
 
 def test_require_many_hands_back_the_decisions(console: Peer) -> None:
