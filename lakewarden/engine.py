@@ -69,15 +69,15 @@ def build(
     now: float,
 ) -> Slice:
     """Make the slice of a principal as it is at `now`.  Raises UnknownDialect."""
-    kept = tuple(rules)
+    kept, law = tuple(rules), dialects.get(dialect_code)
     return Slice(
         principal=principal,
         realm=realm,
         dialect=dialect_code,
         revision=revision,
-        bits=_bits(dialects.get(dialect_code), kept, now),
+        bits=_bits(law, kept, now),
         rules=kept,
-        member=member,
+        member=member or law.open_to_all,
         service_admin=service_admin,
         mode=mode,
         selves=frozenset(selves),

@@ -7,7 +7,7 @@ from importlib import import_module
 
 from lakewarden.dialects.base import Dialect, Listing, Operation, Privilege
 
-CODES = ("gravitino",)
+CODES = ("gravitino", "herd")
 
 __all__ = ["CODES", "Dialect", "Listing", "Operation", "Privilege", "UnknownDialect", "every", "get"]
 

@@ -74,6 +74,15 @@ class Listing:
     gates: Mapping[str, str]
 
 
+class Variants(NamedTuple):
+    """Parts of an operation that can be asked for alone: which property of the question's `place`
+    ("action" or "resource") picks one, and the operation that each value of it means."""
+
+    place: str
+    property: str
+    choices: Mapping[str, str]
+
+
 class Step(NamedTuple):
     """A level on the way down: what can bind there, the bit of owning it, and what may follow."""
 
@@ -93,7 +102,13 @@ class Test(NamedTuple):
 
 @dataclass(frozen=True)
 class Dialect:
-    """A law as data.  `children` maps each type to what lies directly below it."""
+    """A law as data.  `children` maps each type to what lies directly below it.
+
+    `synonyms` are other spellings of operations, `roles` those that every realm has and what they give on
+    its root.  `grantees` are the kinds of principals that privileges are given to directly; none: to roles
+    alone.  Where it is `open_to_all`, everybody belongs to the realm.  Where it `ignores_case`, names of
+    people and objects are the same in any case, and a pattern `*suffix` is everybody whose name ends so.
+    """
 
     code: str
     root_type: str
@@ -103,6 +118,12 @@ class Dialect:
     operations: Mapping[str, Operation]
     listings: Mapping[str, Listing]
     actions: Mapping[str, Mapping[str, str]]
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    variants: Mapping[str, Variants] = field(default_factory=dict)
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    grantees: frozenset[str] = frozenset()
+    open_to_all: bool = False
+    ignores_case: bool = False
     numbers: Mapping[Atom, int] = field(init=False)
     steps: Mapping[str, Step] = field(init=False)
     tests: Mapping[tuple[str, str], Test] = field(init=False)
@@ -145,8 +166,20 @@ class Dialect:
 
     def action(self, type: str, name: str) -> str | None:
         """The operation that an action's name means on a type; an operation's own name means itself."""
-        operation = self.actions.get(type, {}).get(name, name)
+        operation = self.actions.get(type, {}).get(name) or self.synonyms.get(name, name)
         return operation if (operation, type) in self.tests else None
+
+    def narrowed(self, type: str, name: str, properties: Mapping[str, Mapping[str, object]]) -> str:
+        """An action's name, or the part of it that the properties of a question (by place) pick out.
+
+        Only what a law itself names is picked; any other property leaves the whole, which needs no less.
+        """
+        known = self.variants.get(self.action(type, name) or "")
+        if known is None:
+            return name
+        value = properties.get(known.place, {}).get(known.property)
+        picked = known.choices.get(value) if isinstance(value, str) else None
+        return picked if picked is not None and (picked, type) in self.tests else name
 
     def actions_for(self, type: str) -> tuple[str, ...]:
         """The names of what can be done to an object of a type, in the order people read them."""

@@ -1,0 +1,30 @@
+"""Herd's law: what each user, or each user whose name ends so, may do in a flat namespace."""
+
+from __future__ import annotations
+
+from lakewarden.conditions import ANYTHING
+from lakewarden.dialects.base import Dialect, Listing
+from lakewarden.dialects.herd.actions import ACTIONS, SYNONYMS
+from lakewarden.dialects.herd.operations import OPERATIONS, OWNER, READ, VARIANTS
+from lakewarden.dialects.herd.permissions import PERMISSIONS, ROLES
+
+DIALECT = Dialect(
+    code="herd",
+    root_type="herd",
+    children={"herd": ("namespace", "role"), "namespace": (), "role": ()},
+    privileges=PERMISSIONS,
+    aliases={},
+    operations=OPERATIONS,
+    listings={
+        "namespace": Listing("namespace", ANYTHING, {"herd": "Namespace.getNamespaces"}),
+        "readable_namespace": Listing("namespace", READ, {"herd": "Namespace.getNamespaces"}),
+        "role": Listing("role", OWNER, {"herd": "Namespace.getNamespaces"}),
+    },
+    actions=ACTIONS,
+    synonyms=SYNONYMS,
+    variants=VARIANTS,
+    roles=ROLES,
+    grantees=frozenset({"user", "service", "pattern"}),
+    open_to_all=True,
+    ignores_case=True,
+)
