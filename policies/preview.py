@@ -17,14 +17,18 @@ from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden import dialects, engine
+from lakewarden.dialects.gravitino.types import LEAVES
 from lakewarden.explain import Lack, explain
-from lakewarden.facts import Rule, Slice, Station
+from lakewarden.facts import Level, Lineage, Rule, Slice, Station
 from policies import facts
 from policies.authority import Actor
 from policies.services import grants, personal
 from policies.services.grants import Gift, Wish
 
 Rules = tuple[Rule, ...]
+CONTAINERS = frozenset(("metalake", "catalog", "schema"))
+ANY = {type_: f"every {type_}" for type_ in (*sorted(CONTAINERS), *LEAVES)}
+"""Keys of objects that stand for all of their kind: rights on a container are asked of such a one in it."""
 
 
 @dataclass(frozen=True)
@@ -147,8 +151,18 @@ class _World:
         return frozenset(name for name in self.actions if self._decides(slice_, name, moment))
 
     def _decides(self, slice_: Slice, action: str, moment: float) -> bool:
-        operation = self.law.action(self.node.type, action) or action
-        return bool(engine.decide(slice_, operation, self.node.levels, now=moment))
+        operation, levels = self._question(action)
+        return bool(engine.decide(slice_, operation, levels, now=moment))
+
+    def _question(self, action: str) -> tuple[str, Lineage]:
+        """The operation and the object of an action; `table:read` asks of any table below."""
+        type_, _, name = action.rpartition(":")
+        levels = self.node.levels
+        if type_:
+            path = self.law.paths[type_]
+            below = path[path.index(self.node.type) + 1 :] if self.node.type in path else path
+            levels = (*levels, *(Level(one, ANY[one]) for one in below))
+        return self.law.action(levels[-1].type, name) or name, levels
 
     def ends(self, slice_: Slice) -> float | None:
         """The first boundary at which the first of the actions is no longer allowed."""
@@ -160,9 +174,10 @@ class _World:
         return None
 
     def lacks(self, slice_: Slice) -> tuple[Lack, ...]:
-        operation = self.law.action(self.node.type, self.actions[0]) or self.actions[0]
-        names = {level.key: name for level, name in zip(self.node.levels, self.node.names, strict=True)}
-        answer = explain(slice_, operation, self.node.levels, now=self.now.timestamp(), names=names)
+        operation, levels = self._question(self.actions[0])
+        named = zip(self.node.levels, self.node.names, strict=True)
+        names = {level.key: name for level, name in named} | {key: key for key in ANY.values()}
+        answer = explain(slice_, operation, levels, now=self.now.timestamp(), names=names)
         return answer.missing
 
     def effect(self, person: Principal, before: Rules, after: Rules, also: Collection[Gift]) -> Effect:
@@ -211,8 +226,17 @@ def of_removal(
     return _sorted(effects, world.loaded.revision)
 
 
+def _inside(node: Node, privileges: Sequence[str]) -> Iterable[str]:
+    """What rights given on a container let one do to what it holds: `table:read`."""
+    law = dialects.get(node.kind)
+    for code in privileges:
+        known = law.privilege(code)
+        if known is not None and node.type in CONTAINERS and known.category in ("read", "write"):
+            yield from (f"{type_}:{known.category}" for type_ in sorted(known.binds - CONTAINERS))
+
+
 def _actions(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
-    first = grants.actions_given(node, privileges)
+    first = [*_inside(node, privileges), *grants.actions_given(node, privileges)]
     rest = [
         name
         for name in dialects.get(node.kind).actions_for(node.type)

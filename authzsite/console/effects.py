@@ -121,7 +121,7 @@ class Shown:
         lose = "lose" if many > 1 else "loses"
         kept = effect.after & set(SAID)
         note = f"Can still {self._acts(kept)}, by another path." if kept else ""
-        return f"{lose} {self._acts(effect.loses)}", note
+        return f"{lose} {self._nouns(effect.loses)}", note
 
     def _windows(self, effect: Effect) -> str:
         return f"Until {_when(effect.ends_after)}, before it was {_when(effect.ends_before)}."
@@ -183,9 +183,35 @@ class Shown:
             told.append(f"drop {name}")
         return words.listed(told) or f"nothing on {name}"
 
+    def _nouns(self, actions: Iterable[str]) -> str:
+        """read and write on orders; use of schema sales"""
+        name, found = self.node.name, set(actions)
+        plain = [action for action in ("read", "write") if action in found and not self._container]
+        told = [f"{words.listed(plain)} on {name}"] if plain else []
+        if "use" in found and self._container:
+            told.append(f"use of {self.node.type} {name}")
+        told += [f"{act} on every {type_} in {name}" for type_, act in map(_parted, sorted(found)) if type_]
+        if "grant" in found:
+            told.append(f"the right to give access to {name}")
+        told += [
+            naming.lower(naming.action(act, self.node.type))
+            for act in sorted(found)
+            if act.startswith("create_")
+        ]
+        return words.listed(told) or f"nothing on {name}"
+
+    @property
+    def _container(self) -> bool:
+        return self.node.type in naming.CONTAINERS
+
     def _inside(self, action: str) -> str:
         type_, _, act = action.partition(":")
         return f"{act} every {type_} in {self.node.name}"
+
+
+def _parted(action: str) -> tuple[str, str]:
+    type_, _, act = action.rpartition(":")
+    return type_, act
 
 
 def _when(moment: float | None) -> str:

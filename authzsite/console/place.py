@@ -60,7 +60,7 @@ def asker_of(request: HttpRequest) -> Principal:
 
 
 def visit(request: HttpRequest, id: int) -> Place:
-    """The object of that number; the same Http404 whether it is absent or hidden.  A hidden one is recorded."""
+    """The object of that number; the same Http404 when it is absent and when it is hidden (recorded)."""
     asker, now = asker_of(request), timezone.now()
     node = find_node(id)
     if node is None:

@@ -91,7 +91,7 @@ def rows(entries: Iterable[Entry]) -> list[Row]:
 
 @dataclass
 class Fold:
-    """Events of one change that read as one sentence: rights on one object, objects in one place, an end moved."""
+    """Events of one change that read as one sentence: several rights on one object, an end moved."""
 
     lines: list[Line]
     ended: list[Line]
@@ -137,18 +137,31 @@ def _replaced(line: Line, entry: Entry) -> bool:
 def _row(entry: Entry, fold: Fold) -> Row:
     event, change = fold.first.event, entry.change
     key, type_ = (event.lineage[-1], event.object_type) if event.lineage else (0, "")
+    if len(fold.lines) > 1 and event.kind == "object.registered":
+        key, type_ = event.lineage[-2], "schema"
     return Row(
         kind="change" if fold.ended else kind_of(event.kind),
-        sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first)}",
-        object=_place(fold.first),
+        sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first) if event.kind in GAINS else ''}",
+        object=_shared_place(fold),
         url=naming.page_of(key, type_) if key and type_ not in ("role", "") else "",
         by=_by(entry),
         when=words.moment(change.at),
         reason=change.reason,
         number=change.revision,
-        before=", ".join(dict.fromkeys(map(_state_words, fold.ended))),
+        before=", ".join(dict.fromkeys(map(_state_words, fold.ended or _gone(fold)))),
         after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
     )
+
+
+def _gone(fold: Fold) -> list[Line]:
+    """What a revocation took, told with the end it would have had."""
+    return fold.lines if fold.first.event.kind == "grant.removed" else []
+
+
+def _shared_place(fold: Fold) -> str:
+    place = _place(fold.first)
+    together = len(fold.lines) > 1 and fold.first.event.kind == "object.registered"
+    return place.rpartition(".")[0] or place if together else place
 
 
 def _sentence(fold: Fold) -> str:

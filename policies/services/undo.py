@@ -21,7 +21,7 @@ UNDONE = (GRANT_ADDED, GRANT_REMOVED)
 def undo(revision: int, *, by: Actor) -> Node:
     """Bring direct grants back to what they were before one's own change; answers the object it was about.
 
-    Raises NotFound, Invalid (it is no grant or revocation of his), Conflict (they changed again since), Refused.
+    Raises NotFound, Invalid (it is no such change), Conflict (they changed again since), Refused.
     """
     row = Change.objects.filter(revision=revision, actor=by.pseudonym).first()
     if row is None:
