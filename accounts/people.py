@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import unicodedata
+from datetime import datetime
 
 from django.contrib.auth.models import Group
 from django.db import transaction
 
-from accounts.models import Principal, User
+from accounts.models import Membership, Principal, User
+from accounts.text import holdable
 
 NAME_LENGTH = 255
+GROUP_NAME_LENGTH = 150
 
 
 class BadName(ValueError):
@@ -27,7 +31,7 @@ def checked_name(name: str) -> str:
 
 def find(kind: str, name: str) -> Principal | None:
     """The principal of that kind and exact name."""
-    if "\0" in name:
+    if not holdable(name):
         return None
     return Principal.objects.filter(kind=kind, name=name).first()
 
@@ -58,5 +62,19 @@ def make_account(name: str, *, display_name: str = "", password: str | None = No
 
 def django_group(group: Principal) -> Group:
     """The Django group that guardian and sign-in read for a group principal."""
-    row, _ = Group.objects.get_or_create(name=group.name[:150])
+    row, _ = Group.objects.get_or_create(name=django_group_name(group.name))
     return row
+
+
+def django_group_name(name: str) -> str:
+    """The Django group's name: the group's own, or where that is too long its beginning and its digest."""
+    if len(name) <= GROUP_NAME_LENGTH:
+        return name
+    digest = hashlib.sha256(name.encode()).hexdigest()
+    return f"{name[: GROUP_NAME_LENGTH - len(digest) - 1]} {digest}"
+
+
+def groups_of(principal: Principal, now: datetime) -> list[str]:
+    """The names of the groups that a principal is in at a moment.  One query."""
+    rows = Membership.objects.open().within(now).filter(member=principal)
+    return list(rows.values_list("group__name", flat=True))

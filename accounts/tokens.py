@@ -14,6 +14,8 @@ from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
 
 PREFIX = "lw_"
+# service accounts have no account that could be closed
+_ACTIVE = Q(principal__account__isnull=True) | Q(principal__account__is_active=True)
 
 
 class UnknownScope(ValueError):
@@ -47,9 +49,9 @@ def create(principal: Principal, *, days: int | None = None, scopes: tuple[str, 
 
 
 def recognise(text: str) -> Bearer | None:
-    """The bearer of a token that is known, not revoked and not expired; else None.  One query."""
+    """The bearer of a known token, neither revoked nor expired nor of a closed account.  One query."""
     now = timezone.now()
-    row = Token.objects.select_related("principal").filter(digest=_digest(text)).first()
+    row = Token.objects.select_related("principal").filter(_ACTIVE, digest=_digest(text)).first()
     if row is None or row.revoked or (row.expires and row.expires <= now):
         return None
     _note_use(row, now)

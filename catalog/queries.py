@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db.models import QuerySet
 
+from accounts.text import holdable
 from catalog.models import Mode, Placement, Realm
 from catalog.nodes import Node, node, nodes
 from catalog.resolve import find, find_all
@@ -25,6 +26,8 @@ __all__ = [
 
 def realm_named(name: str) -> Realm | None:
     """The open realm of that name."""
+    if not holdable(name):
+        return None
     place = (
         Placement.objects.open()
         .filter(scope__isnull=True, name=name)

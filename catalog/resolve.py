@@ -8,6 +8,7 @@ from typing import Any
 
 from django.db import connection
 
+from accounts.text import holdable
 from catalog.nodes import Node, nodes
 from lakewarden import dialects
 from lakewarden.facts import Level
@@ -45,8 +46,7 @@ def find_all(refs: Sequence[ObjectRef]) -> list[Node | None]:
 
 
 def _readings(ref: ObjectRef) -> list[tuple[str, tuple[str, ...]]]:
-    # PostgreSQL has no NUL in texts, so a name with one names nothing
-    if any("\0" in part for part in (ref.realm, *ref.path)):
+    if not all(holdable(part) for part in (ref.realm, *ref.path)):
         return []
     return _type_paths(ref.type, len(ref.path))
 

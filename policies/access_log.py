@@ -17,6 +17,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.text import told
 from catalog.nodes import Node
 from policies.models import AccessRecord, AccessRepeat
 
@@ -55,9 +56,9 @@ def _row(kind: str, what: Refusal, via: str) -> AccessRecord:
         at=timezone.now(),
         realm=node.realm_id if node else None,
         actor=actor.pseudonym,
-        operation=operation[:64],
+        operation=told(operation, 64),
         object_type=node.type if node else "",
-        object_name=node.ref.id if node else name.replace("\0", "\N{SYMBOL FOR NULL}")[:2000],
+        object_name=node.ref.id if node else told(name, 2000),
         lineage=list(node.lineage) if node else [],
         via=via,
     )

@@ -14,6 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.record import Fact
+from accounts.text import told
 from catalog.models import Realm
 from policies import invariants, outbox
 from policies.authority import Actor, Authority
@@ -22,6 +23,7 @@ from policies.models import Change, Counter, Event, Touch
 from policies.touches import touched_by
 
 WRITERS_LOCK = 0x6C61_6B65
+LONGEST_REASON = 4000  # characters
 _current: contextvars.ContextVar[ChangeInProgress | None] = contextvars.ContextVar("change", default=None)
 
 
@@ -108,8 +110,8 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
         actor=current.actor.pseudonym,
         on_behalf_of=current.actor.on_behalf_of.pseudonym if current.actor.on_behalf_of else "",
         via=current.actor.via,
-        reason=current.reason,
-        request_id=current.actor.request_id,
+        reason=told(current.reason, LONGEST_REASON),
+        request_id=told(current.actor.request_id, 64),
         previous=counter.digest,
     )
     events = [_event(row, number, said, extra) for number, (said, extra) in enumerate(current.events)]

@@ -11,12 +11,14 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import Principal
+from accounts.text import holdable
 from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.facts import Slice
 from policies import slices
 from policies.events import SENTENCES
-from policies.models import Change, Event, GroupDuty, UserDuty
+from policies.models import Change, Event
+from policies.services import duties
 
 VIEW_HISTORY = "view_history"
 
@@ -45,7 +47,7 @@ class Filter:
         if self.kinds:
             rows = rows.filter(kind__in=self.kinds)
         if self.text:
-            rows = rows.filter(object_name__icontains=self.text.replace("\0", ""))
+            rows = rows.filter(object_name__icontains=self.text) if holdable(self.text) else rows.none()
         return rows
 
     def changes(self) -> QuerySet[Change]:
@@ -75,12 +77,7 @@ class Sight:
 
 def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
-    duty = Q(permission__codename=VIEW_HISTORY)
-    mine = UserDuty.objects.filter(duty, user__principal=viewer).values_list("content_object", flat=True)
-    ours = GroupDuty.objects.filter(duty, group__user__principal=viewer).values_list(
-        "content_object", flat=True
-    )
-    given = {*mine, *ours}
+    given = duties.held(viewer, VIEW_HISTORY)
     roots = {node.id for node in realms}
     held = {key for node in realms for key in _authority(slices.current(viewer, node))}
     return Sight(viewer, tuple(sorted(given | held)), bool(given & roots))

@@ -11,6 +11,7 @@ from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
+from accounts.text import holdable
 from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import below
@@ -130,7 +131,7 @@ def search(
 ) -> QuerySet[Placement]:
     """The objects of a realm whose name holds a text and that may be seen, by name.  Three queries."""
     rows = Placement.objects.open().filter(ancestors__contains=[root.id], type__in=list(types))
-    named = rows.filter(name__icontains=text.replace("\0", "\N{SYMBOL FOR NULL}"))
+    named = rows.filter(name__icontains=text) if holdable(text) else rows.none()
     return named.filter(visible_below(slice_, root, now=now)).order_by("name", "pk")
 
 
@@ -196,6 +197,8 @@ def admitted(root: Node, text: str = "") -> QuerySet[Principal]:
     """The people, groups and services a realm admits, whose name holds a text, by name."""
     members = RealmMember.objects.open().filter(realm=root.realm_id).values("principal")
     rows = Principal.objects.filter(pk__in=members).order_by("display_name", "name")
+    if not holdable(text):
+        return rows.none()
     if text:
         rows = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text))
     return rows

@@ -36,11 +36,12 @@ def remove(node: Node, principal: Principal, *, by: Actor, authority: Authority,
     """Remove a principal with all roles and ownerships it has in the realm; False when it was no member."""
     realm = realm_of(node)
     with change(MEMBER_REMOVED, realm=realm, by=by, reason=reason) as current:
-        member = RealmMember.objects.open().filter(realm=realm, principal=principal).first()
-        if member is None:
+        admitted = list(RealmMember.objects.open().filter(realm=realm, principal=principal))
+        if not admitted:
             return False
         _refuse_the_owner(node, principal)
-        current.end(member, said(MEMBER_REMOVED, node, principal), by=authority)
+        for row in admitted:
+            current.end(row, said(MEMBER_REMOVED, node, principal), by=authority)
         _end_all_of(current, node, principal, authority)
     return True
 
@@ -81,12 +82,11 @@ def join_group(group: Principal, member: Principal, *, by: Actor, authority: Aut
 def leave_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
     """Take someone out of a group; False when it was not in it."""
     with change(GROUP_LEFT, realm=None, by=by) as current:
-        row = Membership.objects.open().filter(group=group, member=member).first()
-        if row is None:
-            return False
-        current.end(row, said(GROUP_LEFT, None, member, group, group=group.pseudonym), by=authority)
+        rows = list(Membership.objects.open().filter(group=group, member=member))
+        for row in rows:
+            current.end(row, said(GROUP_LEFT, None, member, group, group=group.pseudonym), by=authority)
         _project(group, member)
-    return True
+    return bool(rows)
 
 
 def _project(group: Principal, member: Principal) -> None:

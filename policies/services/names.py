@@ -1,9 +1,11 @@
-"""Names that objects may bear."""
+"""Names that objects may bear, and what may be said about them."""
 
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Iterator
 
+from accounts.text import holdable
 from policies.errors import Invalid
 
 LONGEST = 255
@@ -16,3 +18,19 @@ def checked(name: str) -> str:
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise Invalid("A name has no control characters.")
     return name
+
+
+def check_described(*values: object) -> None:
+    """Raise Invalid when comments, properties or columns hold text that cannot be kept."""
+    if not all(map(holdable, _texts(values))):
+        raise Invalid("A description has no NUL and no half characters.")
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value.keys(), *value.values()])
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _texts(one)

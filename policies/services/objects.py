@@ -26,7 +26,7 @@ from policies.events import (
 from policies.models import Grant, Ownership
 from policies.saying import said
 from policies.services import realm_of
-from policies.services.names import checked
+from policies.services.names import check_described, checked
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,7 @@ def _place(
 
 
 def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
+    check_described(*((one.comment, one.properties, one.columns) for one in new))
     Detail.objects.bulk_create(
         [
             Detail(securable_id=node.id, comment=one.comment, properties=one.properties, columns=one.columns)

@@ -32,7 +32,7 @@ from policies.models import Assignment, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
 from policies.saying import said
 from policies.services import personal, realm_of
-from policies.services.names import checked
+from policies.services.names import check_described, checked
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,7 @@ def create(
     """Make a role; its maker owns it.  Raises AlreadyExists, Invalid."""
     if personal.is_personal(checked(name)):
         raise Invalid(f"Names that begin with {personal.MARK} belong to personal roles.")
+    check_described(properties)
     with change(ROLE_CREATED, realm=realm_of(root), by=by, reason=reason) as current:
         if Placement.objects.open().filter(scope=root.id, type="role", name=name).exists():
             raise AlreadyExists(f"Role {name} already exists.")

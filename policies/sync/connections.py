@@ -6,14 +6,13 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable
-from urllib.parse import parse_qs, urlsplit
 
 from django.conf import settings
 
 from policies.models import Backend
 from policies.sync.backends import base, postgresql
 from policies.sync.errors import Misconfigured
-from policies.sync.seal import unseal
+from policies.sync.seal import parts_of, unseal
 
 OPENERS: dict[str, Callable[..., base.Backend]] = {Backend.Kind.POSTGRESQL: postgresql.open}
 
@@ -37,8 +36,10 @@ def filled_in(url: str) -> str:
 
 def check_allowed(url: str) -> None:
     """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach the URL's host."""
-    parts = urlsplit(url)
-    hosts = [parts.hostname or "", *parse_qs(parts.query).get("host", ())]
+    parts = parts_of(url)
+    if "service" in parts:
+        raise Misconfigured("the URL names a service; name its host, so that it can be judged")
+    hosts = [host for name in ("host", "hostaddr") for host in parts.get(name, "").split(",")]
     for host in filter(None, hosts):
         if not host.startswith("/") and not _allowed(host):
             raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW")

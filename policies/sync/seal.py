@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from cryptography.fernet import Fernet, InvalidToken, MultiFernet
 from django.conf import settings
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 from policies.sync.errors import Misconfigured
 
@@ -24,11 +24,31 @@ def unseal(sealed: str) -> str:
 
 
 def place_of(url: str) -> str:
-    """Where a URL leads, without who and with what password: host, port and database."""
-    parts = urlsplit(url)
-    host = parts.hostname or "local socket"
-    port = f":{parts.port}" if parts.port else ""
-    return f"{host}{port}/{parts.path.lstrip('/')}"
+    """Where a URL leads, without user and password: host, port, database.  Raises Misconfigured."""
+    parts = parts_of(url)
+    host = parts.get("host") or parts.get("hostaddr") or ""
+    if not host or host.startswith("/"):
+        return f"local socket/{parts.get('dbname', '')}"
+    port = f":{parts['port']}" if parts.get("port") else ""
+    return f"{host}{port}/{parts.get('dbname', '')}"
+
+
+def parts_of(url: str) -> dict[str, str]:
+    """What the driver reads in a URL, as no other parser splits it in the same way.  Raises Misconfigured."""
+    # the driver's own words may hold the password, so they are not passed on
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise _no_url()
+    try:
+        parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    except (ProgrammingError, UnicodeError):
+        raise _no_url() from None
+    if not all(port.isdecimal() for port in filter(None, parts.get("port", "").split(","))):
+        raise _no_url()
+    return parts
+
+
+def _no_url() -> Misconfigured:
+    return Misconfigured("the URL must look like postgresql://user:password@host:port/database")
 
 
 def _keys() -> MultiFernet:

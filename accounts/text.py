@@ -1,0 +1,17 @@
+"""Text as the database can hold it: no NUL, and no half of a character that lies beyond the first plane."""
+
+from __future__ import annotations
+
+import re
+
+_BEYOND = re.compile("[\0\ud800-\udfff]")
+
+
+def holdable(text: str) -> bool:
+    """Whether the database can hold a text; what it cannot hold it cannot find either."""
+    return _BEYOND.search(text) is None
+
+
+def told(text: str, longest: int) -> str:
+    """A text to be recorded whatever it holds: cut to so many characters, each unholdable one replaced."""
+    return _BEYOND.sub("\N{REPLACEMENT CHARACTER}", text[:longest])
