@@ -5,6 +5,6 @@ code=0
 for file in bench/*.py; do
     [ -e "$file" ] || continue
     echo "== $file"
-    .venv/bin/python "$file" || code=1
+    PYTHONPATH=. .venv/bin/python "$file" || code=1
 done
 exit $code
