@@ -99,6 +99,15 @@ def test_a_token_ends_when_it_is_revoked_or_expires(db: None) -> None:
     refused(send(f"Bearer {text}"))
 
 
+def test_a_token_goes_with_the_account_that_is_shut(db: None) -> None:
+    account = people.make_account("ana")
+    text = token("user", "ana")
+    assert send(f"Bearer {text}").status_code == 200
+    account.is_active = False
+    account.save()
+    refused(send(f"Bearer {text}"))
+
+
 @pytest.mark.parametrize("authenticators", [{"session"}, set()])
 def test_tokens_are_refused_where_they_are_switched_off(
     db: None, settings: Any, authenticators: set[str]

@@ -54,7 +54,7 @@ class Lack:
     kind: str
     privilege: str = ""
     ref: ObjectRef | None = None
-    owned_through: tuple[Key, ...] = ()
+    owned_through: tuple[int, ...] = ()
 
 
 def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Iterator[dict[str, Any]]:
@@ -139,13 +139,13 @@ def _root_type(ref: ObjectRef) -> str:
     return laws[0].root_type if laws else ref.type
 
 
-def _owners(keys: set[Key]) -> dict[Key, str]:
+def _owners(keys: set[int]) -> dict[int, str]:
     rows = Ownership.objects.open().filter(securable__in=keys) if keys else Ownership.objects.none()
     found = rows.values_list("securable", "owner__kind", "owner__name")
     return {key: f"{kind}:{name}" for key, kind, name in found}
 
 
-def _wire(lack: Lack, owners: Mapping[Key, str]) -> dict[str, Any]:
+def _wire(lack: Lack, owners: Mapping[int, str]) -> dict[str, Any]:
     wire: dict[str, Any] = {"kind": lack.kind}
     if lack.privilege:
         wire["privilege"] = lack.privilege
