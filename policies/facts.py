@@ -7,7 +7,7 @@ isolation level of the surrounding transaction.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.models import Realm
-from lakewarden import engine
+from lakewarden import dialects, engine
 from lakewarden.facts import OWNER, Key, Rule, Slice, Station
 from policies.touches import principal_key, realm_key, role_key
 
@@ -27,11 +27,27 @@ _STATEMENT = """
 WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
 membership AS (
     SELECT m.member_id, m.group_id, m.valid_from, m.valid_until,
-           EXISTS (SELECT FROM policies_realmmember g
+           %(open)s OR EXISTS (SELECT FROM policies_realmmember g
                     WHERE g.principal_id = m.group_id AND g.realm_id = %(realm)s AND {g}) AS admitted
       FROM accounts_membership m JOIN asked ON asked.id = m.member_id
      WHERE {m}),
 holders AS (SELECT id FROM asked UNION SELECT group_id FROM membership WHERE admitted),
+named AS (
+    SELECT p.id, p.name FROM accounts_principal p JOIN asked ON asked.id = p.id
+     WHERE p.kind IN ('user', 'service')
+    UNION ALL SELECT * FROM unnest(%(strangers)s::bigint[], %(names)s::text[])),
+alias AS (
+    SELECT n.id, p.id AS holder_id, p.kind, p.name
+      FROM named n JOIN accounts_principal p
+        ON p.kind = 'user' AND upper(p.name) = upper(btrim(n.name)) AND p.id <> n.id
+     WHERE %(by_name)s
+    UNION ALL
+    SELECT n.id, p.id, p.kind, p.name
+      FROM named n JOIN accounts_principal p
+        ON p.kind = 'pattern'
+       AND upper(right(btrim(n.name), length(p.name) - 1)) = upper(substr(p.name, 2))
+     WHERE %(by_name)s),
+direct AS (SELECT id FROM holders UNION SELECT holder_id FROM alias),
 assignment AS (
     SELECT a.id, a.role_id, a.holder_id, a.valid_from, a.valid_until, a.opened
       FROM policies_assignment a JOIN holders ON holders.id = a.holder_id
@@ -57,6 +73,14 @@ UNION ALL
 SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect, g.valid_from, g.valid_until, g.opened, g.id
   FROM policies_grant g JOIN roles ON roles.role_id = g.role_id WHERE {g}{on_g}
 UNION ALL
+SELECT 'alias', a.id, a.holder_id, a.name, a.kind, NULL, NULL, NULL, NULL FROM alias a
+UNION ALL
+SELECT 'direct', d.holder_id, d.securable_id, d.privilege, d.effect,
+       d.valid_from, d.valid_until, d.opened, d.id
+  FROM policies_grant d JOIN direct ON direct.id = d.holder_id
+  JOIN catalog_securable s ON s.id = d.securable_id AND s.realm_id = %(realm)s
+ WHERE {d}{on_d}
+UNION ALL
 SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
@@ -75,14 +99,15 @@ def _statement(*, past: bool, narrowed: bool) -> str:
     def on(alias: str) -> str:
         return f" AND {alias}.securable_id = ANY(%(objects)s)" if narrowed else ""
 
-    return _STATEMENT.format(on_g=on("g"), on_o=on("o"), **{alias: true(alias) for alias in "macgno"})
+    narrow = {f"on_{alias}": on(alias) for alias in "gdo"}
+    return _STATEMENT.format(**narrow, **{alias: true(alias) for alias in "macgdno"})
 
 
 Window = tuple[float | None, float | None]
 GrantRow = tuple[int, str, bool, Window, int, int]
 """The object, the privilege, whether it is allowed, when, since which revision, and the fact's own number."""
 OwnedRow = tuple[int, Window, int, int]
-Signature = tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+Signature = tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 
 
 @dataclass
@@ -99,6 +124,8 @@ class Loaded:
     outside: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     roles: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
     grants: dict[int, list[GrantRow]] = field(default_factory=lambda: defaultdict(list))
+    direct: dict[int, list[GrantRow]] = field(default_factory=lambda: defaultdict(list))
+    aliases: dict[int, list[tuple[int, str, str]]] = field(default_factory=lambda: defaultdict(list))
     owned: dict[int, list[OwnedRow]] = field(default_factory=lambda: defaultdict(list))
 
     def take(self, row: tuple[Any, ...]) -> None:
@@ -120,21 +147,26 @@ class Loaded:
                 self.roles[one].append((other, text, window))
             case "grant":
                 self.grants[one].append((other, text, effect == "allow", window, opened, pk))
+            case "direct":
+                self.direct[one].append((other, text, effect == "allow", window, opened, pk))
+            case "alias":
+                self.aliases[one].append((other, effect, text))
             case "owner":
                 self.owned[one].append((other, window, opened, pk))
 
-    def slice_of(self, principal: Principal) -> Slice:
-        """The slice of one of the principals asked for."""
+    def slice_of(self, principal: Principal, number: int | None = None) -> Slice:
+        """The slice of one of the principals asked for; a stranger's by the number it was asked under."""
+        number = principal.pk if number is None else number
         return engine.build(
             principal.ref,
             self.realm_name,
             self.realm.kind,
             self.revision,
-            tuple(self.rules_of(principal.pk)),
-            member=principal.pk in self.members,
+            tuple(self.rules_of(number)),
+            member=number in self.members,
             service_admin=is_service_admin(principal),
             mode=self.mode,
-            selves=frozenset(self._selves(principal.pk)),
+            selves=frozenset(self._selves(number)),
             now=self.now,
         )
 
@@ -145,6 +177,8 @@ class Loaded:
             tuple(self.groups.get(principal, ())),
             tuple(self.roles.get(principal, ())),
             tuple(self.owned.get(principal, ())),
+            tuple(self.direct.get(principal, ())),
+            tuple(self.aliases.get(principal, ())),
         )
 
     def rules_of(self, principal: int) -> Iterable[Rule]:
@@ -152,16 +186,26 @@ class Loaded:
         yield from self._held(principal, (), (None, None))
         for group, name, window in self.groups.get(principal, ()):
             yield from self._held(group, (Station("group", name, group),), window)
+        for holder, kind, name in self.aliases.get(principal, ()):
+            # the same name in another case is the same person; a pattern is a way of its own
+            via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
+            yield from self._given(holder, via, (None, None))
 
     def _held(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
         for securable, own, opened, pk in self.owned.get(holder, ()):
             start, end = _overlap(window, own)
             yield Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}")
+        yield from self._given(holder, via, window)
         for role, name, held in self.roles.get(holder, ()):
             path = (*via, Station("role", name, role))
             for securable, privilege, allow, own, opened, pk in self.grants.get(role, ()):
                 start, end = _overlap(_overlap(window, held), own)
                 yield Rule(securable, privilege, allow, path, start, end, opened, f"grant:{pk}")
+
+    def _given(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
+        for securable, privilege, allow, own, opened, pk in self.direct.get(holder, ()):
+            start, end = _overlap(window, own)
+            yield Rule(securable, privilege, allow, via, start, end, opened, f"grant:{pk}")
 
     def _selves(self, principal: int) -> Iterable[Key]:
         holders = [
@@ -187,11 +231,12 @@ class Loaded:
         """The touch keys whose moving makes this principal's slice stale."""
         groups = [group for group, _, _ in self.groups.get(principal, ())]
         holders = [principal, *groups]
+        aliases = [holder for holder, _, _ in self.aliases.get(principal, ())]
         roles = [role for holder in holders for role, _, _ in self.roles.get(holder, ())]
         return frozenset(
             [
                 realm_key(self.realm.pk),
-                *map(principal_key, (*holders, *self.outside.get(principal, ()))),
+                *map(principal_key, (*holders, *aliases, *self.outside.get(principal, ()))),
                 *map(role_key, roles),
             ]
         )
@@ -205,15 +250,23 @@ def load(
     now: datetime | None = None,
     as_of: int | None = None,
     objects: Collection[int] | None = None,
+    strangers: Mapping[int, str] | None = None,
 ) -> Loaded:
-    """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some."""
+    """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some.
+
+    `strangers` are names that no principal bears yet, by negative numbers; patterns may speak of them.
+    """
     now = now or timezone.now()
-    loaded = Loaded(realm, realm_name, now.timestamp())
+    loaded, law = Loaded(realm, realm_name, now.timestamp()), dialects.get(realm.kind)
     values: dict[str, Any] = {
         "principals": list(principals),
         "realm": realm.pk,
         "revision": as_of,
         "objects": list(objects or ()),
+        "strangers": list(strangers or ()),
+        "names": list((strangers or {}).values()),
+        "open": law.open_to_all,
+        "by_name": law.ignores_case,
     }
     with connection.cursor() as cursor:
         cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)

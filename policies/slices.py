@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -16,7 +17,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import engine
+from lakewarden import dialects, engine
 from lakewarden.facts import Slice
 from policies import facts
 
@@ -85,6 +86,20 @@ def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, S
         for pk, slice_ in slices.items():
             _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk), loaded.good_until(pk)))
     return slices
+
+
+def of_strangers(names: Collection[str], node: Node, *, now: datetime | None = None) -> dict[str, Slice]:
+    """The slices of users nobody has heard of: what the realm says of everybody, or of names like theirs.
+
+    One query, and none where the realm's law says nothing of names.
+    """
+    now = now or timezone.now()
+    numbers = {-at: name for at, name in enumerate(names, start=1)}
+    if not numbers or not dialects.get(node.kind).ignores_case:
+        return {}
+    realm = Realm(pk=node.realm_id, kind=node.kind)
+    loaded = facts.load(realm, node.realm, (), now=now, strangers=numbers)
+    return {name: loaded.slice_of(Principal(kind="user", name=name), at) for at, name in numbers.items()}
 
 
 def _inside_a_change() -> bool:

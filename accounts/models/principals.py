@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 
 from django.db import models
+from django.db.models.functions import Upper
 
 from lakewarden import principals as law
 
@@ -29,6 +30,7 @@ class Principal(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "name"], name="one_principal_a_name")]
+        indexes = [models.Index(Upper("name"), name="principals_in_any_case")]
 
     def __str__(self) -> str:
         return f"{self.kind}:{self.name}"

@@ -60,6 +60,7 @@ class Grant(Fact):
     class Meta:
         constraints = [
             one_open("one_open_role_grant", "role", "securable", "privilege", "effect", "pattern"),
+            one_open("one_open_direct_grant", "holder", "securable", "privilege", "effect", "pattern"),
             CheckConstraint(
                 condition=Q(role__isnull=False, holder__isnull=True)
                 | Q(role__isnull=True, holder__isnull=False),
