@@ -106,6 +106,9 @@ class Preview:
         return sum(effect.kind == kind for effect in self.effects)
 
 
+NOT_AT_ALL = float("-inf")
+
+
 class _World:
     """The rules of everybody a change concerns, as they are."""
 
@@ -167,6 +170,8 @@ class _World:
     def ends(self, slice_: Slice) -> float | None:
         """The first boundary at which the first of the actions is no longer allowed."""
         action = self.actions[0]
+        if not self._decides(slice_, action, slice_.since):
+            return NOT_AT_ALL
         while slice_.next_change_at is not None and self._decides(slice_, action, slice_.since):
             slice_ = engine.at(slice_, slice_.next_change_at)
             if not self._decides(slice_, action, slice_.since):

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -16,9 +16,11 @@ from django.views.decorators.http import require_safe
 
 from authzsite.console import naming, sheet, words
 from authzsite.console.head import banner
+from authzsite.console.lists import Leaf, Nodes, Pager, Toggle
 from authzsite.console.outside import behind
-from authzsite.console.parts import Action, Crumbs, Empty, Face, Fact, Facts, Leaf, Nodes, Pager, Toggle, Who
-from authzsite.console.place import Place, asker_of, visit
+from authzsite.console.parts import Action, Crumbs, Empty, Face, Fact, Facts, Who
+from authzsite.console.place import Place, visit
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.models import Detail, Placement
@@ -63,7 +65,7 @@ def inside(place: Place, type_: str = "") -> QuerySet[Placement]:
 
 @require_safe
 @signed_in
-def top(request: HttpRequest) -> HttpResponse:
+def top(request: Request) -> HttpResponse:
     """The realm one is in, or the choice among several."""
     realms = realms_of(asker_of(request))
     if len(realms) == 1:
@@ -96,14 +98,14 @@ def top(request: HttpRequest) -> HttpResponse:
     return page(request, "console/catalog.html", context, room="catalog", revision=revision_now())
 
 
-def _forest(request: HttpRequest, realms: Sequence[Node]) -> Nodes:
+def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
     leaves = tuple(_leaf(one.id, one.name, one.type, 1, at, len(realms)) for at, one in enumerate(realms, 1))
     return Nodes(leaves)
 
 
 @require_safe
 @signed_in
-def browse(request: HttpRequest, id: int) -> HttpResponse:
+def browse(request: Request, id: int) -> HttpResponse:
     """What is in a metalake, a catalog or a schema."""
     place = visit(request, id)
     if place.node.type not in naming.CONTAINERS:
@@ -147,7 +149,7 @@ def _after(text: str) -> Q | None:
     return Q(name__gt=name) | Q(name=name, pk__gt=int(number))
 
 
-def _pager(request: HttpRequest, found: list[Placement]) -> Pager:
+def _pager(request: Request, found: list[Placement]) -> Pager:
     last = found[SHOWN - 1] if len(found) > SHOWN else None
     asked = {name: request.GET[name] for name in ("q", "type") if request.GET.get(name)}
     start = "?" + urlencode(asked) if request.GET.get("after") else ""
@@ -270,7 +272,7 @@ def _facts(place: Place) -> Iterable[Fact]:
 
 @require_safe
 @signed_in
-def as_csv(request: HttpRequest, id: int) -> HttpResponseBase:
+def as_csv(request: Request, id: int) -> HttpResponseBase:
     """Everything one may see directly below an object, as a file."""
     place = visit(request, id)
     lines = (
@@ -339,7 +341,7 @@ def _more(id_: int, last: Placement, level: int, at: int) -> str:
 
 @require_safe
 @signed_in
-def nodes(request: HttpRequest, id: int) -> HttpResponse:
+def nodes(request: Request, id: int) -> HttpResponse:
     """Fifty children of the tree, for a script that unfolds it."""
     place = visit(request, id)
     level, at = _small(request.GET.get("level", ""), 2), _small(request.GET.get("at", ""), 0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -65,7 +66,7 @@ class Shown:
 
     def _folded(self) -> list[list[Effect]]:
         """People of one group with the same outcome are one line; each other person is one."""
-        folds: dict[tuple, list[Effect]] = {}
+        folds: dict[tuple[Any, ...], list[Effect]] = {}
         for at, effect in enumerate(self.preview.effects):
             group = (effect.kind, effect.via.pk, effect.gains, effect.loses) if effect.via else (at,)
             folds.setdefault(group, []).append(effect)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from http import HTTPStatus
 
-from django.http import HttpRequest, HttpResponse
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console import kept
+from authzsite.console.requests import Request
 from authzsite.console.session import SignIn, _door
 from authzsite.console.shell import surroundings
 
@@ -28,7 +30,7 @@ WORDS = {
 }
 
 
-def show(request: HttpRequest, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
+def show(request: Request, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
     """An error page in the shell; only its note when a part of a page had asked."""
     usual = WORDS.get(status, (HTTPStatus(status).phrase, "Nothing was changed."))
     context = {"heading": heading or usual[0], "text": text or usual[1], "status": status}
@@ -37,7 +39,7 @@ def show(request: HttpRequest, status: int, *, heading: str = "", text: str = ""
     return render(request, "errors/page.html", {"shell": _bare(request), **context}, status=status)
 
 
-def _bare(request: HttpRequest) -> dict[str, object]:
+def _bare(request: Request) -> dict[str, object]:
     # a failure of the session or the database must not break the page that says so
     try:
         return surroundings(request)
@@ -47,26 +49,26 @@ def _bare(request: HttpRequest) -> dict[str, object]:
         return {"sheets": SHEETS, "signed_in": False}
 
 
-def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def bad_request(request: Request, exception: Exception | None = None) -> HttpResponse:
     return show(request, 400)
 
 
-def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def forbidden(request: Request, exception: Exception | None = None) -> HttpResponse:
     return show(request, 403)
 
 
-def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+def not_found(request: Request, exception: Exception | None = None) -> HttpResponse:
     return show(request, 404)
 
 
-def server_error(request: HttpRequest) -> HttpResponse:
+def server_error(request: Request) -> HttpResponse:
     return show(request, 500)
 
 
-def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     """A form older than the session: nothing was done, and what was typed is kept."""
     packed = kept.pack(request)
-    if not request.user.is_authenticated:
+    if isinstance(request.user, AnonymousUser):
         own = request.path != reverse("console:sign_in")
         problem = "" if own else "This page had grown too old to sign in with. Try again now."
         return _door(

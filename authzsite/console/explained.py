@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
 from accounts.models import Principal
 from authzsite.console import naming, words
@@ -24,7 +25,7 @@ class Words:
 
     person: Principal
     place: Place
-    owners: Mapping[Key, Principal] = field(default_factory=dict)
+    owners: Mapping[Any, Principal] = field(default_factory=dict)
     groups: Labels = field(default_factory=dict)
     since: Mapping[int, datetime] = field(default_factory=dict)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -16,6 +16,7 @@ from authzsite.console.outside import behind
 from authzsite.console.parts import Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
+from authzsite.console.requests import Request
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import ENDS, Draft
@@ -32,7 +33,7 @@ KEPT = Note("warn", "Your form is kept, and nothing was saved.", "Look at it aga
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
-def grant(request: HttpRequest, id: int) -> HttpResponse:
+def grant(request: Request, id: int) -> HttpResponse:
     """The form: filled from the address, from a kept form, or from itself."""
     place = visit(request, id)
     if not place.may_grant:
@@ -44,7 +45,7 @@ def grant(request: HttpRequest, id: int) -> HttpResponse:
     return _show(request, draft, [KEPT] if again is not None else [])
 
 
-def _posted(request: HttpRequest, place: Place) -> HttpResponse:
+def _posted(request: Request, place: Place) -> HttpResponse:
     draft = Draft(place, request.POST)
     if request.POST.get("step") != "save" or "add" in request.POST or "drop" in request.POST:
         if draft.find and not draft.matches:
@@ -55,7 +56,7 @@ def _posted(request: HttpRequest, place: Place) -> HttpResponse:
     return _save(request, draft)
 
 
-def _save(request: HttpRequest, draft: Draft) -> HttpResponse:
+def _save(request: Request, draft: Draft) -> HttpResponse:
     wish, place = draft.wish, draft.place
     if wish is None:
         return _show(request, draft, [])
@@ -80,7 +81,7 @@ def _seen(draft: Draft) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 18 else None
 
 
-def _done(request: HttpRequest, draft: Draft, revision: int | None) -> HttpResponse:
+def _done(request: Request, draft: Draft, revision: int | None) -> HttpResponse:
     names = words.listed([one.label for one in draft.chosen], 3)
     rights = words.listed(
         [naming.lower(naming.right(code, draft.node.type, draft.node.kind)) for code in draft.may], 3
@@ -98,7 +99,7 @@ def _done(request: HttpRequest, draft: Draft, revision: int | None) -> HttpRespo
     return redirect(address)
 
 
-def _show(request: HttpRequest, draft: Draft, notes: list[Note], *, fresh: bool = False) -> HttpResponse:
+def _show(request: Request, draft: Draft, notes: list[Note], *, fresh: bool = False) -> HttpResponse:
     context = {**_form(draft, notes, fresh=fresh), **_preview(draft)}
     status = 422 if draft.problems and draft.data.get("step") == "save" else 200
     if request.htmx:
@@ -220,7 +221,7 @@ def _preview(draft: Draft) -> dict[str, Any]:
 
 @require_safe
 @signed_in
-def people(request: HttpRequest, id: int) -> HttpResponse:
+def people(request: Request, id: int) -> HttpResponse:
     """People and groups that match what is being typed, for a script."""
     place = visit(request, id)
     if not place.may_grant:
@@ -231,7 +232,7 @@ def people(request: HttpRequest, id: int) -> HttpResponse:
 
 @require_POST
 @signed_in
-def preview(request: HttpRequest, id: int) -> HttpResponse:
+def preview(request: Request, id: int) -> HttpResponse:
     """What the form would change as it stands, for a script."""
     place = visit(request, id)
     if not place.may_grant:

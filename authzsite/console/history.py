@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Q
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, record, sheet, words
-from authzsite.console.parts import Action, Crumbs, Empty, Pager
-from authzsite.console.place import asker_of, visit
+from authzsite.console.lists import Pager
+from authzsite.console.parts import Action, Crumbs, Empty
+from authzsite.console.place import visit
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
@@ -68,7 +70,7 @@ class Question:
         return "?" + urlencode({name: value for name, value in kept.items() if value})
 
 
-def read(request: HttpRequest, object_: Node | None = None) -> Question:
+def read(request: Request, object_: Node | None = None) -> Question:
     """The question in an address.  A person who is not found is a problem, never somebody else."""
     kind = request.GET.get("kind", "")
     kinds = next((codes for code, _, codes in KINDS if code == kind), ())
@@ -89,13 +91,11 @@ def _number(text: str) -> int | None:
 
 
 def _with_people(asked: Question) -> Question:
-    problems, found = {}, {}
-    for name in ("person", "actor"):
-        text = getattr(asked, name)
-        found[name] = somebody(text) if text else None
-        if text and found[name] is None:
-            problems[name] = f"Nobody is called {text}."
-    return replace(asked, filter=replace(asked.filter, **found), problems=problems)
+    person = somebody(asked.person) if asked.person else None
+    actor = somebody(asked.actor) if asked.actor else None
+    named = (("person", asked.person, person), ("actor", asked.actor, actor))
+    problems = {name: f"Nobody is called {text}." for name, text, found in named if text and found is None}
+    return replace(asked, filter=replace(asked.filter, person=person, actor=actor), problems=problems)
 
 
 def somebody(text: str) -> Principal | None:
@@ -114,7 +114,7 @@ def somebody(text: str) -> Principal | None:
 
 
 def shown(
-    request: HttpRequest, viewer: Principal, realms: Sequence[Node], object_: Node | None
+    request: Request, viewer: Principal, realms: Sequence[Node], object_: Node | None
 ) -> dict[str, Any]:
     """Rows and pager of one page of the record."""
     asked = read(request, object_)
@@ -154,7 +154,7 @@ def _nothing(asked: Question) -> Empty:
 
 @require_safe
 @signed_in
-def room(request: HttpRequest) -> HttpResponse:
+def room(request: Request) -> HttpResponse:
     """Everything one may know of, on the whole site or from one object down."""
     asker = asker_of(request)
     node = _object(request)
@@ -174,7 +174,7 @@ def _realm(realms: Sequence[Node]) -> str:
     return realms[0].name if len(realms) == 1 else ""
 
 
-def _object(request: HttpRequest) -> Node | None:
+def _object(request: Request) -> Node | None:
     number = _number(request.GET.get("object", ""))
     return visit(request, number).node if number else None
 
@@ -198,7 +198,7 @@ def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
 
 @require_safe
 @signed_in
-def as_csv(request: HttpRequest) -> HttpResponseBase:
+def as_csv(request: Request) -> HttpResponseBase:
     """The same record as a file, to its end."""
     asker = asker_of(request)
     asked = read(request, _object(request))
@@ -207,7 +207,7 @@ def as_csv(request: HttpRequest) -> HttpResponseBase:
     return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))
 
 
-def _every(asked: Question, seen: Sight) -> Iterator[Iterable[object]]:
+def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:
     before: int | None = None
     while True:
         found = history.page(asked.filter, seen, before=before, limit=500)

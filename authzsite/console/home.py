@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, record, words
+from authzsite.console.lists import Item, Tile
 from authzsite.console.outside import Behind
-from authzsite.console.parts import Action, Chip, Empty, Face, Item, Path, State, Tile, Who
-from authzsite.console.place import asker_of
+from authzsite.console.parts import Action, Chip, Empty, Face, Path, State, Who
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from authzsite.console.sync import _visible as visible_backends
@@ -62,7 +63,7 @@ class Desk:
     asker: Principal
 
     @cached_property
-    def now(self):
+    def now(self) -> datetime:
         return timezone.now()
 
     @cached_property
@@ -112,7 +113,8 @@ class Desk:
     @cached_property
     def groups(self) -> dict[Any, str]:
         """What the groups on the way are called."""
-        keys = {one.key for rule in self.reached for one in rule.via if one.kind == "group"}
+        via = (one for rule in self.reached for one in rule.via if one.kind == "group")
+        keys = {one.key for one in via if isinstance(one.key, int)}
         return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}
 
     @cached_property
@@ -129,8 +131,8 @@ class Desk:
 
     def _ends_now(self) -> Iterable[Item]:
         for one in self.endings[:3]:
-            node = self.places.get(one.grant.securable_id)
-            if node and one.holder:
+            node = self.places.get(one.grant.securable_id or 0)
+            if node and one.holder and one.grant.valid_until:
                 right = naming.lower(naming.right(one.grant.privilege, node.type, node.kind))
                 end = one.grant.valid_until
                 note = f"Ends by itself on {words.moment(end)}, {words.ends_in(end)}"
@@ -176,7 +178,7 @@ class Desk:
         node = self.places.get(row.securable_id or 0)
         if node is None:
             return 0
-        return next((int(level.key) for level in reversed(node.levels) if level.key in self.owned), node.id)  # type: ignore[call-overload]
+        return next((int(level.key) for level in reversed(node.levels) if level.key in self.owned), node.id)
 
     def _late(self) -> Iterable[Item]:
         for line in self.backends if self.owned else []:
@@ -188,7 +190,7 @@ class Desk:
     def ending(self) -> list[End]:
         shown = []
         for one in self.endings[:SHOWN]:
-            node = self.places.get(one.grant.securable_id)
+            node = self.places.get(one.grant.securable_id or 0)
             if node is None:
                 continue
             who = naming.who(one.holder) if one.holder else Who("A role", Face("group"))
@@ -224,7 +226,7 @@ class Desk:
 
     def reach(self) -> list[Reach]:
         """One line an object and a way, what one was given directly first."""
-        ways: dict[tuple, list[Rule]] = {}
+        ways: dict[tuple[Any, ...], list[Rule]] = {}
         for rule in self.reached:
             ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)
         found = []
@@ -252,7 +254,8 @@ class Desk:
     def tiles(self) -> list[Tile]:
         if not self.owned:
             return []
-        ended = words.moment(self.endings[0].grant.valid_until) if self.endings else "none before then"
+        next_ = self.endings[0].grant.valid_until if self.endings else None
+        ended = words.moment(next_) if next_ else "none before then"
         behind = [line for line in self.backends if line.state.kind != "ok"]
         good = f"{words.number(len(self.backends) - len(behind))} of {words.number(len(self.backends))}"
         shown = [
@@ -302,7 +305,7 @@ def extend(node: Node, one: Ending) -> Action:
 
 @require_safe
 @signed_in
-def room(request: HttpRequest) -> HttpResponse:
+def room(request: Request) -> HttpResponse:
     """The first page after signing in."""
     desk = Desk(asker_of(request))
     latest = history.page(Filter(kinds=record.ABOUT_ACCESS), desk.sight, limit=5)

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.core import signing
-from django.http import HttpRequest, QueryDict
+from django.http import QueryDict
 from django.utils.http import url_has_allowed_host_and_scheme
+
+from authzsite.console.requests import Request
 
 SALT = "authzsite.console.kept"
 HOURS = 2
@@ -18,7 +20,7 @@ SESSION_KEY = "kept"
 LEFT_OUT = ("csrfmiddlewaretoken", "password", "kept", "next", "nonce")
 
 
-def pack(request: HttpRequest) -> str:
+def pack(request: Request) -> str:
     """What a POST carried, signed; empty when there is nothing to keep or too much of it."""
     earlier = request.POST.get("kept", "")
     if earlier:
@@ -32,21 +34,22 @@ def pack(request: HttpRequest) -> str:
 
 def _opened(packed: str) -> dict[str, Any] | None:
     try:
-        return signing.loads(packed, salt=SALT, max_age=HOURS * 3600)
+        opened: dict[str, Any] = signing.loads(packed, salt=SALT, max_age=HOURS * 3600)
     except signing.BadSignature:
         return None
+    return opened
 
 
-def restore(request: HttpRequest, packed: str) -> str:
+def restore(request: Request, packed: str) -> str:
     """Lay a kept form into the session of who is signed in now; answers where it belongs, or ""."""
     kept = _opened(packed) if packed else None
     if kept is None or not is_own(request, kept["to"]):
         return ""
     request.session[SESSION_KEY] = kept
-    return kept["to"]
+    return str(kept["to"])
 
 
-def take(request: HttpRequest) -> QueryDict | None:
+def take(request: Request) -> QueryDict | None:
     """The kept form of this very address, once."""
     kept = request.session.get(SESSION_KEY)
     if not kept or kept["to"] != request.get_full_path():
@@ -58,7 +61,7 @@ def take(request: HttpRequest) -> QueryDict | None:
     return form
 
 
-def is_own(request: HttpRequest, address: str) -> bool:
+def is_own(request: Request, address: str) -> bool:
     """Whether an address leads to a page of this site."""
     return url_has_allowed_host_and_scheme(
         address, allowed_hosts={request.get_host()}, require_https=request.is_secure()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
+from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
@@ -204,7 +205,7 @@ def _stations(via: tuple[Station, ...], labels: Labels) -> Iterable[Chip]:
 
 def paths(rules: Iterable[Rule], node: Node, labels: Labels = MappingProxyType({})) -> tuple[Path, ...]:
     """Rules folded to one line of chips for each way, denials first, then the nearest."""
-    ways: dict[tuple, list[Rule]] = {}
+    ways: dict[tuple[Any, ...], list[Rule]] = {}
     for rule in rules:
         ways.setdefault((rule.via, rule.object, rule.allow, rule.privilege == OWNER), []).append(rule)
     depth = {key: at for at, key in enumerate(node.lineage)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -16,13 +16,14 @@ from authzsite.console.head import Head
 from authzsite.console.outside import behind
 from authzsite.console.parts import Empty, Reason, State
 from authzsite.console.place import visit
+from authzsite.console.requests import Request
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
 from policies import access_log
 
 
-def _asked(request: HttpRequest) -> Asked:
+def _asked(request: Request) -> Asked:
     after = request.GET.get("after", "")
     return Asked(
         text=request.GET.get("q", "").strip()[:255],
@@ -32,7 +33,7 @@ def _asked(request: HttpRequest) -> Asked:
     )
 
 
-def _page(request: HttpRequest, template: str, head: Head, context: dict[str, Any]) -> HttpResponse:
+def _page(request: Request, template: str, head: Head, context: dict[str, Any]) -> HttpResponse:
     return page(
         request,
         template,
@@ -46,7 +47,7 @@ def _page(request: HttpRequest, template: str, head: Head, context: dict[str, An
 
 @require_safe
 @signed_in
-def access(request: HttpRequest, id: int) -> HttpResponse:
+def access(request: Request, id: int) -> HttpResponse:
     """Who has access, and how."""
     place = visit(request, id)
     head = Head(place, "object", _asked(request))
@@ -132,7 +133,7 @@ def _sync_note(head: Head) -> str:
 
 @require_safe
 @signed_in
-def rules_tab(request: HttpRequest, id: int) -> HttpResponse:
+def rules_tab(request: Request, id: int) -> HttpResponse:
     """Every rule on the object and above it."""
     place = visit(request, id)
     head = Head(place, "object_rules")
@@ -156,7 +157,7 @@ def _hidden(head: Head, what: str) -> Empty:
 
 @require_safe
 @signed_in
-def history_tab(request: HttpRequest, id: int) -> HttpResponse:
+def history_tab(request: Request, id: int) -> HttpResponse:
     """What changed on the object and below it."""
     place = visit(request, id)
     head = Head(place, "object_history")
@@ -166,7 +167,7 @@ def history_tab(request: HttpRequest, id: int) -> HttpResponse:
 
 @require_safe
 @signed_in
-def sync_tab(request: HttpRequest, id: int) -> HttpResponse:
+def sync_tab(request: Request, id: int) -> HttpResponse:
     """Whether what was decided is true in the backend."""
     place = visit(request, id)
     head = Head(place, "object_sync")
@@ -177,7 +178,7 @@ def sync_tab(request: HttpRequest, id: int) -> HttpResponse:
 
 @require_safe
 @signed_in
-def columns_tab(request: HttpRequest, id: int) -> HttpResponse:
+def columns_tab(request: Request, id: int) -> HttpResponse:
     """The columns, in their order."""
     place = visit(request, id)
     head = Head(place, "object_columns")
@@ -188,7 +189,7 @@ def columns_tab(request: HttpRequest, id: int) -> HttpResponse:
 
 @require_safe
 @signed_in
-def state(request: HttpRequest, id: int) -> HttpResponse:
+def state(request: Request, id: int) -> HttpResponse:
     """The sync state alone, asked again while it catches up."""
     place = visit(request, id)
     there = behind(place.node)
@@ -198,7 +199,7 @@ def state(request: HttpRequest, id: int) -> HttpResponse:
 
 @require_safe
 @signed_in
-def access_csv(request: HttpRequest, id: int) -> HttpResponseBase:
+def access_csv(request: Request, id: int) -> HttpResponseBase:
     """Everybody with access as a file: one line a person, groups unfolded."""
     place = visit(request, id)
     if not place.may_look:

@@ -41,7 +41,7 @@ class Behind:
         return self.row.state == Backend.State.IN_SYNC and not self.waiting
 
     def state(self) -> State:
-        kind, word = _WORDS[self.row.state]
+        kind, word = _WORDS[Backend.State(self.row.state)]
         if self.waiting and self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND):
             return State("behind", "Catching up", f"{words.number(self.waiting)} to go")
         if kind == "ok" and self.row.proved_at:

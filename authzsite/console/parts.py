@@ -5,7 +5,7 @@ Each names the template that draws it, so a page says `{% part row.who %}`.  Tex
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 
@@ -331,89 +331,3 @@ class Empty:
     text: str = ""
     drawn: bool = True
     actions: tuple[Action, ...] = ()
-
-
-@dataclass(frozen=True)
-class Pager:
-    """Where in a list one is, and the addresses of what comes before and after."""
-
-    template: ClassVar[str] = "parts/pager.html"
-    text: str
-    previous: str = ""
-    next: str = ""
-    csv: str = ""
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One object in the catalog's tree; `children` are drawn when it is open."""
-
-    id: str
-    name: str
-    icon: str
-    url: str
-    level: int
-    place: int
-    of: int
-    count: str = ""
-    opens: str = ""
-    open: bool = False
-    here: bool = False
-    children: tuple[Leaf, ...] = ()
-    more: str = ""
-    more_words: str = ""
-
-
-@dataclass(frozen=True)
-class Nodes:
-    """A level of the tree, with the address of what follows."""
-
-    template: ClassVar[str] = "parts/nodes.html"
-    leaves: tuple[Leaf, ...]
-    level: int = 1
-    more: str = ""
-    more_words: str = ""
-
-
-@dataclass(frozen=True)
-class Toggle:
-    """A filter that the address remembers."""
-
-    label: str
-    url: str
-    current: bool = False
-    count: str = ""
-
-
-@dataclass(frozen=True)
-class Item:
-    """One line of the list of what waits."""
-
-    template: ClassVar[str] = "parts/item.html"
-    face: Face
-    subject: str
-    text: str
-    note: str
-    action: Action
-    object: str = ""
-    url: str = ""
-    tail: str = ""
-
-
-@dataclass(frozen=True)
-class Tile:
-    label: str
-    number: str
-    text: str = ""
-    url: str = ""
-    state: State | None = None
-
-
-@dataclass(frozen=True)
-class Shell:
-    """What surrounds every page."""
-
-    room: str = ""
-    realm: str = ""
-    revision: str = ""
-    counts: dict[str, tuple[str, bool]] = field(default_factory=dict)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from django.utils import timezone
 
 from accounts.models import Principal
+from authzsite.console.requests import Request, asker_of
 from catalog.nodes import Node
 from catalog.queries import node as find_node
 from lakewarden.facts import Slice
@@ -53,13 +54,7 @@ class Place:
         return duties.has(self.asker, duty, self.node)
 
 
-def asker_of(request: HttpRequest) -> Principal:
-    """The signed-in person's principal; pages are guarded by `signed_in`, so there is one."""
-    principal: Principal = request.user.principal
-    return principal
-
-
-def visit(request: HttpRequest, id: int) -> Place:
+def visit(request: Request, id: int) -> Place:
     """The object of that number; the same Http404 when it is absent and when it is hidden (recorded)."""
     asker, now = asker_of(request), timezone.now()
     node = find_node(id)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.urls import reverse
 
@@ -102,7 +103,7 @@ class Fold:
 
 
 def _folds(entry: Entry) -> list[Fold]:
-    folds: dict[tuple, Fold] = {}
+    folds: dict[tuple[Any, ...], Fold] = {}
     for line in entry.lines:
         if not _housekeeping(line):
             fold = folds.setdefault(_alike(line), Fold([], []))
@@ -114,7 +115,7 @@ def _housekeeping(line: Line) -> bool:
     return line.event.object_name.endswith("/personal role")
 
 
-def _alike(line: Line) -> tuple:
+def _alike(line: Line) -> tuple[Any, ...]:
     event = line.event
     kind = _BEGINS.get(event.kind, event.kind)
     if event.kind == "object.registered":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
@@ -12,6 +12,7 @@ from authzsite.console import naming, words
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.parts import Action, Verdict
 from authzsite.console.place import VIA, Place
+from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from policies import access_log, decisions
 from policies.queries import owners_along
@@ -19,7 +20,7 @@ from policies.queries import owners_along
 DONE = {"grant": "give access to"}
 
 
-def refused(request: HttpRequest, place: Place, action: str) -> HttpResponse:
+def refused(request: Request, place: Place, action: str) -> HttpResponse:
     """The page that says so, recorded; only its words when a part of a page had asked."""
     node = place.node
     answer = decisions.answer(place.slice, action, node, now=place.now)

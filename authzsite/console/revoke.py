@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -20,8 +20,9 @@ from authzsite.console.grants import KEPT
 from authzsite.console.history import somebody
 from authzsite.console.outside import behind
 from authzsite.console.parts import Note
-from authzsite.console.place import Place, asker_of, visit
+from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page, say
 from policies import preview as previews
@@ -83,7 +84,7 @@ class Removal:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
-def revoke(request: HttpRequest, id: int) -> HttpResponse:
+def revoke(request: Request, id: int) -> HttpResponse:
     """What it would take from whom; then it is done."""
     place = visit(request, id)
     if not place.may_grant:
@@ -95,7 +96,7 @@ def revoke(request: HttpRequest, id: int) -> HttpResponse:
     return _show(request, removal, again or QueryDict(), [KEPT] if again is not None else [])
 
 
-def _posted(request: HttpRequest, removal: Removal) -> HttpResponse:
+def _posted(request: Request, removal: Removal) -> HttpResponse:
     form = request.POST
     actor = Actor(removal.place.asker, "console", request_id=_nonce(form))
     before = done_before(actor)
@@ -128,7 +129,7 @@ def _nonce(form: QueryDict) -> str:
     return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
 
 
-def _done(request: HttpRequest, removal: Removal, revision: int | None, rights: str = "") -> HttpResponse:
+def _done(request: Request, removal: Removal, revision: int | None, rights: str = "") -> HttpResponse:
     name = removal.place.node.name
     if revision is None:
         say(request, f"Nothing changed: {removal.holder.label} had nothing directly on {name}")
@@ -139,7 +140,7 @@ def _done(request: HttpRequest, removal: Removal, revision: int | None, rights: 
 
 
 def _show(
-    request: HttpRequest, removal: Removal, form: QueryDict, notes: list[Note], *, fresh: bool = False
+    request: Request, removal: Removal, form: QueryDict, notes: list[Note], *, fresh: bool = False
 ) -> HttpResponse:
     node = removal.place.node
     if not removal.codes:
@@ -180,7 +181,7 @@ def _show(
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @signed_in
-def undo(request: HttpRequest, revision: int) -> HttpResponse:
+def undo(request: Request, revision: int) -> HttpResponse:
     """Take back one's own grant or revocation by a change the other way round; the record keeps both."""
     if request.method != "POST":
         return redirect(f"{reverse('console:history')}?revision={revision}")

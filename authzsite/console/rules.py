@@ -34,12 +34,15 @@ def rows(node: Node) -> list[Row]:
     depth = {key: at for at, key in enumerate(node.lineage)}
     grants = list(Grant.objects.open().filter(securable__in=node.lineage))
     grants = [grant for grant in grants if telling(node, grant.privilege)]
-    grants.sort(key=lambda grant: (-depth[grant.securable_id], grant.effect, grant.role_id, grant.privilege))
-    roles = {grant.role_id for grant in grants}
+    grants.sort(
+        key=lambda grant: (-depth[grant.securable_id or 0], grant.effect, grant.role_id or 0, grant.privilege)
+    )
+    roles = {grant.role_id for grant in grants if grant.role_id}
     names = dict(Placement.objects.open().filter(securable__in=roles).values_list("securable", "name"))
     holders = _holders(roles)
     return [
-        _row(node, grant, names.get(grant.role_id, ""), holders.get(grant.role_id, [])) for grant in grants
+        _row(node, grant, names.get(grant.role_id or 0, ""), holders.get(grant.role_id or 0, []))
+        for grant in grants
     ]
 
 
@@ -64,7 +67,7 @@ def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> Row:
         who=_person(holders) if personal else Who(f"Role {role}", Face("thing", "role")),
         words=label,
         code=grant.privilege,
-        on=_on(node, grant.securable_id),
+        on=_on(node, grant.securable_id or 0),
         held="" if personal else words.listed(holders, 4) or "Nobody yet",
         denied=Chip("denied", f"{label} denied") if grant.effect == "deny" else None,
         ends=naming.ends_chip(grant.valid_until),

@@ -6,14 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, words
-from authzsite.console.parts import Action, Empty, Face, Pager, Who
-from authzsite.console.place import asker_of
+from authzsite.console.lists import Pager
+from authzsite.console.parts import Action, Empty, Face, Who
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.models import Detail, Placement
@@ -44,7 +45,7 @@ class Person:
 
 @require_safe
 @signed_in
-def room(request: HttpRequest) -> HttpResponse:
+def room(request: Request) -> HttpResponse:
     """What is called so, best matches first."""
     text = request.GET.get("q", "").strip()[:300]
     asker = asker_of(request)

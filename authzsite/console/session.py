@@ -10,7 +10,9 @@ from urllib.parse import urlencode
 from django import forms
 from django.conf import settings
 from django.contrib.auth import authenticate, login, logout
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse, HttpResponseRedirect
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -18,10 +20,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from accounts.models import User
 from authzsite.console import kept
+from authzsite.console.requests import Request, account_of
 from authzsite.console.shell import KEYS_OFF, page, surroundings
 
-View = Callable[..., HttpResponse]
+View = Callable[..., HttpResponseBase]
 
 
 class SignIn(forms.Form):
@@ -35,9 +39,9 @@ def signed_in(view: View) -> View:
     """Let in who is signed in and bound to a principal; keep the form of anybody whose session ended."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        user = request.user
-        if not user.is_authenticated:
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        user: User | AnonymousUser = request.user
+        if not isinstance(user, User):
             return _at_the_door(request)
         if user.principal_id is None:
             return page(request, "errors/unbound.html", status=403)
@@ -56,7 +60,7 @@ def _zone(name: str) -> Any:
         return timezone.get_default_timezone()
 
 
-def _at_the_door(request: HttpRequest) -> HttpResponse:
+def _at_the_door(request: Request) -> HttpResponse:
     if request.htmx:
         return render(request, "errors/part_signed_out.html", status=401)
     if request.method == "POST":
@@ -65,7 +69,7 @@ def _at_the_door(request: HttpRequest) -> HttpResponse:
 
 
 def _door(
-    request: HttpRequest, form: SignIn, *, next_: str, packed: str = "", problem: str = "", status: int = 200
+    request: Request, form: SignIn, *, next_: str, packed: str = "", problem: str = "", status: int = 200
 ) -> HttpResponse:
     context = {
         "shell": surroundings(request),
@@ -85,7 +89,7 @@ def _door(
 @never_cache
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "POST"])
-def sign_in(request: HttpRequest) -> HttpResponse:
+def sign_in(request: Request) -> HttpResponse:
     """The door: a password, and back to where one wanted to go, with the form one had begun."""
     next_ = _next(request)
     if request.method == "GET":
@@ -99,13 +103,15 @@ def sign_in(request: HttpRequest) -> HttpResponse:
     return redirect(kept.restore(request, request.POST.get("kept", "")) or next_)
 
 
-def _next(request: HttpRequest) -> str:
+def _next(request: Request) -> str:
     asked = request.POST.get("next") or request.GET.get("next") or ""
     own = asked and kept.is_own(request, asked) and not asked.startswith(reverse("console:sign_in"))
     return asked if own else reverse("console:home")
 
 
-def locked_out(request: HttpRequest, response: HttpResponse | None, credentials: dict | None) -> HttpResponse:
+def locked_out(
+    request: Request, response: HttpResponse | None, credentials: dict[str, Any] | None
+) -> HttpResponse:
     """Too many wrong passwords: say so, for how long, and keep the form."""
     minutes = round(float(settings.AXES_COOLOFF_TIME or 0) * 60)
     problem = (
@@ -123,26 +129,27 @@ def locked_out(request: HttpRequest, response: HttpResponse | None, credentials:
 
 
 @require_POST
-def sign_out(request: HttpRequest) -> HttpResponse:
+def sign_out(request: Request) -> HttpResponse:
     logout(request)
     return redirect(f"{reverse('console:sign_in')}?{urlencode({'out': 1})}")
 
 
 @require_POST
 @signed_in
-def resume(request: HttpRequest) -> HttpResponse:
+def resume(request: Request) -> HttpResponse:
     """Show a kept form again to who is signed in."""
     return redirect(kept.restore(request, request.POST.get("kept", "")) or reverse("console:home"))
 
 
 @require_POST
 @signed_in
-def preferences(request: HttpRequest) -> HttpResponse:
+def preferences(request: Request) -> HttpResponse:
     """Theme and single-letter keys, each sent by a form of its own."""
     theme = request.POST.get("theme")
     if theme is not None:
-        request.user.theme = theme if theme in ("light", "dark") else "system"
-        request.user.save(update_fields=["theme"])
+        account = account_of(request)
+        account.theme = theme if theme in ("light", "dark") else "system"
+        account.save(update_fields=["theme"])
     if "keys" in request.POST:
         request.session[KEYS_OFF] = request.POST["keys"] == "off"
     back = request.POST.get("next", "")
@@ -150,6 +157,6 @@ def preferences(request: HttpRequest) -> HttpResponse:
 
 
 @signed_in
-def keys(request: HttpRequest) -> HttpResponse:
+def keys(request: Request) -> HttpResponse:
     """What the keyboard does, and the words this console uses."""
     return page(request, "console/keys.html")

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
+from accounts.models import User
 from authzsite.console import words
 from authzsite.console.parts import Note
+from authzsite.console.requests import Request
 
 SHEETS = tuple(
     f"css/{name}.css" for name in ("tokens", "base", "shell", "parts", "tables", "forms", "rooms", "print")
@@ -41,7 +43,7 @@ NAV = (
 
 
 def page(
-    request: HttpRequest,
+    request: Request,
     template: str,
     context: dict[str, Any] | None = None,
     *,
@@ -61,20 +63,20 @@ def page(
     return render(request, template, {"shell": shell, **(context or {})}, status=status)
 
 
-def surroundings(request: HttpRequest) -> dict[str, Any]:
+def surroundings(request: Request) -> dict[str, Any]:
     """The shell without queries beyond the signed-in person's own row."""
-    user = getattr(request, "user", None)
-    known = user is not None and user.is_authenticated
-    principal = user.principal if known else None
-    name = (principal.label if principal else user.get_username()) if known else ""
+    user: User | None = getattr(request, "user", None)
+    known = user if user is not None and user.is_authenticated else None
+    principal = known.principal if known else None
+    name = (principal.label if principal else known.get_username()) if known else ""
     return {
         "sheets": SHEETS,
         "nav": NAV,
-        "signed_in": known,
+        "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),
         "principal": str(principal) if principal else "",
-        "theme": user.theme if known and user.theme != "system" else "",
+        "theme": known.theme if known and known.theme != "system" else "",
         "here": request.get_full_path(),
         "asked": request.GET.get("q", "")
         if request.resolver_match is not None and request.resolver_match.url_name == "search"
@@ -86,7 +88,7 @@ def surroundings(request: HttpRequest) -> dict[str, Any]:
     }
 
 
-def say(request: HttpRequest, text: str, *, undo: int | None = None) -> None:
+def say(request: Request, text: str, *, undo: int | None = None) -> None:
     """Put a toast on the next page, with Undo when the change of that revision can be undone."""
     url = reverse("console:undo", args=[undo]) if undo is not None else ""
     request.session[TOAST] = {"text": text, "undo": url}

@@ -8,15 +8,17 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from authzsite.console import naming, words
+from authzsite.console.lists import Pager, Toggle
 from authzsite.console.outside import Behind, rights_of
-from authzsite.console.parts import Chip, Empty, Note, Pager, State, Toggle
-from authzsite.console.place import Place, asker_of
+from authzsite.console.parts import Chip, Empty, Note, State
+from authzsite.console.place import Place
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
@@ -117,7 +119,7 @@ def findings(rows: QuerySet[BackendFinding], places: dict[int, Node], asked: str
     """One line a holder and an object; the rights of the same kind are told together."""
     wanted = rows.filter(kind=asked) if asked in KINDS else rows
     ordered = wanted.select_related("backend").order_by(*ORDER)[:SHOWN]
-    folds: dict[tuple, list[BackendFinding]] = {}
+    folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
     for row in ordered:
         alone = row.what if row.kind in ("bypass", "unknown") else ""
         folds.setdefault((row.kind, row.holder, row.securable_id, row.grantor, alone), []).append(row)
@@ -209,7 +211,7 @@ def _catalog_of(node: Node) -> str:
 
 @require_safe
 @signed_in
-def room(request: HttpRequest) -> HttpResponse:
+def room(request: Request) -> HttpResponse:
     """Every backend of a catalog one may see."""
     asker = asker_of(request)
     realms = realms_of(asker)

@@ -13,9 +13,12 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console import naming, words
+from authzsite.console.lists import Toggle
 from authzsite.console.outside import Foreign
-from authzsite.console.parts import Action, Chip, Face, Path, Reason, Toggle, Who
+from authzsite.console.parts import Action, Chip, Face, Path, Reason, Who
 from authzsite.console.place import Place
+from catalog.nodes import Node
+from lakewarden.facts import Station
 from policies import decisions
 from policies.access import Access, AccessMap
 
@@ -73,7 +76,7 @@ class WhoHas:
         return AccessMap(self.place.node, now=self.place.now)
 
     @property
-    def node(self):
+    def node(self) -> Node:
         return self.place.node
 
     @cached_property
@@ -262,7 +265,7 @@ class WhoHas:
             "what": "/".join(filter(None, (self.node.realm, ".".join(self.node.names[1 : depth + 1])))),
             "type": type_,
         }
-        self.locked[int(key)] = Reason(
+        self.locked[depth] = Reason(
             f"why-{key}",
             f"What is given on {type_} {name} is changed by {owner_words(self, depth)}.",
             f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **asked})}",
@@ -330,5 +333,5 @@ def _nearest(access: Access) -> int:
     return max((path.depth for path in access.paths), default=-1)
 
 
-def _through(via: tuple, group: int) -> bool:
+def _through(via: tuple[Station, ...], group: int) -> bool:
     return any(station.kind == "group" and station.key == group for station in via)

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -18,7 +18,8 @@ from authzsite.console import naming, record, words
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.history import somebody
 from authzsite.console.parts import Action, Case, DecisionTree, Empty, Reason, Verdict
-from authzsite.console.place import Place, asker_of
+from authzsite.console.place import Place
+from authzsite.console.requests import Request, asker_of
 from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
@@ -104,7 +105,7 @@ class Question:
 
 @require_safe
 @signed_in
-def room(request: HttpRequest) -> HttpResponse:
+def room(request: Request) -> HttpResponse:
     """The question, and its answer when there is one."""
     asker = asker_of(request)
     asked = Question(
@@ -193,7 +194,7 @@ def verb(action: str, node: Node) -> str:
     return action if "." not in action else f"do {action} on"
 
 
-def _answer(asked: Question, place: Place, person: Principal, request: HttpRequest) -> dict[str, Any]:
+def _answer(asked: Question, place: Place, person: Principal, request: Request) -> dict[str, Any]:
     node = place.node
     answer = decisions.ask(person, asked.action, node)
     explanation = answer.explained()
@@ -249,7 +250,7 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
     }
 
 
-def _no(explanation: Explanation, speak: Words, place: Place, request: HttpRequest) -> dict[str, Any]:
+def _no(explanation: Explanation, speak: Words, place: Place, request: Request) -> dict[str, Any]:
     ways = [explanation.missing, *_others(explanation)][:WAYS] if explanation.missing else []
     cases = [_case(at, way, speak, place, request) for at, way in enumerate(ways)]
     text = "The way that opens least comes first." if len(cases) > 1 else ""
@@ -276,7 +277,7 @@ def _hint(place: Place) -> Reason:
     )
 
 
-def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: HttpRequest) -> Case:
+def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request) -> Case:
     givers = speak.givers(way)
     codes = [lack.privilege for lack in way if lack.kind == "privilege" and lack.object == place.node.id]
     url = _form(place.node, speak.person, codes) if codes else ""

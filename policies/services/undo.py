@@ -30,8 +30,9 @@ def undo(revision: int, *, by: Actor) -> Node:
         raise Invalid("Only a grant or a revocation can be undone here.")
     begun, ended = Grant.objects.filter(opened=revision), Grant.objects.filter(closed=revision)
     facts = [*begun, *ended]
-    places = nodes({fact.securable_id for fact in facts})
-    if not facts or len(places) < len({fact.securable_id for fact in facts}):
+    keys = {fact.securable_id for fact in facts if fact.securable_id}
+    places = nodes(keys)
+    if not facts or len(places) < len(keys):
         raise Conflict("What it was about is no longer there.")
     about = max(places.values(), key=lambda node: len(node.levels))
     with change(
@@ -42,9 +43,9 @@ def undo(revision: int, *, by: Actor) -> Node:
     ):
         _unchanged(begun)
         for holder, grant in _held(begun):
-            grants.remove(places[grant.securable_id], [holder], [grant.privilege], by=by)
+            grants.remove(places[grant.securable_id or 0], [holder], [grant.privilege], by=by)
         for holder, grant in _held(ended):
-            grants.add(_again(places[grant.securable_id], holder, grant), by=by)
+            grants.add(_again(places[grant.securable_id or 0], holder, grant), by=by)
     return about
 
 

@@ -1,0 +1,32 @@
+"""A request as the middleware hands it to the rooms."""
+
+from __future__ import annotations
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import HttpRequest
+from django_htmx.middleware import HtmxDetails
+
+from accounts.models import Principal, User
+
+
+class Request(HttpRequest):
+    """Signed in, or at the door; `htmx` tells whether only a part of a page is asked for."""
+
+    htmx: HtmxDetails
+    user: User | AnonymousUser
+
+
+def asker_of(request: Request) -> Principal:
+    """The signed-in person's principal; pages are guarded by `signed_in`, so there is one."""
+    principal = account_of(request).principal
+    if principal is None:
+        raise PermissionDenied("nobody is bound to this account")
+    return principal
+
+
+def account_of(request: Request) -> User:
+    """The signed-in account."""
+    if not isinstance(request.user, User):
+        raise PermissionDenied("nobody is signed in")
+    return request.user
