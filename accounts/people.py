@@ -67,8 +67,8 @@ def django_group(group: Principal) -> Group:
 
 
 def django_group_name(name: str) -> str:
-    """The Django group's name: the group's own, or where that is too long its beginning and its digest."""
-    if len(name) <= GROUP_NAME_LENGTH:
+    """The Django group's name: its own, or when too long its beginning and digest."""
+    if len(name) < GROUP_NAME_LENGTH:
         return name
     digest = hashlib.sha256(name.encode()).hexdigest()
     return f"{name[: GROUP_NAME_LENGTH - len(digest) - 1]} {digest}"

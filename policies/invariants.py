@@ -4,18 +4,41 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from accounts.record import Fact
 from catalog.models import Placement
-from policies.errors import Conflict, Invalid
-from policies.models import Grant, Ownership
+from policies.errors import Conflict, Invalid, NotFound
+from policies.models import Assignment, Grant, Ownership
 
 if TYPE_CHECKING:
     from policies.changes import ChangeInProgress
 
 
 def check(current: ChangeInProgress) -> None:
-    """Raise Conflict when the state the change leaves behind may not be."""
+    """Raise Conflict, Invalid or NotFound when the state the change leaves behind may not be."""
+    _stands_on_what_is_there(current)
     _realm_keeps_an_owner(current)
     _no_allow_beside_deny(current)
+
+
+def _stands_on_what_is_there(current: ChangeInProgress) -> None:
+    # what was found before the lock was taken may have been dropped by whoever held it
+    needed = {pk for fact in current.begun if fact.closed is None for pk in _rests_on(fact)} - {None}
+    there = Placement.objects.open().filter(securable__in=needed).values_list("securable", flat=True)
+    if needed - set(there):
+        raise NotFound("What this is about is no longer there.")
+
+
+def _rests_on(fact: Fact) -> tuple[int | None, ...]:
+    match fact:
+        case Grant():
+            return fact.securable_id, fact.role_id
+        case Assignment():
+            return (fact.role_id,)
+        case Ownership():
+            return (fact.securable_id,)
+        case Placement():
+            return fact.parent_id, fact.scope_id
+    return ()
 
 
 def _realm_keeps_an_owner(current: ChangeInProgress) -> None:

@@ -25,20 +25,21 @@ class Verdict:
 
 
 def verify() -> Verdict:
-    """Read the whole record once, streaming, and recompute every digest."""
+    """Read the whole record once, streaming, and recompute every digest; what is added meanwhile waits."""
     verdict = _verify_changes()
     return verdict if not verdict else _verify_looks(verdict)
 
 
 def _verify_changes() -> Verdict:
+    # read first: whatever it counts is committed, and later changes are not yet ours to judge
+    counter = Counter.objects.get()
     previous, revision, events = "", 0, 0
-    for change, its_events in _with_events():
+    for change, its_events in _with_events(counter.revision):
         revision += 1
         events += len(its_events)
         if problem := _problem(change, its_events, revision, previous):
             return Verdict(revision, events, 0, problem)
         previous = change.digest
-    counter = Counter.objects.get()
     if (counter.revision, counter.digest) != (revision, previous):
         return Verdict(
             revision, events, 0, f"the record ends at revision {revision}, the site is at {counter.revision}"
@@ -56,14 +57,14 @@ def _problem(change: Change, events: list[Event], revision: int, previous: str) 
     return None
 
 
-def _with_events() -> Iterator[tuple[Change, list[Event]]]:
-    """Both tables in order, merged as they stream by."""
+def _with_events(last: int) -> Iterator[tuple[Change, list[Event]]]:
+    """Both tables in order up to a revision, merged as they stream by."""
     events: Iterable[tuple[int, Iterator[Event]]] = groupby(
-        Event.objects.order_by("change", "number").iterator(chunk_size=2000),
+        Event.objects.filter(change__lte=last).order_by("change", "number").iterator(chunk_size=2000),
         key=lambda event: event.change_id,
     )
     ahead = next(events := iter(events), None)
-    for change in Change.objects.order_by("revision").iterator(chunk_size=2000):
+    for change in Change.objects.filter(revision__lte=last).order_by("revision").iterator(chunk_size=2000):
         mine: list[Event] = []
         if ahead is not None and ahead[0] == change.revision:
             mine = list(ahead[1])

@@ -13,7 +13,7 @@ from catalog.queries import all_below
 from lakewarden.facts import Level
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
-from policies.errors import AlreadyExists
+from policies.errors import AlreadyExists, NotFound
 from policies.events import (
     GRANT_REMOVED,
     OBJECT_DROPPED,
@@ -129,7 +129,7 @@ def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
 def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
     """Give an object another name; its facts stay with it.  Raises AlreadyExists."""
     with change(OBJECT_RENAMED, realm=realm_of(node), by=by) as current:
-        old = Placement.objects.open().get(securable=node.id)
+        old = _place_of(node)
         if old.name == name:
             return node
         taken = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
@@ -150,9 +150,17 @@ def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
     return renamed
 
 
+def _place_of(node: Node) -> Placement:
+    place = Placement.objects.open().filter(securable=node.id).first()
+    if place is None:
+        raise NotFound(f"{node.type.capitalize()} {node.name} is no longer there.")
+    return place
+
+
 def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> int:
     """Close an object with everything below it and every fact on them; answers how many objects went."""
     with change(OBJECT_DROPPED, realm=realm_of(node), by=by, reason=reason) as current:
+        _place_of(node)
         ids = [node.id, *all_below(node.id).values_list("securable", flat=True)]
         for grant in Grant.objects.open().filter(securable__in=ids):
             current.end(
