@@ -34,6 +34,14 @@ class Refusal(NamedTuple):
     name: str = ""
 
 
+class Look(NamedTuple):
+    """Somebody looked at other people's access to an object."""
+
+    actor: Principal
+    what: str
+    node: Node
+
+
 def refused(actor: Principal, operation: str, node: Node | None, *, name: str = "", via: str) -> None:
     """Record a refusal; `name` stands for an object that was not found."""
     refused_all([Refusal(actor, operation, node, name)], via=via)
@@ -46,7 +54,12 @@ def refused_all(refusals: Iterable[Refusal], *, via: str) -> None:
 
 def looked(actor: Principal, what: str, node: Node, *, via: str) -> None:
     """Record that somebody looked at other people's access to an object."""
-    _record([_row(AccessRecord.Kind.LOOKED, Refusal(actor, what, node), via)])
+    looked_all([Look(actor, what, node)], via=via)
+
+
+def looked_all(looks: Iterable[Look], *, via: str) -> None:
+    """Record many looks in a number of queries that does not depend on how many."""
+    _record([_row(AccessRecord.Kind.LOOKED, Refusal(*look), via) for look in looks])
 
 
 def _row(kind: str, what: Refusal, via: str) -> AccessRecord:

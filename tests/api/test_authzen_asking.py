@@ -179,6 +179,18 @@ def test_a_yes_leaves_no_record(shop: Shop, ana: Caller) -> None:
     assert not AccessRecord.objects.exists()
 
 
+def test_a_person_who_looks_at_anothers_access_is_on_record(ada: Caller, etl: Caller) -> None:
+    for caller, subject in ((ada, "user:marek"), (ada, "user:marek"), (ada, "user:ada"), (etl, "user:marek")):
+        caller.decide(subject, "read", ORDERS)
+    [record] = AccessRecord.objects.filter(kind="looked")
+    assert (record.actor, record.operation, record.object_name) == (
+        user("ada").pseudonym,
+        "why Table.loadTable",
+        "demo/shop.sales.orders",
+    )
+    assert record.repeat.count == 2
+
+
 @pytest.mark.parametrize(
     ("mode", "data", "control"), [("on", False, False), ("pass-through", True, True), ("off", True, False)]
 )

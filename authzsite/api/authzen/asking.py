@@ -8,16 +8,17 @@ from functools import cached_property
 
 from accounts.models import Principal
 from authzsite.api.authzen.answers import Answer, undecided
-from authzsite.api.authzen.cases import Case, cases
+from authzsite.api.authzen.cases import Case, cases, storable
 from authzsite.api.authzen.questions import Question
 from authzsite.api.authzen.refusals import Link, Refusal, contexts, record
 from lakewarden import engine
 from lakewarden.facts import Slice
-from policies import decisions, slices
+from policies import access_log, decisions, slices
 from policies.facts import is_service_admin
 from policies.models import Counter
 from policies.services import duties
 
+BY_NAME = (Principal.Kind.USER, Principal.Kind.SERVICE)
 ABOUT_OTHERS = "you may ask about yourself only; asking about others takes a service account or a duty"
 
 
@@ -26,8 +27,7 @@ def ask(asker: Principal, questions: Sequence[Question], link: Link, *, now: dat
     inquiry = Inquiry(asker, cases(asker, questions), now)
     outcomes = [inquiry.outcome(case) for case in inquiry.cases]
     refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
-    if refusals:
-        record(refusals)
+    record(refusals, [inquiry.look(case) for case in inquiry.cases])
     explained = iter(contexts(refusals, link, now=now))
     return [
         Answer(False, next(explained)) if isinstance(outcome, Refusal) else outcome for outcome in outcomes
@@ -59,9 +59,18 @@ class Inquiry:
             return True
         return bool(case.places) and not self._watched.isdisjoint(case.places[-1].lineage)
 
+    def look(self, case: Case) -> access_log.Look | None:
+        """What is recorded when a person asks about somebody else; for service accounts it is their work."""
+        operation = case.operation
+        if case.node is None or operation is None or case.subject == self.asker:
+            return None
+        if self.asker.kind == Principal.Kind.SERVICE or not self._may_ask(case):
+            return None
+        return access_log.Look(self.asker, f"why {operation}", case.node)
+
     @cached_property
     def _watched(self) -> frozenset[int]:
-        return duties.held(self.asker, "view_history")
+        return duties.held(self.asker, "view_history", now=self.now)
 
     @cached_property
     def _slices(self) -> dict[tuple[int, int], Slice]:
@@ -80,7 +89,25 @@ class Inquiry:
             return None
         realm = case.places[0].realm_id
         known = self._slices.get((realm, case.subject.pk))
+        if known is None and case.subject.kind in BY_NAME:
+            known = self._strangers.get((realm, case.subject.name))
         return known or self._without_facts(case.subject, self._slices[realm, self.asker.pk])
+
+    @cached_property
+    def _strangers(self) -> dict[tuple[int, str], Slice]:
+        """What realms say of people nobody has heard of: one query a realm whose law speaks of names."""
+        roots = {case.places[0].realm_id: case.places[0] for case in self.cases if case.places}
+        names = {
+            case.subject.name
+            for case in self.cases
+            if case.subject and not case.subject.pk and case.subject.kind in BY_NAME
+            if storable(case.subject.name)
+        }
+        return {
+            (realm, name): slice_
+            for realm, root in roots.items()
+            for name, slice_ in slices.of_strangers(sorted(names), root, now=self.now).items()
+        }
 
     def _without_facts(self, stranger: Principal, beside: Slice) -> Slice:
         return engine.build(

@@ -35,7 +35,19 @@ class Case:
 
     @property
     def action(self) -> str:
-        return self.question.action.name
+        """The action's name, or the part of it that the properties of the question pick out."""
+        _, action, resource = self.question
+        if not self.places or self.ref is None:
+            return action.name
+        sent = {"action": action.properties, "resource": resource.properties}
+        return dialects.get(self.places[0].kind).narrowed(self.ref.type, action.name, sent)
+
+    @property
+    def operation(self) -> str | None:
+        """The law's operation behind the action; None when the law knows none."""
+        if not self.places or self.ref is None:
+            return None
+        return dialects.get(self.places[0].kind).action(self.ref.type, self.action)
 
 
 def cases(asker: Principal, questions: Sequence[Question]) -> list[Case]:

@@ -6,7 +6,7 @@ those of any new object of that name, and its owner is the owner of the nearest 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -39,13 +39,6 @@ class Refusal:
         """Whether the very object may be spoken of."""
         return self.case.node is not None and self.seen == len(self.case.places)
 
-    @property
-    def operation(self) -> str | None:
-        """The law's operation behind the action; None when the law knows none."""
-        if self.slice is None or self.case.ref is None:
-            return None
-        return dialects.get(self.slice.dialect).action(self.case.ref.type, self.case.action)
-
 
 @dataclass(frozen=True)
 class Lack:
@@ -71,18 +64,18 @@ def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Itera
         }
 
 
-def record(refusals: Sequence[Refusal]) -> None:
-    """Put refusals of known people into the log."""
-    access_log.refused_all(
-        [
-            access_log.Refusal(
-                refusal.case.subject, refusal.operation, refusal.case.node, refusal.case.ref.id
-            )
-            for refusal in refusals
-            if refusal.operation and refusal.case.ref and refusal.case.subject and refusal.case.subject.pk
-        ],
-        via="authzen",
-    )
+def record(refusals: Sequence[Refusal], looks: Iterable[access_log.Look | None]) -> None:
+    """Put refusals of known people into the log, and who looked at whose access."""
+    refused = [
+        access_log.Refusal(case.subject, case.operation, case.node, case.ref.id)
+        for case in (refusal.case for refusal in refusals)
+        if case.operation and case.ref and case.subject and case.subject.pk
+    ]
+    looked = [look for look in looks if look]
+    if refused:
+        access_log.refused_all(refused, via="authzen")
+    if looked:
+        access_log.looked_all(looked, via="authzen")
 
 
 def _lacks(refusal: Refusal, now: float) -> list[Lack]:
@@ -94,9 +87,9 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
     if refusal.slice is None or not refusal.seen:
         realm = ObjectRef(_root_type(case.ref), case.ref.realm)
         return [Lack("membership", ref=realm)]
-    if refusal.operation is None:
+    if case.operation is None:
         return [Lack("action", ref=case.ref)]
-    return _by_law(refusal, refusal.slice, case.ref, refusal.operation, now)
+    return _by_law(refusal, refusal.slice, case.ref, case.operation, now)
 
 
 def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now: float) -> list[Lack]:
