@@ -77,6 +77,16 @@ def node(id: int) -> Node | None:
     return nodes([id]).get(id)
 
 
+def last(id: int) -> Node | None:
+    """The object as it stands, or stood when it was dropped; None when what was above it is gone too."""
+    place = Placement.objects.filter(securable=id).order_by("-opened").first()
+    if place is None or Placement.objects.open().filter(securable__in=place.ancestors).count() < len(
+        place.ancestors
+    ):
+        return None
+    return next(iter(_nodes([place])))
+
+
 def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:
     above = {key for place in places if place for key in place.ancestors}
     known = {place.securable_id: place for place in places if place}

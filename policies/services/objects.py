@@ -150,6 +150,45 @@ def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
     return renamed
 
 
+@dataclass(frozen=True)
+class Move:
+    """An object and where it stands from now on: below which parent and under which name."""
+
+    node: Node
+    parent: Node
+    name: str
+
+
+def move(moves: Sequence[Move], *, by: Actor, authority: Authority) -> None:
+    """Give objects other names and parents in one change, so that they may swap them.  Raises AlreadyExists.
+
+    What has children may get another name, never another parent.
+    """
+    if not moves:
+        return
+    with change(OBJECT_RENAMED, realm=realm_of(moves[0].node), by=by) as current:
+        for one in moves:
+            current.end(_place_of(one.node), said(OBJECT_MOVED_FROM, one.node), by=authority)
+        for one in moves:
+            _move_in(current, one, by, authority)
+
+
+def _move_in(current: ChangeInProgress, one: Move, by: Actor, authority: Authority) -> None:
+    node, parent = one.node, one.parent
+    _refuse_taken(parent, [NewObject(node.type, one.name)])
+    moved = _child(parent, node.id, NewObject(node.type, one.name))
+    place = Placement(
+        securable_id=node.id,
+        type=node.type,
+        name=one.name,
+        parent_id=parent.id,
+        scope_id=parent.id,
+        ancestors=list(parent.lineage),
+        origin=origin_of(by),
+    )
+    current.begin(place, said(OBJECT_RENAMED, moved, type=node.type, before=node.ref.id), by=authority)
+
+
 def _place_of(node: Node) -> Placement:
     place = Placement.objects.open().filter(securable=node.id).first()
     if place is None:

@@ -75,18 +75,22 @@ class Wanted:
         return [(f"rights:{_fingerprint(resolved)}", "resolved rights", resolved)]
 
     def _mirrors(self, principal: Principal) -> Iterable[tuple[str, str, frozenset[Right]]]:
-        holders = [principal.pk, *(group for group, _, _ in self.loaded.groups.get(principal.pk, ()))]
+        groups = self.loaded.groups.get(principal.pk, ())
+        holders = [principal.pk, *(group for group, _, window in groups if self._now(window))]
         seen = set()
         for holder in holders:
-            for role, name, _ in self.loaded.roles.get(holder, ()):
+            for role, name, window in self.loaded.roles.get(holder, ()):
                 rights = self._mirror_of(role)
-                if role not in seen and rights:
+                if role not in seen and rights and self._now(window):
                     seen.add(role)
                     yield (
                         f"role:{role}",
                         f"role {name}" if not name.startswith("~") else "personal role",
                         rights,
                     )
+
+    def _now(self, window: facts.Window) -> bool:
+        return facts.contains(window, self.now.timestamp())
 
     def _mirror_of(self, role: int) -> frozenset[Right]:
         if role not in self._mirrored:
@@ -97,7 +101,7 @@ class Wanted:
         given = [
             (securable, privilege)
             for securable, privilege, allow, window, *_ in self.loaded.grants.get(role, ())
-            if allow and facts.contains(window, self.now.timestamp())
+            if allow and self._now(window)
         ]
         on: dict[int, set[str]] = defaultdict(set)
         for securable, privilege in given:

@@ -12,7 +12,7 @@ from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from policies.authority import Actor, Authority
 from policies.services import objects
-from policies.services.objects import NewObject
+from policies.services.objects import Move, NewObject
 from policies.sync.backends.base import FoundObject, Observation
 
 BATCH = 500
@@ -49,13 +49,17 @@ def _bring_up(
     known = _known(catalog)
     parents = {(): catalog} | {node.path[1:]: node for node in known.values() if node.type == "schema"}
     fresh: dict[tuple[str, ...], list[FoundObject]] = defaultdict(list)
+    moves = []
     for one in found:
-        node = known.get((TYPES[one.kind], one.id))
+        node, parent = known.get((TYPES[one.kind], one.id)), parents.get(one.path[:-1])
+        if parent is None:
+            continue  # its schema was not seen in the same look, so it waits for the next
         if node is None:
             fresh[one.path[:-1]].append(one)
-        elif node.name != one.path[-1]:
-            objects.rename(node, one.path[-1], by=by, authority=authority)
-            result.renamed += 1
+        elif (node.name, node.lineage[-2]) != (one.path[-1], parent.id):
+            moves.append(Move(node, parent, one.path[-1]))
+    objects.move(moves, by=by, authority=authority)
+    result.renamed += len(moves)
     for above, batch in fresh.items():
         for some in (batch[at : at + BATCH] for at in range(0, len(batch), BATCH)):
             objects.register(parents[above], [_new(one) for one in some], by=by, authority=authority)

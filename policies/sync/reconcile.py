@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
 
-from catalog.nodes import Node, node
+from catalog.nodes import Node, last, node
 from policies.models import Backend, BackendFinding, SyncRun
+from policies.services.grants import revision_now
 from policies.sync import planning
 from policies.sync.backends import base
 from policies.sync.backends.base import Desired, Observation, Outcome, Plan
@@ -58,7 +59,7 @@ class Report:
 
 def reconcile(row: Backend, *, dry_run: bool = False) -> Report:
     """Compare, repair unless in report mode or a dry run, read again.  Raises BackendError."""
-    catalog = node(row.catalog_id)
+    catalog = last(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
     out_there = open_backend(row, catalog.realm)
@@ -86,11 +87,16 @@ def _wanted(
     out_there: base.Backend, catalog: Node, seen: Observation, now: datetime
 ) -> tuple[Desired, list[str]]:
     """What should be there, narrowed to objects the backend still has; the rest is named as unknown."""
+    # read first: what is read after it is at least as new, so no later change passes for delivered
+    revision = revision_now()
+    if node(catalog.id) is None:
+        return Desired({}, {}, revision=revision), []
     there = {(one.kind, one.path) for one in seen.objects} | {("catalog", ())}
     targets = targets_below(catalog)
     present = [target for target in targets if (target.kind, target.path) in there]
     absent = [".".join(target.path) for target in targets if (target.kind, target.path) not in there]
-    return Wanted(out_there, catalog, present, now=now).desired(seen.people), absent
+    wanted = Wanted(out_there, catalog, present, now=now).desired(seen.people)
+    return replace(wanted, revision=revision), absent
 
 
 def _report(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import connection, transaction
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.utils import timezone
 
 from policies.models import Backend, OutboxEntry
@@ -25,7 +25,7 @@ LONGEST_WAIT = timedelta(hours=1)
 
 @dataclass(frozen=True)
 class Claim:
-    """Entries of one backend that a worker has taken; `lease` is its mark on them until another takes them."""
+    """Entries of one backend that a worker has taken; `lease` is its mark until another takes them."""
 
     lease: str
     ids: tuple[int, ...]
@@ -59,7 +59,7 @@ def deliver(backend: Backend) -> Report | None:
 
 
 def look(backend: Backend) -> Report | None:
-    """Compare a backend though nothing is due, to see what others changed out there; None while it is worked on."""
+    """Compare a backend though nothing is due, to see what others changed; None while it is worked on."""
     with _only_worker(backend) as alone:
         return reconcile(backend) if alone else None
 
