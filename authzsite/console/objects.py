@@ -13,6 +13,7 @@ from django.views.decorators.http import require_safe
 
 from authzsite.console import history, naming, record, rules, sheet, sync, words
 from authzsite.console.head import Head
+from authzsite.console.lists import Pager
 from authzsite.console.outside import behind
 from authzsite.console.parts import Empty, Reason, State
 from authzsite.console.place import visit
@@ -139,10 +140,12 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
     head = Head(place, "object_rules")
     if not place.may_look:
         return _page(request, "console/object/hidden.html", head, {"hidden": _hidden(head, "The rules")})
-    shown = rules.rows(place.node)
+    after = _asked(request).after
+    shown, many = rules.rows(place.node, after)
+    next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
     context = {
         "rows": shown,
-        "summary": f"{words.count(len(shown), 'rule')}, nearest first",
+        "pager": Pager(f"{words.count(many, 'rule')}, nearest first", "?" if after else "", next_),
         "empty": Empty("No rule touches it", "Only owners reach it."),
     }
     return _page(request, "console/object/rules.html", head, context)

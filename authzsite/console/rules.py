@@ -15,6 +15,8 @@ from lakewarden import dialects
 from policies.models import Assignment, Grant
 from policies.services.personal import is_personal
 
+SHOWN = 50
+
 
 @dataclass(frozen=True)
 class Row:
@@ -29,21 +31,20 @@ class Row:
     revision_url: str
 
 
-def rows(node: Node) -> list[Row]:
-    """Nearest level first.  Three queries."""
+def rows(node: Node, after: int = 0) -> tuple[list[Row], int]:
+    """One page of rules, nearest level first, and how many there are in all.  Three queries."""
     depth = {key: at for at, key in enumerate(node.lineage)}
-    grants = list(Grant.objects.open().filter(securable__in=node.lineage))
-    grants = [grant for grant in grants if telling(node, grant.privilege)]
-    grants.sort(
-        key=lambda grant: (-depth[grant.securable_id or 0], grant.effect, grant.role_id or 0, grant.privilege)
-    )
-    roles = {grant.role_id for grant in grants if grant.role_id}
+    found = Grant.objects.open().filter(securable__in=node.lineage)
+    grants = [grant for grant in found if telling(node, grant.privilege)]
+    grants.sort(key=lambda one: (-depth[one.securable_id or 0], one.effect, one.role_id or 0, one.privilege))
+    shown = grants[after : after + SHOWN]
+    roles = {grant.role_id for grant in shown if grant.role_id}
     names = dict(Placement.objects.open().filter(securable__in=roles).values_list("securable", "name"))
     holders = _holders(roles)
-    return [
-        _row(node, grant, names.get(grant.role_id or 0, ""), holders.get(grant.role_id or 0, []))
-        for grant in grants
+    made = [
+        _row(node, one, names.get(one.role_id or 0, ""), holders.get(one.role_id or 0, [])) for one in shown
     ]
+    return made, len(grants)
 
 
 def telling(node: Node, code: str) -> bool:

@@ -1,0 +1,42 @@
+"""A small shop, and people who look at it with a browser or without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from django.test import Client
+
+from accounts import people
+from catalog.nodes import Node
+from tests.policies.conftest import make_shop
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+PASSWORD = "a-lake-is-deep-4711"
+
+
+@pytest.fixture
+def shop(db: None) -> Node:
+    """Marek owns metalake demo, Olivia schema sales; analysts (Mia, Carl) read sales, but Carl is denied."""
+    return make_shop()
+
+
+@pytest.fixture
+def signed_in(db: None) -> Callable[[str], Client]:
+    """`signed_in("olivia")`: a client of hers that checks CSRF tokens as a browser would meet them."""
+
+    def enter(name: str) -> Client:
+        client = Client()
+        client.force_login(people.make_account(name, display_name=NAMES.get(name, "")), backend=BACKEND)
+        return client
+
+    return enter
+
+
+NAMES = {
+    "olivia": "Olivia Owner",
+    "ana": "Ana Analyst",
+    "mia": "Mia Meyer",
+    "carl": "Carl Conrad",
+    "marek": "Marek Malik",
+}

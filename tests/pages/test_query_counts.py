@@ -1,0 +1,83 @@
+"""Each page asks the database as often for a hundred rows as for one; the ledger says how often.
+
+A page that needs another number gets it by hand, with a reason in the commit.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from catalog.nodes import Node
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import a_person, a_role, acting, admit, the, under
+from tests.pages.conftest import make_shop
+
+LEDGER = Path(__file__).with_name("query_counts.json")
+MANY = 100
+
+PAGES = {
+    "home": "/",
+    "catalog of a schema": "/catalog/{schema}",
+    "tree below a schema": "/catalog/{schema}/nodes",
+    "access": "/objects/{table}",
+    "access of a schema": "/objects/{schema}",
+    "rules": "/objects/{table}/rules",
+    "history of a table": "/objects/{table}/history",
+    "columns": "/objects/{table}/columns",
+    "sync state": "/objects/{table}/state",
+    "grant": "/objects/{table}/grant?who=user:ana",
+    "people to grant to": "/objects/{table}/grant/people?find=a",
+    "revoke": "/objects/{table}/revoke?who=user:ana",
+    "why": "/why?who=mia&action=read&what=shop.sales.orders&type=table",
+    "history": "/history",
+    "search": "/search?q=o",
+    "sync": "/sync",
+    "keys": "/keys",
+}
+
+
+def grow(orders: Node, many: int) -> None:
+    """So many tables, people with a direct grant, people in the group, roles and changes."""
+    names = [f"n{at:03}" for at in range(many)]
+    under(the("schema", "shop.sales"), "table", *(f"order_{name}" for name in names))
+    for name in names:
+        a_person(name, "analysts")
+        admit(the("metalake"), name)
+        grants.add(Wish(orders, (a_person(name),), ("SELECT_TABLE",)), by=acting("olivia"))
+        a_role(
+            the("metalake"), f"role_{name}", "allow SELECT_TABLE on table shop.sales.orders", held_by=(name,)
+        )
+
+
+def counted(signed_in: Callable[[str], Client], many: int) -> dict[str, int]:
+    make_shop()
+    orders = the("table", "shop.sales.orders")
+    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grow(orders, many)
+    olivia = signed_in("olivia")
+    numbers = {"table": orders.id, "schema": the("schema", "shop.sales").id}
+    return {name: _count(olivia, address.format(**numbers)) for name, address in PAGES.items()}
+
+
+def _count(client: Client, address: str) -> int:
+    client.get(address)  # what is kept in the process is kept by now
+    with CaptureQueriesContext(connection) as queries:
+        answer = client.get(address)
+    assert answer.status_code == 200, address
+    assert len(answer.content) < 100_000, f"{address} weighs {len(answer.content)} bytes"
+    return len(queries)
+
+
+@pytest.mark.parametrize("many", [1, MANY])
+def test_the_ledger_holds_for_one_row_and_for_a_hundred(
+    many: int, db: None, signed_in: Callable[[str], Client]
+) -> None:
+    assert counted(signed_in, many) == json.loads(LEDGER.read_text())

@@ -1,0 +1,149 @@
+"""Every page, by who comes: nobody signed in, a stranger to the realm, a reader of the table, its owner.
+
+A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver
+
+from catalog.nodes import Node
+from policies.models import AccessRecord
+from tests.factories import a_person, the
+
+DOOR, KEPT = 302, 401
+
+
+@dataclass(frozen=True)
+class Page:
+    """A route with the status each visitor gets; `{table}` and `{schema}` stand for the objects' numbers."""
+
+    name: str
+    address: str
+    anonymous: int
+    stranger: int
+    reader: int
+    owner: int
+    method: str = "get"
+
+
+PAGES = (
+    Page("home", "/", DOOR, 200, 200, 200),
+    Page("sign_in", "/sign-in", 200, 302, 302, 302),
+    Page("sign_out", "/sign-out", 302, 302, 302, 302, "post"),
+    Page("resume", "/resume", KEPT, 302, 302, 302, "post"),
+    Page("preferences", "/preferences", KEPT, 302, 302, 302, "post"),
+    Page("keys", "/keys", DOOR, 200, 200, 200),
+    Page("catalog", "/catalog", DOOR, 200, 302, 302),
+    Page("browse", "/catalog/{schema}", DOOR, 404, 200, 200),
+    Page("nodes", "/catalog/{schema}/nodes", DOOR, 404, 200, 200),
+    Page("browse_csv", "/catalog/{schema}/list.csv", DOOR, 404, 200, 200),
+    Page("object", "/objects/{table}", DOOR, 404, 200, 200),
+    Page("object_csv", "/objects/{table}/access.csv", DOOR, 404, 404, 200),
+    Page("object_rules", "/objects/{table}/rules", DOOR, 404, 200, 200),
+    Page("object_history", "/objects/{table}/history", DOOR, 404, 200, 200),
+    Page("object_sync", "/objects/{table}/sync", DOOR, 404, 404, 404),  # no backend mirrors this catalog
+    Page("object_columns", "/objects/{table}/columns", DOOR, 404, 200, 200),
+    Page("object_state", "/objects/{table}/state", DOOR, 404, 200, 200),
+    Page("grant", "/objects/{table}/grant", DOOR, 404, 403, 200),
+    Page("grant", "/objects/{table}/grant", KEPT, 404, 403, 200, "post"),
+    Page("grant_people", "/objects/{table}/grant/people?find=a", DOOR, 404, 403, 200),
+    Page("grant_preview", "/objects/{table}/grant/preview", KEPT, 404, 403, 200, "post"),
+    Page("revoke", "/objects/{table}/revoke?who=user:ana", DOOR, 404, 403, 200),
+    Page("revoke", "/objects/{table}/revoke?who=user:ana", KEPT, 404, 403, 302, "post"),
+    Page("undo", "/undo/1", DOOR, 302, 302, 302),
+    Page("undo", "/undo/1", KEPT, 302, 302, 302, "post"),
+    Page("why", "/why?what=shop.sales.orders", DOOR, 200, 200, 200),
+    Page("history", "/history", DOOR, 200, 200, 200),
+    Page("history_csv", "/history.csv", DOOR, 200, 200, 200),
+    Page("search", "/search?q=orders", DOOR, 200, 200, 200),
+    Page("sync", "/sync", DOOR, 200, 200, 200),
+)
+VISITORS = {"anonymous": "", "stranger": "zoe", "reader": "mia", "owner": "olivia"}
+
+
+@pytest.mark.parametrize("visitor", VISITORS)
+def test_each_page_answers_each_visitor(visitor: str, shop: Node, signed_in: Callable[[str], Client]) -> None:
+    a_person("zoe")
+    table, schema = the("table", "shop.sales.orders").id, the("schema", "shop.sales").id
+    wrong = []
+    for page in PAGES:
+        client = signed_in(VISITORS[visitor]) if VISITORS[visitor] else Client()
+        answer = getattr(client, page.method)(page.address.format(table=table, schema=schema))
+        if answer.status_code != getattr(page, visitor):
+            wrong.append((page.method, page.name, answer.status_code, getattr(page, visitor)))
+    assert not wrong
+
+
+def test_every_route_has_a_row() -> None:
+    console = get_resolver().namespace_dict["console"][1]
+    routes = {name for name in console.reverse_dict if isinstance(name, str)}
+    assert routes == {page.name for page in PAGES}
+
+
+@pytest.mark.parametrize("tab", ["", "/rules", "/history", "/grant", "/columns", "/access.csv"])
+def test_what_is_hidden_reads_like_what_is_absent(
+    tab: str, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    client = signed_in("ana")  # a member of the realm, without rights on the table
+    hidden = client.get(f"/objects/{the('table', 'shop.sales.orders').id}{tab}")
+    absent = client.get(f"/objects/987654321{tab}")
+    assert hidden.status_code == absent.status_code == 404
+    assert _words(hidden.content) == _words(absent.content)
+    assert AccessRecord.objects.filter(kind="refused").count() == 1
+
+
+def _words(body: bytes) -> str:
+    import re
+
+    text = re.sub(r'(name="csrfmiddlewaretoken" value|name="next" value)="[^"]*"', "", body.decode())
+    return re.sub(r"\s+", " ", text)
+
+
+@pytest.mark.parametrize(
+    "address", ["/objects/99999999999999999999", "/objects/0", "/catalog/-1", "/objects/x"]
+)
+def test_numbers_that_are_none_are_not_found(
+    address: str, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    assert signed_in("olivia").get(address).status_code == 404
+
+
+def test_lists_are_shorter_never_refused(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    catalog = the("catalog", "shop").id
+    assert b"sales" in signed_in("mia").get(f"/catalog/{catalog}").content
+    shown = signed_in("ana").get(f"/catalog/{catalog}")
+    assert shown.status_code == 200
+    assert b"sales" not in shown.content
+    assert b"stock" not in shown.content
+
+
+def test_search_finds_only_what_one_may_see(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    assert b"orders</b>" in signed_in("mia").get("/search?q=orders").content
+    assert b"orders</b>" not in signed_in("ana").get("/search?q=orders").content
+
+
+def test_a_refusal_names_what_is_lacking_and_who_can_give_it(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    body = signed_in("mia").get(f"/objects/{the('table', 'shop.sales.orders').id}/grant").content.decode()
+    assert "You cannot give access to shop.sales.orders" in body
+    assert "Manage grants on orders" in body
+    assert "olivia can give it" in body
+    assert "See how this was decided" in body
+
+
+def test_others_access_is_shown_to_those_who_give_it_and_recorded(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    address = f"/objects/{the('table', 'shop.sales.orders').id}"
+    assert b"no_contractors" in signed_in("olivia").get(address).content
+    assert AccessRecord.objects.filter(kind="looked").count() == 1
+    own = signed_in("mia").get(address).content.decode()
+    assert "no_contractors" not in own
+    assert "What you can do here" in own
