@@ -4,6 +4,7 @@ from django.urls import include, path
 
 urlpatterns = [
     path("", include("authzsite.api.urls")),
+    path("", include("authzsite.api.gravitino.urls")),
     path("", include("authzsite.console.urls")),
 ]
 

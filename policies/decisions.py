@@ -12,8 +12,9 @@ from catalog.nodes import Node
 from lakewarden import dialects, engine
 from lakewarden.engine import Decision
 from lakewarden.explain import Explanation, explain
-from lakewarden.facts import Slice
+from lakewarden.facts import Lineage, Slice
 from policies import slices
+from policies.facts import is_service_admin
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,19 @@ def ask(principal: Principal, action: str, node: Node, *, now: datetime | None =
     return answer(slices.current(principal, node, now=now), action, node, now=now)
 
 
-def answer(slice_: Slice, action: str, node: Node, *, now: datetime) -> Answer:
-    """The same on a slice at hand, without a query."""
+def answer(slice_: Slice, action: str, node: Node, *, now: datetime, also: Lineage = ()) -> Answer:
+    """The same on a slice at hand, without a query; `also` is the lineage of a second object it is about."""
     operation = operation_for(node, action)
-    decision = engine.decide(slice_, operation, node.levels, now=now.timestamp())
+    decision = engine.decide(slice_, operation, node.levels, now=now.timestamp(), also=also)
     return Answer(decision, slice_, node, operation)
+
+
+def ask_site(principal: Principal, kind: str, operation: str) -> Decision:
+    """May the principal do what is asked of no realm, such as making one of this kind?"""
+    now = timezone.now().timestamp()
+    admin = is_service_admin(principal)
+    bare = engine.build(principal.ref, "", kind, 0, (), member=False, service_admin=admin, now=now)
+    return engine.decide(bare, operation, (), now=now)
 
 
 def may_see(slice_: Slice, node: Node, *, now: datetime) -> bool:

@@ -26,10 +26,15 @@ def any_of(keys: Collection[object]) -> RawSQL:
     return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if isinstance(key, int)]])
 
 
-def children(slice_: Slice, node: Node, type_: str, *, now: datetime | None = None) -> QuerySet[Placement]:
-    """The children of one type that the slice's principal may see, by name.  No decision per row."""
+def children(
+    slice_: Slice, node: Node, type_: str, *, now: datetime | None = None, listing: str = ""
+) -> QuerySet[Placement]:
+    """The children of one type that the slice's principal may see, by name.  No decision per row.
+
+    `listing` is the law's list that says what is seen, where it is not the one named as the type.
+    """
     moment = (now or timezone.now()).timestamp()
-    seen = engine.visible(slice_, node.levels, type_, now=moment)
+    seen = engine.visible(slice_, node.levels, listing or type_, now=moment)
     rows = below(node, type_)
     if not seen.gate:
         return rows.none()

@@ -74,12 +74,36 @@ class Placement(Fact):
 
 
 class Detail(models.Model):
-    """What is said about an object: no fact of access, so simply kept up to date."""
+    """What is said about an object: no fact of access, so simply kept up to date.
+
+    `properties` is the site's own (a catalog's `type`, `provider`, whether it is `connected`); `content` is
+    what a client said: its `properties`, with secrets sealed, and what only that type of object has, such
+    as a table's `partitioning` or a model's `versions`.  `altered` is the revision of the last such change.
+    """
 
     securable = models.OneToOneField(Securable, models.CASCADE, primary_key=True, related_name="detail")
     comment = models.TextField(blank=True)
     properties = models.JSONField(default=dict)
     columns = models.JSONField(default=list)
+    content = models.JSONField(default=dict)
+    altered = models.BigIntegerField(null=True)
 
     def __str__(self) -> str:
         return self.comment
+
+
+class Mark(models.Model):
+    """A tag or policy was put on an object or on one of its columns; no right follows from it."""
+
+    mark = models.ForeignKey(Securable, models.CASCADE, related_name="marked")
+    securable = models.ForeignKey(Securable, models.CASCADE, related_name="marks")
+    column = models.CharField(max_length=255, blank=True)
+    made = models.BigIntegerField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["securable", "column", "mark"], name="one_mark_each"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.mark_id} on {self.securable_id}"

@@ -38,6 +38,7 @@ class NewObject:
     comment: str = ""
     columns: list[dict[str, Any]] = field(default_factory=list)
     properties: dict[str, Any] = field(default_factory=dict)
+    content: dict[str, Any] = field(default_factory=dict)
     external_id: str = ""
 
 
@@ -119,7 +120,13 @@ def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
     check_described(*((one.comment, one.properties, one.columns) for one in new))
     Detail.objects.bulk_create(
         [
-            Detail(securable_id=node.id, comment=one.comment, properties=one.properties, columns=one.columns)
+            Detail(
+                securable_id=node.id,
+                comment=one.comment,
+                properties=one.properties,
+                columns=one.columns,
+                content=one.content,
+            )
             for node, one in zip(made, new, strict=True)
         ],
         batch_size=1000,

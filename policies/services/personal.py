@@ -11,8 +11,8 @@ from catalog.models import Placement, Securable
 from catalog.nodes import Node
 from lakewarden.facts import Level
 from policies import authority as authorities
-from policies.authority import Authority
-from policies.changes import ChangeInProgress
+from policies.authority import Actor, Authority
+from policies.changes import ChangeInProgress, change
 from policies.events import (
     GRANT_REMOVED,
     ROLE_ASSIGNED,
@@ -22,6 +22,7 @@ from policies.events import (
 )
 from policies.models import Assignment, Grant
 from policies.saying import said
+from policies.services import realm_of
 
 MARK = "~"
 
@@ -75,6 +76,14 @@ def drop_when_empty(current: ChangeInProgress, node: Node, principal: Principal)
     if role is None or Grant.objects.open().filter(role=role).exists():
         return
     _end(current, node, principal, role, authorities.of_system("personal role"))
+
+
+def end_when_empty(node: Node, role: int, *, by: Actor) -> None:
+    """End a personal role that was emptied through its name."""
+    with change(ROLE_DELETED, realm=realm_of(node), by=by) as current:
+        held = Assignment.objects.open().filter(role=role).select_related("holder").first()
+        if held is not None:
+            drop_when_empty(current, node, held.holder)
 
 
 def dissolve(current: ChangeInProgress, node: Node, principal: Principal, *, by: Authority) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
-from catalog.nodes import Node, number
+from catalog.nodes import Node, nodes, number
 from lakewarden import dialects
 from lakewarden.facts import Level
 from policies.authority import Actor, Authority, origin_of
@@ -191,6 +191,32 @@ def remove_privileges(
     return len(gone)
 
 
+def replace_privileges(
+    role: Node,
+    wanted: Mapping[Node, Sequence[Privilege]],
+    *,
+    by: Actor,
+    authority: Authority,
+    reason: str = "",
+) -> None:
+    """Let a role give exactly this and nothing else, on no other object.  Raises Invalid."""
+    with change(GRANT_ADDED, realm=realm_of(role), by=by, reason=reason) as current:
+        kept = {
+            (node.id, one.code, one.effect, one.valid_from, one.valid_until)
+            for node, some in wanted.items()
+            for one in some
+        }
+        rows = list(Grant.objects.open().filter(role=role.id))
+        there = nodes(row.securable_id for row in rows if row.securable_id)
+        for row in rows:
+            key = (row.securable_id, row.privilege, row.effect, row.valid_from, row.valid_until)
+            if key not in kept:
+                node = there.get(row.securable_id, role) if row.securable_id else role
+                current.end(row, _ended(node, role, row), by=authority)
+        for node, some in wanted.items():
+            add_privileges(role, node, some, by=by, authority=authority)
+
+
 def _ended(node: Node, role: Node, grant: Grant) -> Said:
     kind = GRANT_REMOVED if grant.effect == Effect.ALLOW else DENIAL_REMOVED
     return said(kind, node, privilege=grant.privilege, holder=f"role {role.name}", role=role.id)
@@ -213,6 +239,9 @@ def catalog_kind(node: Node) -> str | None:
 
 
 def must_be_member(node: Node, holder: Principal) -> None:
+    """Raise Invalid for somebody who is no member of a realm that has members."""
+    if dialects.get(node.kind).open_to_all:
+        return
     if not RealmMember.objects.open().filter(realm=node.realm_id, principal=holder).exists():
         raise Invalid(f"{holder.kind.capitalize()} {holder.name} is no member of {node.realm}.")
 

@@ -41,8 +41,14 @@ def check_allowed(url: str) -> None:
         raise Misconfigured("the URL names a service; name its host, so that it can be judged")
     hosts = [host for name in ("host", "hostaddr") for host in parts.get(name, "").split(",")]
     for host in filter(None, hosts):
-        if not host.startswith("/") and not _allowed(host):
-            raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW")
+        if not host.startswith("/"):
+            check_host(host)
+
+
+def check_host(host: str) -> None:
+    """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach the host."""
+    if not _allowed(host):
+        raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW")
 
 
 def _allowed(host: str) -> bool:

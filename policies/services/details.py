@@ -1,0 +1,74 @@
+"""What clients say about objects: comments, properties, columns, and whatever only one type has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from catalog.models import Detail
+from catalog.nodes import Node
+from policies.authority import Actor, Authority
+from policies.changes import change
+from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
+from policies.saying import said
+from policies.services import realm_of
+from policies.sync.seal import seal
+
+MASK = "******"
+_SECRET = re.compile(
+    r"(?i:password|passwd|secret|token|credential)|(?<=[-_.])(?i:key)(?=$|[-_.])|(?<=[a-z])Key(?![a-z])"
+)
+
+
+def is_secret(key: str) -> bool:
+    """Whether a property of that name holds what nobody should read again."""
+    return _SECRET.search(key) is not None
+
+
+def shown(properties: Mapping[str, str]) -> dict[str, str]:
+    """Properties as people may see them."""
+    return {key: MASK if is_secret(key) else value for key, value in properties.items()}
+
+
+def sealed(said_now: Mapping[str, str], before: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Properties as they are kept: secrets encrypted; the mask, sent back, stands for what was there."""
+    kept = before or {}
+    return {key: _kept(key, value, kept) for key, value in said_now.items()}
+
+
+def _kept(key: str, value: str, before: Mapping[str, str]) -> str:
+    if not is_secret(key):
+        return value
+    return before[key] if value == MASK and key in before else seal(value)
+
+
+def describe(node: Node, *, by: Actor, authority: Authority, what: str, **said_now: Any) -> Detail:
+    """Replace some of `comment`, `columns` and `content` of an object; `what` names it for the record."""
+    with change(OBJECT_ALTERED, realm=realm_of(node), by=by) as current:
+        row, _ = Detail.objects.select_for_update().get_or_create(securable_id=node.id)
+        for name, value in said_now.items():
+            setattr(row, name, value)
+        row.altered = current.revision
+        row.save(update_fields=[*said_now, "altered"])
+        current.say(said(OBJECT_ALTERED, node, type=node.type, what=what), by=authority)
+    return row
+
+
+def switch(node: Node, *, on: bool, by: Actor, authority: Authority) -> bool:
+    """Let a metalake, a catalog or a policy be used or not; False when it was so already."""
+    with change(OBJECT_SWITCHED, realm=realm_of(node), by=by) as current:
+        row, _ = Detail.objects.select_for_update().get_or_create(securable_id=node.id)
+        if in_use(row) == on:
+            return False
+        row.content = {**row.content, "in_use": on}
+        row.altered = current.revision
+        row.save(update_fields=["content", "altered"])
+        how = "enabled" if on else "disabled"
+        current.say(said(OBJECT_SWITCHED, node, type=node.type, how=how), by=authority)
+    return True
+
+
+def in_use(row: Detail | None) -> bool:
+    """Everything is in use until somebody disables it."""
+    return row is None or row.content.get("in_use", True) is not False
