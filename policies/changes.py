@@ -37,6 +37,7 @@ class ChangeInProgress:
         self.begun: list[Fact] = []
         self.ended: list[Fact] = []
         self.places: set[tuple[int, ...]] = set()
+        self.touches: set[str] = set()
 
     def begin(self, fact: Fact, said: Said, *, by: Authority) -> None:
         """Open a fact and say so."""
@@ -65,6 +66,10 @@ class ChangeInProgress:
     def say(self, said: Said, *, by: Authority) -> None:
         """Record something that is no fact of access, such as a connection or a token."""
         self._note(said, {"by": by.ground})
+
+    def touch(self, key: str) -> None:
+        """Make stale what was answered from this key, beside the holders that the facts concern."""
+        self.touches.add(key)
 
     def _note(self, said: Said, extra: dict[str, Any]) -> None:
         self.events.append((said, extra))
@@ -138,7 +143,7 @@ def _event(change_row: Change, number: int, said: Said, extra: dict[str, Any]) -
 
 
 def _touch(current: ChangeInProgress) -> None:
-    keys = {key for fact in (*current.begun, *current.ended) for key in touched_by(fact)}
+    keys = {key for fact in (*current.begun, *current.ended) for key in touched_by(fact)} | current.touches
     Touch.objects.bulk_create(
         [Touch(key=key, revision=current.revision) for key in sorted(keys)],
         update_conflicts=True,

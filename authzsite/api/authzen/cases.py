@@ -11,7 +11,7 @@ from django.db.models import Q
 from accounts.models import Principal
 from authzsite.api.authzen.questions import Entity, Question
 from catalog.nodes import Node
-from catalog.resolve import find_all
+from catalog.resolve import find_all, spelled
 from lakewarden import dialects
 from lakewarden.objects import BadName, ObjectRef
 
@@ -53,7 +53,7 @@ class Case:
 def cases(asker: Principal, questions: Sequence[Question]) -> list[Case]:
     """In the order asked; at most one query for people and two for objects, nested schemas apart."""
     subjects = _subjects(asker, [question.subject for question in questions])
-    refs = [_ref(question.resource) for question in questions]
+    refs = _refs([question.resource for question in questions])
     places = _places({ref for ref in refs if ref is not None})
     return [
         _case(question, subject, ref, places.get(ref, ()) if ref else ())
@@ -86,6 +86,12 @@ def _known(pairs: set[tuple[str, str]]) -> dict[tuple[str, str], Principal]:
     for kind, names in kinds.items():
         wanted |= Q(kind=kind, name__in=names)
     return {(row.kind, row.name): row for row in Principal.objects.filter(wanted)}
+
+
+def _refs(asked: Sequence[Entity]) -> list[ObjectRef | None]:
+    refs = [_ref(each) for each in asked]
+    kept = iter(spelled([ref for ref in refs if ref is not None]))
+    return [next(kept) if ref is not None else None for ref in refs]
 
 
 def _ref(resource: Entity) -> ObjectRef | None:
