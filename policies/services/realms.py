@@ -16,7 +16,9 @@ from policies.errors import AlreadyExists, Invalid
 from policies.events import MEMBER_ADDED, MODE_ENDED, MODE_SET, OWNER_SET, REALM_CREATED
 from policies.models import Ownership, RealmMember
 from policies.saying import said
+from policies.services import roles
 from policies.services.names import checked
+from policies.services.roles import Privilege
 
 
 def create(
@@ -49,6 +51,9 @@ def create(
         current.begin(
             Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
         )
+        for role, codes in dialects.get(kind).roles.items():
+            made = roles.create(node, role, by=by, authority=authority)
+            roles.add_privileges(made, node, [Privilege(code) for code in codes], by=by, authority=authority)
     return node
 
 
