@@ -76,7 +76,7 @@ class AccessMap:
     def __init__(self, node: Node, *, now: datetime | None = None, as_of: int | None = None):
         self.node, self.now, self.as_of = node, now or timezone.now(), as_of
         self._objects = list(node.lineage)
-        self._by_signature: dict[Any, tuple[Slice, frozenset[str]]] = {}
+        self._by_signature: dict[Any, frozenset[str]] = {}
 
     @cached_property
     def holders(self) -> dict[int, Principal]:
@@ -116,7 +116,7 @@ class AccessMap:
 
     def access_of(self, principal: Principal) -> Access:
         """What one of the people or holders can do."""
-        slice_, can = self._decided(principal)
+        slice_, can = self.loaded.slice_of(principal), self._decided(principal)
         paths = tuple(self._paths(slice_.rules))
         return Access(principal, can, any(path.owner for path in paths), paths, slice_)
 
@@ -128,7 +128,7 @@ class AccessMap:
 
     def count(self, action: str) -> tuple[int, int]:
         """How many people and how many services can do it."""
-        able = [row for row in self.people.values() if action in self._decided(row)[1]]
+        able = [row for row in self.people.values() if action in self._decided(row)]
         services = sum(row.kind == Principal.Kind.SERVICE for row in able)
         return len(able) - services, services
 
@@ -137,12 +137,11 @@ class AccessMap:
         rows = (self.people[pk] for pk in self.members.get(group.pk, ()) if pk in self.people)
         return sorted(rows, key=lambda row: row.label.casefold())
 
-    def _decided(self, principal: Principal) -> tuple[Slice, frozenset[str]]:
+    def _decided(self, principal: Principal) -> frozenset[str]:
         # people with the same roles, groups and ownerships are decided once
-        signature = self.loaded.signature_of(principal.pk)
+        signature = (self.loaded.signature_of(principal.pk), facts.is_service_admin(principal))
         if signature not in self._by_signature:
-            slice_ = self.loaded.slice_of(principal)
-            self._by_signature[signature] = (slice_, self._allowed(slice_))
+            self._by_signature[signature] = self._allowed(self.loaded.slice_of(principal))
         return self._by_signature[signature]
 
     def _allowed(self, slice_: Slice) -> frozenset[str]:

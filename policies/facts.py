@@ -272,6 +272,8 @@ def load(
         cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)
         for row in cursor.fetchall():
             loaded.take(row)
+    if as_of is not None:
+        loaded.revision = min(as_of, loaded.revision)
     return loaded
 
 

@@ -12,8 +12,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import Principal
 from accounts.text import holdable
-from catalog.nodes import Node
-from lakewarden import dialects
+from catalog.nodes import Node, nodes
+from lakewarden import dialects, engine
 from lakewarden.facts import Slice
 from policies import slices
 from policies.events import SENTENCES
@@ -84,10 +84,20 @@ def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
 
 
 def _authority(slice_: Slice) -> Iterable[int]:
+    if not slice_.member:
+        return
     manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
-    for key, bits in slice_.bits.items():
-        if isinstance(key, int) and (bits.owned or (manage and bits.allow & ~bits.deny & manage.bit)):
-            yield key
+    bit = manage.bit if manage else 0
+    given = {key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.allow & bit}
+    if any(bits.deny & bit for bits in slice_.bits.values()):
+        # a denial above counts too, and only the law knows what is above
+        given = {key for key, place in nodes(given).items() if _permitted(slice_, place)}
+    yield from given
+    yield from (key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.owned)
+
+
+def _permitted(slice_: Slice, place: Node) -> bool:
+    return engine.permitted(slice_, "MANAGE_GRANTS", place.levels, now=slice_.since)
 
 
 @dataclass(frozen=True)
@@ -139,7 +149,8 @@ class Names:
 
     def __init__(self, changes: Sequence[Change], events: Sequence[Event]):
         self.wanted = {change.actor for change in changes} | {change.on_behalf_of for change in changes}
-        self.wanted |= {one for event in events for one in event.people}
+        self.concerned = {one for event in events for one in event.people}
+        self.wanted |= self.concerned
 
     @cached_property
     def principals(self) -> dict[str, Principal]:
@@ -169,9 +180,10 @@ class Names:
     def _word(self, name: str, value: str) -> str:
         if name == "privilege":
             return privilege_label(value)
-        if value.startswith("~") and value[1:] in self.wanted:
+        # an actor's pseudonym may be a plain word, such as `operator`, which a role may be called too
+        if value.startswith("~") and value[1:] in self.concerned:
             return f"of {self.of(value[1:])}"
-        return self.of(value) if value in self.wanted else value
+        return self.of(value) if value in self.concerned else value
 
 
 def _place(event: Event) -> str:

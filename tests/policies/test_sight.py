@@ -1,0 +1,56 @@
+"""Who sees how much of the record and of others' access, and whose words they are."""
+
+from __future__ import annotations
+
+from accounts import people
+from catalog.nodes import Node
+from policies import decisions, facts, history
+from policies.access import AccessMap
+from policies.models import Counter
+from policies.services import members, realm_of
+from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the
+
+
+def sees(name: str, root: Node, place: Node) -> bool:
+    return history.sight(people.ensure("user", name), [root]).sees(place)
+
+
+def test_who_may_grant_sees_the_history_and_who_is_denied_it_does_not(shop: Node) -> None:
+    sales, orders = the("schema", "shop.sales"), the("table", "shop.sales.orders")
+    a_role(shop, "granting", "allow MANAGE_GRANTS on schema shop.sales", held_by=("ana", "carl"))
+    a_role(shop, "not_granting", "deny MANAGE_GRANTS on catalog shop", held_by=("carl",))
+    for name, may in (("ana", True), ("carl", False), ("olivia", True), ("mia", False)):
+        assert bool(decisions.ask(people.ensure("user", name), "grant", sales)) is may
+        assert sees(name, shop, orders) is may, name
+
+
+def test_who_is_in_an_owning_group_but_not_in_the_realm_sees_nothing(shop: Node) -> None:
+    owned(the("table", "shop.sales.orders"), "group:analysts")
+    a_person("outsider", "analysts")
+    assert sees("mia", shop, the("table", "shop.sales.orders"))
+    assert not sees("outsider", shop, the("table", "shop.sales.orders"))
+
+
+def test_a_role_whose_name_is_a_word_of_the_record_keeps_its_name(shop: Node) -> None:
+    a_role(shop, "operator", held_by=("ana",))
+    page = history.page(history.Filter(), history.sight(people.ensure("user", "marek"), [shop]))
+    texts = [line.text for entry in page.entries for line in entry.lines]
+    assert "gave role operator to ana" in texts
+    assert not [text for text in texts if "site's" in text]
+
+
+def test_facts_of_the_past_bear_the_number_of_the_past(shop: Node) -> None:
+    then, ana = Counter.objects.get().revision, people.ensure("user", "ana")
+    members.remove(shop, ana, by=BY, authority=AUTHORITY)
+    past = facts.load(realm_of(shop), shop.realm, [ana.pk], as_of=then)
+    assert (past.revision, past.slice_of(ana).member) == (then, True)
+    assert facts.load(realm_of(shop), shop.realm, [ana.pk]).revision == Counter.objects.get().revision
+
+
+def test_people_who_are_alike_are_decided_once_but_each_for_himself(shop: Node) -> None:
+    admit(shop, "zoe")
+    a_person("zoe", "staff", "analysts")
+    access = AccessMap(the("table", "shop.sales.orders"))
+    for name in ("zoe", "mia", "zoe"):
+        row = people.ensure("user", name)
+        assert access.access_of(row).slice.principal == row.ref
