@@ -8,4 +8,5 @@ urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
     path("", include("authzsite.api.authzen.urls")),
+    path("", include("authzsite.api.herd.urls")),
 ]

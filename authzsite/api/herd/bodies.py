@@ -1,0 +1,115 @@
+"""The bodies of Herd's calls, and how they are read and written.
+
+XML is read without document types, entities or anything from elsewhere, so no body can grow or reach out.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from xml.etree.ElementTree import Element, ParseError, tostring
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, UnreadablePostError
+
+from authzsite.api.herd.shapes import Flag, Many, Record, Text
+from authzsite.api.strictjson import BadBody, read_object
+from lakewarden.dialects.herd.permissions import ON_NAMESPACE
+
+JSON, XML = "application/json", "application/xml"
+
+PERMISSIONS = Many("namespacePermission", Text(ON_NAMESPACE))
+KEY = Record("userNamespaceAuthorizationKey", {"userId": Text(), "namespace": Text()})
+CREATE = Record(
+    "userNamespaceAuthorizationCreateRequest",
+    {"userNamespaceAuthorizationKey": KEY, "namespacePermissions": PERMISSIONS},
+)
+UPDATE = Record("userNamespaceAuthorizationUpdateRequest", {"namespacePermissions": PERMISSIONS})
+ENTRY = Record(
+    "userNamespaceAuthorization",
+    {"id": Text(), "userNamespaceAuthorizationKey": KEY, "namespacePermissions": PERMISSIONS},
+)
+ENTRIES = Record(
+    "userNamespaceAuthorizations",
+    {"userNamespaceAuthorizations": Many("userNamespaceAuthorization", ENTRY)},
+)
+_OWN = Record("namespaceAuthorization", {"namespace": Text(), "namespacePermissions": PERMISSIONS})
+CURRENT_USER = Record(
+    "userAuthorizations",
+    {
+        "userId": Text(),
+        "namespaceAuthorizations": Many("namespaceAuthorization", _OWN),
+        "securityRoles": Many("securityRole", Text()),
+        "securityFunctions": Many("securityFunction", Text()),
+    },
+)
+NAMESPACE = Record("namespace", {"namespaceCode": Text(), "chargeCode": Text(), "s3KeyPrefix": Text()})
+NAMESPACE_CREATE = Record("namespaceCreateRequest", {"namespaceCode": Text(), "chargeCode": Text()})
+NAMESPACE_UPDATE = Record("namespaceUpdateRequest", {"chargeCode": Text()})
+NAMESPACE_KEYS = Record(
+    "namespaceKeys", {"namespaceKeys": Many("namespaceKey", Record("", {"namespaceCode": Text()}))}
+)
+_SEARCH_KEY = Record("namespaceSearchKey", {"chargeCode": Text(), "mustHaveChargeCode": Flag()})
+_SEARCH_FILTER = Record(
+    "namespaceSearchFilter", {"namespaceSearchKeys": Many("namespaceSearchKey", _SEARCH_KEY)}
+)
+SEARCH = Record(
+    "namespaceSearchRequest", {"namespaceSearchFilters": Many("namespaceSearchFilter", _SEARCH_FILTER)}
+)
+FOUND = Record("namespaceSearchResponse", {"namespaces": Many("namespace", NAMESPACE)})
+ERROR = Record(
+    "errorInformation",
+    {
+        "statusCode": Text(),
+        "statusDescription": Text(),
+        "message": Text(),
+        "messageDetails": Many("message", Text()),
+    },
+)
+
+_BARE_LISTS = (ENTRIES, NAMESPACE_KEYS)
+"""Bodies that are a list: in XML their entries stand in the outermost element itself."""
+
+
+def read(shape: Record, request: HttpRequest) -> dict[str, Any]:
+    """The body, as either of the two types.  Raises BadBody."""
+    if request.content_type == XML:
+        return _read_xml(shape, _bytes(request))
+    return shape.from_json(read_object(request))
+
+
+def _bytes(request: HttpRequest) -> bytes:
+    try:
+        return request.body
+    except RequestDataTooBig:
+        raise BadBody("the body is too large") from None
+    except UnreadablePostError:
+        raise BadBody("the body ended too early") from None
+
+
+def _read_xml(shape: Record, content: bytes) -> dict[str, Any]:
+    try:
+        root = fromstring(content, forbid_dtd=True)
+    except DefusedXmlException:
+        raise BadBody("the body has a document type or entities, which are not read") from None
+    except (ParseError, ValueError, LookupError) as error:
+        raise BadBody(f"the body is no XML that can be read: {type(error).__name__}") from None
+    if root.tag != shape.name:
+        raise BadBody(f"the outermost element must be {shape.name}")
+    return shape.from_xml(root)
+
+
+def write(shape: Record, value: dict[str, Any], media_type: str) -> bytes:
+    """The value as JSON or XML; the same value is always the same bytes."""
+    if media_type == JSON:
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    root = Element(shape.name)
+    if shape in _BARE_LISTS:
+        [(name, many)] = shape.fields.items()
+        many.to_xml(value[name], root)
+    else:
+        shape.to_xml(value, root)
+    content: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return content

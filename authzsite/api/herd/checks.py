@@ -1,0 +1,49 @@
+"""What a request must say, whatever exists, in the original's order and words.  Names are trimmed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from accounts.people import BadName, checked_name
+from authzsite.api.herd.problems import Problem
+
+
+def user_id(value: str | None) -> str:
+    """The trimmed user id.  Raises Problem."""
+    return _named(value, "A user id", "User id")
+
+
+def namespace(value: str | None) -> str:
+    """The trimmed code of a namespace.  Raises Problem."""
+    return _named(value, "A namespace", "Namespace")
+
+
+def _named(value: str | None, wanted: str, noun: str) -> str:
+    name = (value or "").strip()
+    if not name:
+        raise Problem(400, f"{wanted} must be specified.")
+    for letter, word in (("/", "forward"), ("\\", "backward")):
+        if letter in name:
+            raise Problem(400, f"{noun} can not contain a {word} slash character.")
+    try:
+        return checked_name(name)
+    except BadName as error:
+        raise Problem(400, f"{noun} is not usable: {error}.") from None
+
+
+def permissions(codes: Sequence[str] | None) -> tuple[str, ...]:
+    """The permissions, of which there must be some and none twice.  Raises Problem."""
+    if not codes:
+        raise Problem(400, "Namespace permissions must be specified.")
+    for place, code in enumerate(codes):
+        if code in codes[:place]:
+            raise Problem(400, f'Duplicate namespace permission "{code}" is found.')
+    return tuple(codes)
+
+
+def charge_code(value: str | None) -> str | None:
+    """The trimmed charge code; a blank one is none.  Raises Problem."""
+    code = (value or "").strip()
+    if len(code) > 255 or not code.isprintable():
+        raise Problem(400, "A charge code has at most 255 characters, all of them printable.")
+    return code or None

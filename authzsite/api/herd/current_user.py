@@ -1,0 +1,57 @@
+"""`GET /currentUser`: what the caller himself may do, where, and by which entry."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from authzsite.api.herd import bodies
+from authzsite.api.herd.authorizations import ordered
+from authzsite.api.herd.call import HerdCall
+from authzsite.api.herd.office import Office
+from catalog.queries import below
+from lakewarden.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
+from lakewarden.engine import permitted
+from lakewarden.facts import Rule
+
+
+class CurrentUser(HerdCall):
+    def get(self, request: Request) -> HttpResponse:
+        office = self.looking()
+        names = dict(below(office.herd, "namespace").values_list("securable", "name"))
+        everywhere = [(name, "", ON_NAMESPACE) for name in names.values()]
+        rows = everywhere if office.administers else list(_own(office, names))
+        return self.respond(
+            bodies.CURRENT_USER,
+            {
+                "userId": office.caller.name,
+                "namespaceAuthorizations": [_wire(name, codes) for name, _, codes in sorted(rows)],
+                "securityRoles": [DATA_OWNER] if _is_data_owner(office) else [],
+                "securityFunctions": [],
+            },
+        )
+
+
+def _wire(name: str, codes: Iterable[str]) -> dict[str, Any]:
+    return {"namespace": name, "namespacePermissions": ordered(codes)}
+
+
+def _is_data_owner(office: Office) -> bool:
+    return permitted(office.slice, DATA_OWNER, office.herd.levels, now=office.now.timestamp())
+
+
+def _own(office: Office, names: dict[int, str]) -> Iterable[tuple[str, str, tuple[str, ...]]]:
+    """One row for each entry that speaks of the caller: his own before those that end like his name."""
+    found: dict[tuple[Any, str], list[str]] = {}
+    for rule in office.slice.rules:
+        if rule.object in names and rule.holds_at(office.now.timestamp()):
+            found.setdefault((rule.object, _through(rule)), []).append(rule.privilege)
+    for (key, through), codes in found.items():
+        yield names[key], through, tuple(codes)
+
+
+def _through(rule: Rule) -> str:
+    return rule.via[0].name if rule.via else ""

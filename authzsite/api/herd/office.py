@@ -1,0 +1,109 @@
+"""The Herd that the un-prefixed paths speak for, as one caller meets it: his rights, its namespaces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import cached_property
+
+from django.conf import settings
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.api.herd.problems import Denied, Problem, no_permission
+from catalog.models import Placement
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from lakewarden.facts import Level, Slice
+from policies import decisions, slices
+from policies.access_log import Refusal
+from policies.authority import Actor, Authority, require
+from policies.entries import Entry, bearers, entries
+
+KINDS = (Principal.Kind.USER, Principal.Kind.SERVICE, Principal.Kind.PATTERN)
+ROLE_CHECK = "account_permissions_mapping"
+NO_ACCESS = "Access is denied"
+
+
+def the_herd() -> Node:
+    """The realm's root.  Raises Problem when no Herd of the configured name has been made."""
+    realm = realm_named(settings.LAKEWARDEN_HERD_REALM)
+    if realm is None or realm.kind != "herd":
+        raise Problem(404, f"There is no Herd named {settings.LAKEWARDEN_HERD_REALM} here.")
+    return root(realm)
+
+
+class Office:
+    """One caller before a Herd.  Made inside a change, it judges on the state under the lock."""
+
+    def __init__(self, herd: Node, actor: Actor, caller: Principal):
+        self.herd, self.actor, self.caller, self.now = herd, actor, caller, timezone.now()
+
+    @cached_property
+    def slice(self) -> Slice:
+        return slices.current(self.caller, self.herd, now=self.now)
+
+    def may(self, operation: str, node: Node) -> bool:
+        return bool(decisions.answer(self.slice, operation, node, now=self.now))
+
+    @property
+    def administers(self) -> bool:
+        return self.may("Role.assignRole", self.herd)
+
+    def authority(self, operation: str, node: Node) -> Authority:
+        """The right to do it, for the services.  Raises Denied."""
+        answer = decisions.answer(self.slice, operation, node, now=self.now)
+        if not answer:
+            raise Denied([NO_ACCESS], [Refusal(self.caller, operation, node)])
+        return require(answer.decision, self.actor, otherwise=NO_ACCESS)
+
+    def need_role(self) -> None:
+        """Raise Denied unless the caller is a data owner at all."""
+        self.authority(ROLE_CHECK, self.herd)
+
+    def need(self, permission: str, code: str | None) -> Node | None:
+        """The namespace of that code, if the caller has the permission on it; None if it is blank.
+
+        Raises Denied.  Only the administrator learns, by None, that there is none of that name.
+        """
+        name = (code or "").strip()
+        node = self.namespace(name) if name else None
+        if name and not (self.may(permission, node) if node else self.administers):
+            refusal = Refusal(self.caller, permission, node, f"{self.herd.name}/{name}")
+            raise Denied([no_permission(self.caller.name, permission, name)], [refusal])
+        return node
+
+    def need_on_all(self, permission: str, found: Iterable[Entry]) -> None:
+        """Raise Denied, naming every namespace of the entries on which the permission is lacking."""
+        lacking = [self.place_of(one) for one in found if not self.may(permission, self.place_of(one))]
+        if lacking:
+            lines = [no_permission(self.caller.name, permission, node.name) for node in lacking]
+            raise Denied(lines, [Refusal(self.caller, permission, node) for node in lacking])
+
+    def namespace(self, code: str) -> Node | None:
+        """The namespace of that code, in any case of its letters."""
+        if not holdable(code):
+            return None
+        places = Placement.objects.open().filter(scope=self.herd.id, type="namespace", name__iexact=code)
+        row = places.first()
+        return self._node(row.securable_id, row.name) if row else None
+
+    def place_of(self, entry: Entry) -> Node:
+        return self._node(entry.object, entry.object_name)
+
+    def _node(self, key: int, name: str) -> Node:
+        herd = self.herd
+        levels = (*herd.levels, Level("namespace", key))
+        return Node(key, herd.realm_id, herd.kind, levels, (herd.name, name))
+
+    def entries_on(self, node: Node) -> list[Entry]:
+        return [one for one in entries(self.herd, objects=[node.id], now=self.now) if one.kind in KINDS]
+
+    def entries_of(self, user: str, node: Node | None = None) -> list[Entry]:
+        """What was given to a user id, in any case of its letters, everywhere or on one namespace."""
+        known = [one.pk for one in bearers(user, KINDS)] if holdable(user) else []
+        objects = [node.id] if node else None
+        return entries(self.herd, holders=known, objects=objects, now=self.now) if known else []
+
+    def is_caller(self, user: str) -> bool:
+        return user.upper() == self.caller.name.upper()
