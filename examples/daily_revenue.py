@@ -1,7 +1,7 @@
 """Revenue by day and channel of the demo's web shop, computed by Spark.
 
-The job asks Lakewarden for all its tables in one call, before Spark starts and before a row is read.  When one
-is refused it stops and names every lack, who can give it and where to ask.
+The job asks Lakewarden for all its tables in one call, before Spark starts and before a row is read.  When
+one is refused it stops and names every lack, who can give it and where to ask.
 
     LAKEWARDEN_URL, LAKEWARDEN_TOKEN    the console, and a token that may check
     SHOP_URL                            the shop's database, with the login of the person the job runs as
