@@ -208,13 +208,16 @@ def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> in
     with change(OBJECT_DROPPED, realm=realm_of(node), by=by, reason=reason) as current:
         _place_of(node)
         ids = [node.id, *all_below(node.id).values_list("securable", flat=True)]
-        for grant in Grant.objects.open().filter(securable__in=ids):
-            current.end(
-                grant, said(GRANT_REMOVED, node, privilege=grant.privilege, role=grant.role_id), by=authority
-            )
-        for owned in Ownership.objects.open().filter(securable__in=ids).select_related("owner"):
-            current.end(owned, said(OWNER_ENDED, node, owned.owner), by=authority)
-        for place in Placement.objects.open().filter(securable__in=ids):
-            current.end(place, said(OBJECT_DROPPED, node, type=place.type, name=place.name), by=authority)
+        grants = Grant.objects.open().filter(securable__in=ids)
+        owned = Ownership.objects.open().filter(securable__in=ids).select_related("owner")
+        places = Placement.objects.open().filter(securable__in=ids)
+        current.end_all(
+            [(row, said(GRANT_REMOVED, node, privilege=row.privilege, role=row.role_id)) for row in grants],
+            by=authority,
+        )
+        current.end_all([(row, said(OWNER_ENDED, node, row.owner)) for row in owned], by=authority)
+        current.end_all(
+            [(row, said(OBJECT_DROPPED, node, type=row.type, name=row.name)) for row in places], by=authority
+        )
         Securable.objects.filter(pk__in=ids).update(closed=current.revision)
     return len(ids)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 
 import pytest
 from django.db import connections
@@ -18,7 +19,7 @@ from policies.services import grants, members, objects, owners, roles
 from policies.services.grants import Wish
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
-from tests.factories import AUTHORITY, BY, a_role, acting, the
+from tests.factories import AUTHORITY, BY, a_role, acting, the, under
 from tests.policies.conftest import make_shop
 
 ANA = ("user", "ana")
@@ -134,9 +135,20 @@ def test_a_kept_slice_never_says_anything_old() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_second_question_costs_one_query(django_assert_num_queries: Callable[[int], object]) -> None:
+def test_a_second_question_costs_one_query(
+    django_assert_num_queries: Callable[[int], AbstractContextManager[object]],
+) -> None:
     root = make_shop()
     mia = people.ensure("user", "mia")
     assert decisions.ask(mia, "read", the("table", "shop.sales.orders"))
     with django_assert_num_queries(1):
         decisions.ask(mia, "read", root)
+
+
+def test_what_is_dropped_at_once_costs_the_lock_no_more_statements(
+    shop: Node, django_assert_max_num_queries: Callable[[int], AbstractContextManager[object]]
+) -> None:
+    stock = the("schema", "shop.stock")
+    under(stock, "table", *(f"t{number}" for number in range(50)))
+    with django_assert_max_num_queries(30):
+        assert objects.drop(stock, by=BY, authority=AUTHORITY) == 52
