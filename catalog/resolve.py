@@ -52,7 +52,11 @@ def spelled(refs: Sequence[ObjectRef]) -> list[ObjectRef]:
     """
     loose = [law for law in dialects.every() if law.ignores_case]
     types = {type_ for law in loose for type_ in law.child_types(law.root_type)}
-    asked = [(at, ref) for at, ref in enumerate(refs) if ref.type in types and ref.path and _readings(ref)]
+    asked = [
+        (at, ref)
+        for at, ref in enumerate(refs)
+        if ref.type in types and ref.path and all(map(holdable, (ref.realm, *ref.path)))
+    ]
     found = list(refs)
     if asked:
         columns: list[list[Any]] = [

@@ -25,6 +25,12 @@ def a_herd(name: str = "herd", owner: str = "admin") -> Node:
     return realms.create("herd", name, owner=people.ensure("user", owner), **BY)
 
 
+def the_herd() -> Node:
+    node = find(ObjectRef("herd", "herd"))
+    assert node is not None
+    return node
+
+
 def namespaces(herd: Node, *codes: str) -> list[Node]:
     return objects.register(herd, [NewObject("namespace", code) for code in codes], **BY)
 
@@ -78,7 +84,7 @@ class Caller(Client):
     def update(self, user: str, namespace: str, *permissions: str) -> Any:
         return self.send("PUT", entry_path(user, namespace), {"namespacePermissions": list(permissions)})
 
-    def may(self, user: str, action: str, code: str, **properties: dict[str, Any]) -> bool:
+    def may(self, user: str, action: str, code: str, /, **properties: dict[str, Any]) -> bool:
         """Ask AuthZEN about a user and a namespace; a bare realm is asked about as `code` ""."""
         kind, _, name = user.rpartition(":")
         answer = self.send(
