@@ -101,7 +101,7 @@ def answer(request: HttpRequest) -> HttpResponse:
     except Problem as problem:
         return respond(problem.body, problem.status)
     except OURS as error:
-        told = of_policy(error, *((call.route.about, call.route.illegal) if call else ("", "")))
+        told = of_policy(error, *(call.route.words if call else ("", "", "")))
         return respond(told.body, told.status)
     except Exception:
         log.exception("%s %s failed", request.method, request.path)

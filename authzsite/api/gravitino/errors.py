@@ -112,13 +112,13 @@ def of_status(status: int, message: str) -> Problem:
     return Problem(status, code, type, message)
 
 
-def of_policy(error: Exception, type: str, illegal_type: str) -> Problem:
+def of_policy(error: Exception, type: str, illegal_type: str, taken: str = "") -> Problem:
     """One of our own errors, raised while something of `type` was worked on."""
     text = str(error)
     if isinstance(error, errors.NotFound):
         return Problem(404, 1003, f"NoSuch{noun(type)}Exception", text)
     if isinstance(error, errors.AlreadyExists):
-        return exists(type, text)
+        return Problem(409, 1004, taken, text) if taken else exists(type, text)
     if isinstance(error, errors.Refused):
         return forbidden(text)
     if isinstance(error, errors.Conflict):

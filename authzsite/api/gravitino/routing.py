@@ -23,7 +23,8 @@ class Route:
 
     `weigh` decides instead of the usual question about the object in the path.  `idle` names what may be
     disabled while the call still works.  `absent_ok` means that the last object in the path may be absent.
-    `noun` is the type that errors speak of, `illegal` what an Invalid of ours is called.  `site` marks calls
+    `noun` is the type that errors speak of, `illegal` and `taken` what an
+    Invalid and an AlreadyExists of ours are called.  `site` marks calls
     that are about no metalake.
     """
 
@@ -38,6 +39,7 @@ class Route:
     absent_ok: bool = False
     noun: str = ""
     illegal: str = "IllegalArgumentException"
+    taken: str = ""
     reads: bool = False
     site: bool = False
 
@@ -48,6 +50,11 @@ class Route:
     @property
     def about(self) -> str:
         return self.noun or self.operation.partition(".")[0].lower()
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """What errors of ours are called in this call."""
+        return self.about, self.illegal, self.taken
 
     @property
     def parts(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def described(name: str, detail: Detail, audit: Audit) -> Wire:
     """What every object tells of itself."""
     return {
         "name": name,
-        "comment": detail.comment or None,
+        "comment": detail.comment,
         "properties": properties_of(detail),
         "audit": audit,
     }

@@ -1,0 +1,217 @@
+"""Models, their versions, aliases and addresses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from authzsite.api.gravitino import altering
+from authzsite.api.gravitino.bodies import (
+    COMMENT,
+    PROPERTIES,
+    RENAME,
+    filled,
+    listed,
+    required,
+    shape,
+    strings,
+    text,
+    updates,
+)
+from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.errors import Problem, illegal
+from authzsite.api.gravitino.leaves import SCHEMA, UNNAMED, calls, telling
+from authzsite.api.gravitino.routing import Route
+from authzsite.api.gravitino.wire import Audit, Later, Wire, described
+from catalog.models import Detail
+from policies.services import details
+
+CREATE = shape({"name": required(filled), "comment": text, "properties": strings})
+ALTER = updates({**RENAME, **COMMENT, **PROPERTIES})
+LINK = shape(
+    {"uri": text, "uris": strings, "comment": text, "aliases": listed(filled), "properties": strings}
+)
+ALTER_VERSION = updates(
+    {
+        **COMMENT,
+        **PROPERTIES,
+        "updateUri": {"newUri": required(filled), "uriName": text},
+        "addUri": {"uri": required(filled), "uriName": required(filled)},
+        "removeUri": {"uriName": required(filled)},
+        "updateAliases": {"aliasesToAdd": listed(filled), "aliasesToRemove": listed(filled)},
+    }
+)
+Version = dict[str, Any]
+
+
+def wire(name: str, detail: Detail, audit: Audit) -> Wire:
+    return described(name, detail, audit) | {"latestVersion": detail.content.get("latest", -1) + 1}
+
+
+def register(call: Call) -> Later:
+    call.refuse_connected()
+    call.need_kind("model")
+    node = altering.make(call, "model")
+    return lambda: telling("model", wire)(node)
+
+
+# versions
+
+
+def versions(call: Call) -> list[Version]:
+    return [dict(one) for one in call.detail.content.get("versions", ())]
+
+
+def version_of(call: Call, found: Iterable[Version]) -> Version:
+    """The version that the path names by number or alias.  Raises Problem."""
+    number, alias = call.names.get("version"), call.names.get("alias")
+    for one in found:
+        if alias in one["aliases"] if alias is not None else str(one["version"]) == number:
+            return one
+    message = f"Model {call.node.name} has no version {alias or number}"
+    raise Problem(404, 1003, "NoSuchModelVersionException", message)
+
+
+def shown(one: Version) -> Wire:
+    found = {**one, "properties": details.shown(one["properties"])}
+    return found | {"comment": one["comment"], "uri": one["uris"].get(UNNAMED)}
+
+
+def keep(call: Call, found: list[Version], **content: Any) -> None:
+    said = {**call.detail.content, "versions": found, **content}
+    details.describe(call.node, what="the versions", content=said, **call.by)
+
+
+def list_versions(call: Call) -> Wire:
+    if call.asks("details"):
+        return {"infos": [shown(one) for one in versions(call)]}
+    return {"versions": [one["version"] for one in versions(call)]}
+
+
+def load_version(call: Call) -> Wire:
+    return {"modelVersion": shown(version_of(call, versions(call)))}
+
+
+def link(call: Call) -> Wire:
+    body, found = call.body, versions(call)
+    uris = dict(body.get("uris", {}))
+    if body.get("uri"):
+        uris.setdefault(UNNAMED, body["uri"])
+    if not uris or not all(uris.values()):
+        raise illegal("A model version needs an address")
+    aliases = list(dict.fromkeys(body.get("aliases", ())))
+    _check_aliases(found, aliases)
+    number = call.detail.content.get("latest", -1) + 1
+    audit = {"creator": call.principal.name, "createTime": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")}
+    new = {"version": number, "uris": uris, "comment": body.get("comment", ""), "aliases": aliases}
+    new |= {"properties": details.sealed(body.get("properties", {})), "audit": audit}
+    keep(call, [*found, new], latest=number)
+    return {}
+
+
+def _check_aliases(found: Iterable[Version], aliases: Iterable[str]) -> None:
+    """Raises Problem when an alias stands for another version already, or could be taken for a number."""
+    taken = {alias for one in found for alias in one["aliases"]}
+    for alias in aliases:
+        if alias.isdigit():
+            raise illegal("An alias is no number")
+        if alias in taken:
+            message = f"Alias {alias} already exists"
+            raise Problem(409, 1004, "ModelVersionAliasesAlreadyExistException", message)
+
+
+def alter_version(call: Call) -> Wire:
+    found = versions(call)
+    one = version_of(call, found)
+    for update in call.body["updates"]:
+        others = [other for other in found if other is not one]
+        UPDATES[update["@type"]](one, update, others)
+    keep(call, found)
+    return {"modelVersion": shown(one)}
+
+
+def delete_version(call: Call) -> Wire:
+    found = [] if call.absent else versions(call)
+    try:
+        gone = version_of(call, found)
+    except Problem:
+        return {"dropped": False, "deleted": False}
+    keep(call, [one for one in found if one is not gone])
+    return {"dropped": True, "deleted": True}
+
+
+def uri(call: Call) -> Wire:
+    one = version_of(call, versions(call))
+    default = details.shown(one["properties"]).get("default-uri-name", UNNAMED)
+    name = call.query.get("uriName") or default
+    if name not in one["uris"]:
+        message = f"Version {one['version']} has no address {name}"
+        raise Problem(404, 1003, "NoSuchModelVersionURINameException", message)
+    return {"uri": one["uris"][name]}
+
+
+Change = Callable[[Version, Mapping[str, Any], list[Version]], None]
+
+
+def _set_uri(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    one["uris"] = {**one["uris"], update.get("uriName", UNNAMED): update.get("newUri") or update["uri"]}
+
+
+def _remove_uri(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    left = {name: place for name, place in one["uris"].items() if name != update["uriName"]}
+    if not left:
+        raise illegal("A model version keeps at least one address")
+    one["uris"] = left
+
+
+def _aliases(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    gone, new = update.get("aliasesToRemove", ()), update.get("aliasesToAdd", ())
+    _check_aliases(others, new)
+    left = [alias for alias in one["aliases"] if alias not in gone]
+    one["aliases"] = list(dict.fromkeys([*left, *new]))
+
+
+def _comment(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    one["comment"] = update.get("newComment", "")
+
+
+def _set(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    new = details.sealed({update["property"]: update["value"]}, one["properties"])
+    one["properties"] = {**one["properties"], **new}
+
+
+def _remove(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    one["properties"] = {key: value for key, value in one["properties"].items() if key != update["property"]}
+
+
+UPDATES: dict[str, Change] = {
+    "updateComment": _comment,
+    "setProperty": _set,
+    "removeProperty": _remove,
+    "updateUri": _set_uri,
+    "addUri": _set_uri,
+    "removeUri": _remove_uri,
+    "updateAliases": _aliases,
+}
+
+
+def of_version(path: str, by: str) -> Iterable[Route]:
+    """The calls on one version, named by its number or by an alias."""
+    yield Route("GET", path, f"Model.getModelVersion{by}", load_version)
+    yield Route("PUT", path, f"Model.alterModelVersion{by}", alter_version, ALTER_VERSION)
+    yield Route("DELETE", path, f"Model.deleteModelVersion{by}", delete_version, absent_ok=True)
+    yield Route("GET", f"{path}/uri", f"Model.getModelVersionUri{by}", uri)
+
+
+MODEL = SCHEMA + "/models/{model}"
+ROUTES = (
+    *calls(
+        "model", wire, register, (CREATE, ALTER), "listModels registerModel getModel alterModel deleteModel"
+    ),
+    Route("GET", f"{MODEL}/versions", "Model.listModelVersions", list_versions),
+    Route("POST", f"{MODEL}/versions", "Model.linkModelVersion", link, LINK),
+    *of_version(MODEL + "/versions/{version}", ""),
+    *of_version(MODEL + "/aliases/{alias}", "ByAlias"),
+)

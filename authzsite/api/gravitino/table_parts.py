@@ -1,0 +1,203 @@
+"""Partitions and statistics of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.utils import timezone
+
+from authzsite.api.gravitino.bodies import filled, mapping, required, shape, some
+from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.columns import PARTITION
+from authzsite.api.gravitino.errors import exists, illegal, no_such, unsupported
+from authzsite.api.gravitino.routing import Route
+from authzsite.api.gravitino.wire import Wire
+from policies.services import details
+
+CUSTOM = "custom-"
+
+
+def _keep(call: Call, what: str, **content: Any) -> None:
+    """Replace some of what is said about a table beside its columns."""
+    kept = {**call.detail.content, **content}
+    if kept != call.detail.content:
+        details.describe(call.node, what=what, content=kept, **call.by)
+
+
+# partitions
+
+ADD = shape({"partitions": required(some(PARTITION))})
+
+
+def _partitions(call: Call) -> dict[str, Wire]:
+    found: dict[str, Wire] = dict(call.detail.content.get("partitions", {}))
+    return found
+
+
+def list_partitions(call: Call) -> Wire:
+    found = _partitions(call)
+    return {"partitions": list(found.values())} if call.asks("details") else {"names": list(found)}
+
+
+def get_partition(call: Call) -> Wire:
+    return {"partition": _partition(call, _partitions(call))}
+
+
+def _partition(call: Call, found: Mapping[str, Wire]) -> Wire:
+    name = call.names["partition"]
+    if name not in found:
+        raise no_such("partition", name)
+    return found[name]
+
+
+def add_partitions(call: Call) -> Wire:
+    call.refuse_connected()
+    found, new = _partitions(call), call.body["partitions"]
+    if not call.detail.content.get("partitioning"):
+        raise unsupported(f"Table {call.node.name} is not partitioned")
+    for one in new:
+        one |= {"name": one.get("name") or _name_of(one), "properties": one.get("properties", {})}
+        if one["name"] in found:
+            raise exists("partition", f"Partition {one['name']} already exists")
+        found[one["name"]] = one
+    _keep(call, "the partitions", partitions=found)
+    return {"partitions": new}
+
+
+def _name_of(partition: Mapping[str, Any]) -> str:
+    """`region=eu/day=3`, as engines name a partition by its values."""
+    fields = [".".join(field) for field in partition.get("fieldNames", ())]
+    values = [str(one.get("value")) for one in partition.get("values", ())]
+    return "/".join(f"{field}={value}" for field, value in zip(fields, values, strict=False))
+
+
+def drop_partition(call: Call) -> Wire:
+    call.refuse_connected()
+    found = _partitions(call)
+    gone = found.pop(call.names["partition"], None) is not None
+    _keep(call, "the partitions", partitions=found)
+    return {"dropped": gone, "deleted": gone}
+
+
+# statistics
+
+SET = shape({"updates": required(mapping)})
+DROP = shape({"names": required(some(filled))})
+SET_OF = shape({"partitionName": required(filled), "statistics": required(mapping)})
+SET_PARTS = shape({"updates": required(some(SET_OF))})
+DROP_OF = shape({"partitionName": required(filled), "statisticNames": required(some(filled))})
+DROP_PARTS = shape({"drops": required(some(DROP_OF))})
+Statistics = dict[str, dict[str, Any]]
+
+
+def _only_of_tables(call: Call) -> None:
+    if call.names["type"].lower() != "table":
+        raise unsupported("Only tables have statistics here")
+
+
+def weigh(operation: str) -> Callable[[Call], None]:
+    def ask(call: Call) -> None:
+        place = call.place
+        _only_of_tables(call)
+        call.decide(operation, place.node)
+
+    return ask
+
+
+def _checked(name: str) -> str:
+    if not name.startswith(CUSTOM):
+        raise unsupported(f"Statistic {name} cannot be modified", "UnmodifiableStatisticException")
+    if len(name) == len(CUSTOM):
+        raise illegal("A statistic needs a name", "IllegalStatisticNameException")
+    return name
+
+
+def _shown(found: Statistics) -> list[Wire]:
+    return [
+        {"name": name, "value": one["value"], "reserved": False, "modifiable": True, "audit": one["audit"]}
+        for name, one in sorted(found.items())
+    ]
+
+
+def _updated(call: Call, before: Statistics, values: Mapping[str, Any]) -> Statistics:
+    audit = {"creator": call.principal.name, "createTime": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")}
+    found = dict(before)
+    for name, value in values.items():
+        found[_checked(name)] = {"value": value, "audit": found.get(name, {}).get("audit", audit)}
+    return found
+
+
+def list_statistics(call: Call) -> Wire:
+    return {"statistics": _shown(call.detail.content.get("statistics", {}))}
+
+
+def update_statistics(call: Call) -> Wire:
+    found = _updated(call, call.detail.content.get("statistics", {}), call.body["updates"])
+    _keep(call, "the statistics", statistics=found)
+    return {}
+
+
+def drop_statistics(call: Call) -> Wire:
+    found = dict(call.detail.content.get("statistics", {}))
+    gone = [found.pop(_checked(name), None) is not None for name in call.body["names"]]
+    _keep(call, "the statistics", statistics=found)
+    return {"dropped": any(gone), "deleted": any(gone)}
+
+
+def list_partition_statistics(call: Call) -> Wire:
+    start, end = call.query.get("from"), call.query.get("to")
+    parts = sorted(call.detail.content.get("partition_statistics", {}).items())
+    asked = [
+        (name, found) for name, found in parts if (not start or start <= name) and (not end or name <= end)
+    ]
+    return {
+        "partitionStatistics": [{"partitionName": name, "statistics": _shown(found)} for name, found in asked]
+    }
+
+
+def update_partition_statistics(call: Call) -> Wire:
+    found = dict(call.detail.content.get("partition_statistics", {}))
+    for one in call.body["updates"]:
+        name = one["partitionName"]
+        found[name] = _updated(call, found.get(name, {}), one["statistics"])
+    _keep(call, "the statistics", partition_statistics=found)
+    return {}
+
+
+def drop_partition_statistics(call: Call) -> Wire:
+    found = {name: dict(one) for name, one in call.detail.content.get("partition_statistics", {}).items()}
+    gone = False
+    for one in call.body["drops"]:
+        for name in one["statisticNames"]:
+            gone |= found.get(one["partitionName"], {}).pop(_checked(name), None) is not None
+    _keep(call, "the statistics", partition_statistics={name: one for name, one in found.items() if one})
+    return {"dropped": gone, "deleted": gone}
+
+
+TABLE = "metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}/tables/{table}"
+PARTS, PART = f"{TABLE}/partitions", f"{TABLE}/partitions/{{partition}}"
+STATISTICS = "metalakes/{metalake}/objects/{type}/{full_name}/statistics"
+
+
+def _statistic(method: str, path: str, operation: str, handle: Any, body: Any = None) -> Route:
+    asked = f"Statistic.{operation}"
+    return Route(method, path, asked, handle, body, weigh=weigh(asked), noun="metadata_object")
+
+
+ROUTES = (
+    Route("GET", PARTS, "Partition.listPartitionNames", list_partitions),
+    Route("POST", PARTS, "Partition.addPartitions", add_partitions, ADD),
+    Route("GET", PART, "Partition.getPartition", get_partition),
+    Route("DELETE", PART, "Partition.dropPartition", drop_partition),
+    _statistic("GET", STATISTICS, "listStatistics", list_statistics),
+    _statistic("PUT", STATISTICS, "updateStatistics", update_statistics, SET),
+    _statistic("POST", STATISTICS, "dropStatistics", drop_statistics, DROP),
+    _statistic("GET", f"{STATISTICS}/partitions", "listPartitionStatistics", list_partition_statistics),
+    _statistic(
+        "PUT", f"{STATISTICS}/partitions", "updatePartitionStatistics", update_partition_statistics, SET_PARTS
+    ),
+    _statistic(
+        "POST", f"{STATISTICS}/partitions", "dropPartitionStatistics", drop_partition_statistics, DROP_PARTS
+    ),
+)
