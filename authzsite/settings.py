@@ -92,6 +92,8 @@ def _database() -> dict[str, Any]:
     parts = dict(ENVIRONMENT.database)
     # keepalive finds a peer that went without a word
     options: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 30}
+    # the statements of a check are few and come again and again: parsed and planned once for each connection
+    options |= {"server_side_binding": True, "prepare_threshold": 5}
     known = {
         "ENGINE": "django.db.backends.postgresql",
         "CONN_MAX_AGE": None,

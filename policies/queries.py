@@ -6,8 +6,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q, QuerySet
-from django.db.models.expressions import RawSQL
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BigIntegerField, BooleanField, F, Func, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
@@ -21,9 +21,20 @@ from policies import slices
 from policies.models import BackendFinding, Grant, Ownership, RealmMember
 
 
-def any_of(keys: Collection[object]) -> RawSQL:
-    """A set of numbers as one parameter, however many they are."""
-    return RawSQL("SELECT unnest(%s::bigint[])", [[key for key in keys if isinstance(key, int)]])
+def any_of(column: str, keys: Collection[object]) -> Q:
+    """Whether a column is one of a set of numbers, which is one parameter however many they are."""
+    return _in_array(column, keys, joined=" = ANY(", closed="))")
+
+
+def none_of(column: str, keys: Collection[object]) -> Q:
+    """Whether a column is none of them; as a subquery, because only that is hashed in a prepared statement."""
+    return _in_array(column, keys, joined=" NOT IN (SELECT unnest(", closed=")))")
+
+
+def _in_array(column: str, keys: Collection[object], *, joined: str, closed: str) -> Q:
+    numbers = Value([key for key in keys if isinstance(key, int)], ArrayField(BigIntegerField()))
+    template = f"(%(expressions)s::bigint[]{closed}"
+    return Q(Func(F(column), numbers, output_field=BooleanField(), arg_joiner=joined, template=template))
 
 
 def children(
@@ -38,10 +49,9 @@ def children(
     rows = below(node, type_)
     if not seen.gate:
         return rows.none()
-    exceptions = any_of(seen.exceptions)
     if seen.default:
-        return rows.exclude(securable__in=exceptions) if seen.exceptions else rows
-    return rows.filter(securable__in=exceptions) if seen.exceptions else rows.none()
+        return rows.filter(none_of("securable_id", seen.exceptions)) if seen.exceptions else rows
+    return rows.filter(any_of("securable_id", seen.exceptions)) if seen.exceptions else rows.none()
 
 
 def realms_of(principal: Principal) -> list[Node]:
@@ -76,9 +86,10 @@ def visible_below(slice_: Slice, root: Node, *, now: datetime | None = None) -> 
     _gather(slice_, root, _containers(root), moment, found)
     condition = Q(pk__in=[])
     for type_, parents in found.open.items():
-        condition |= Q(type=type_, parent__in=any_of(parents)) & ~Q(securable__in=any_of(found.hidden))
+        opened = Q(type=type_) & any_of("parent_id", parents)
+        condition |= opened & none_of("securable_id", found.hidden)
     if found.shown:
-        condition |= Q(securable__in=any_of(found.shown), parent__in=any_of(found.opened))
+        condition |= any_of("securable_id", found.shown) & any_of("parent_id", found.opened)
     return condition
 
 
@@ -156,9 +167,7 @@ def owned_by(principal: Principal, realm: Node) -> list[int]:
 
 def ending_soon(owned: Collection[int], *, now: datetime, until: datetime) -> list[Ending]:
     """The grants on owned objects and below that end by themselves before `until`, soonest first."""
-    under = Placement.objects.open().filter(
-        Q(securable__in=any_of(owned)) | Q(ancestors__overlap=list(owned))
-    )
+    under = Placement.objects.open().filter(any_of("securable_id", owned) | Q(ancestors__overlap=list(owned)))
     rows = (
         Grant.objects.open()
         .filter(securable__in=under.values("securable"), valid_until__gt=now, valid_until__lte=until)
@@ -179,9 +188,7 @@ def _personal_holder(grant: Grant) -> Principal | None:
 
 def foreign_on(owned: Collection[int]) -> QuerySet[BackendFinding]:
     """What others granted in backends on owned objects and below."""
-    under = Placement.objects.open().filter(
-        Q(securable__in=any_of(owned)) | Q(ancestors__overlap=list(owned))
-    )
+    under = Placement.objects.open().filter(any_of("securable_id", owned) | Q(ancestors__overlap=list(owned)))
     return BackendFinding.objects.filter(kind="foreign", securable__in=under.values("securable"))
 
 
