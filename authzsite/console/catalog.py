@@ -149,16 +149,13 @@ def _after(text: str) -> Q | None:
     return Q(name__gt=name) | Q(name=name, pk__gt=int(number))
 
 
-def _pager(request: Request, found: list[Placement]) -> Pager:
+def _pager(request: Request, found: list[Placement]) -> Pager | None:
     last = found[SHOWN - 1] if len(found) > SHOWN else None
     asked = {name: request.GET[name] for name in ("q", "type") if request.GET.get(name)}
     start = "?" + urlencode(asked) if request.GET.get("after") else ""
     next_ = "?" + urlencode({**asked, "after": f"{last.pk}:{last.name}"}) if last else ""
     shown = found[:SHOWN]
-    text = (
-        f"{shown[0].name} to {shown[-1].name}, by name" if len(shown) > 1 and (start or next_) else "By name"
-    )
-    return Pager(text, start, next_)
+    return Pager(f"{shown[0].name} to {shown[-1].name}, by name", start, next_) if start or next_ else None
 
 
 def _count_words(rows: QuerySet[Placement], text: str, node: Node) -> str:
@@ -248,7 +245,7 @@ def _top(place: Place) -> dict[str, Any]:
     crumbs = [(one.name, reverse("console:browse", args=[one.id])) for one in node.above()]
     reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
     grant = Action(
-        f"Grant on {node.name}", reverse("console:grant", args=[node.id]), "primary", opens="layer"
+        f"Grant on {node.name}", reverse("console:grant", args=[node.id]), "primary", opens="layer", key="a"
     )
     return {
         "crumbs": Crumbs(tuple(crumbs)) if crumbs else None,

@@ -104,7 +104,7 @@ class Head:
         why = Action("Ask why", f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
         grant = reverse("console:grant", args=[self.node.id])
         reason = "" if self.place.may_grant else "why-not-grant"
-        actions = [why, Action("Grant access", grant, "primary", reason=reason, opens="layer")]
+        actions = [why, Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a")]
         if self.node.type in naming.CONTAINERS:
             browse = Action("Browse", reverse("console:browse", args=[self.node.id]), "", "schema")
             actions.insert(1, browse)

@@ -130,7 +130,7 @@ class Desk:
         return [*self._ends_now(), *self._strangers(), *self._late()]
 
     def _ends_now(self) -> Iterable[Item]:
-        for one in self.endings[:3]:
+        for one in [end for end in self.endings if not end.grant.privilege.startswith("USE_")][:3]:
             node = self.places.get(one.grant.securable_id or 0)
             if node and one.holder and one.grant.valid_until:
                 right = naming.lower(naming.right(one.grant.privilege, node.type, node.kind))

@@ -15,7 +15,7 @@ from authzsite.console import history, naming, record, rules, sheet, sync, words
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
 from authzsite.console.outside import behind
-from authzsite.console.parts import Empty, Reason, State
+from authzsite.console.parts import Action, Empty, Reason, State
 from authzsite.console.place import visit
 from authzsite.console.requests import Request
 from authzsite.console.session import signed_in
@@ -81,10 +81,10 @@ def _nobody(head: Head) -> Empty:
     asked = head.who_has.asked
     if asked.text or asked.how or asked.group:
         heading = f"None of {words.number(len(head.who_has.all))} matches"
+        actions = (Action("Show all", "?"), Action("Ask why", reverse("console:why"), "plain", "why"))
+        text = "Who is not here may have no access. Why tells what is lacking."
         return Empty(
-            f"{heading} “{asked.text}”" if asked.text else heading,
-            "Who is not here may have no access. Ask why.",
-            drawn=False,
+            f"{heading} “{asked.text}”" if asked.text else heading, text, drawn=False, actions=actions
         )
     return Empty(
         f"Nobody has access to {head.node.name} yet",

@@ -24,6 +24,8 @@ RIGHTS = {
     "EXECUTE": "Execute",
 }
 
+PASSED_ON = ", and may pass it on"
+
 
 @dataclass(frozen=True)
 class Behind:
@@ -103,7 +105,8 @@ def _by_holder(rows: Iterable[BackendFinding], system: str, type_: str) -> Itera
 
 def rights_of(rows: Iterable[BackendFinding], type_: str) -> tuple[str, ...]:
     """The rights of findings in our words, the plainest first, each once."""
-    found = dict.fromkeys(right_word(row.what, type_) for row in rows)
+    every = dict.fromkeys(right_word(row.what, type_) for row in rows)
+    found = [word for word in every if f"{word}{PASSED_ON}" not in every]
     order = {word: at for at, word in enumerate(("Use", "Connect", "Read", "Write", "Create"))}
     return tuple(sorted(found, key=lambda word: order.get(word.split()[0].strip(","), len(order))))
 
@@ -112,7 +115,7 @@ def right_word(what: str, type_: str) -> str:
     """SELECT -> Read, USAGE of a schema -> Use schema; an unusual right keeps its own name."""
     base, option, _ = what.partition(" WITH GRANT OPTION")
     if option:
-        return f"{right_word(base, type_)}, and may pass it on"
+        return f"{right_word(base, type_)}{PASSED_ON}"
     if what == "USAGE":
         return naming.action("use", type_ or "schema")
     return RIGHTS.get(what, what)

@@ -146,7 +146,7 @@ class Crumbs:
 class Action:
     """Something one can do, or, with a `reason`, something one cannot and why.
 
-    `look` holds the button's classes, `more` what only a screen reader needs to tell it from its neighbours.
+    `look` holds the button's classes, `more` what a screen reader needs, `key` follows `g` on the keyboard.
     """
 
     template: ClassVar[str] = "parts/action.html"
@@ -157,6 +157,7 @@ class Action:
     more: str = ""
     reason: str = ""
     opens: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -331,3 +332,4 @@ class Empty:
     text: str = ""
     drawn: bool = True
     actions: tuple[Action, ...] = ()
+    level: int = 3

@@ -90,6 +90,7 @@ def _nothing(text: str) -> Empty:
         "It may not exist, or not be for you to see. Names of objects, people and groups are searched.",
         drawn=False,
         actions=(browse,),
+        level=2,
     )
 
 

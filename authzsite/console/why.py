@@ -157,13 +157,17 @@ def _open(asked: Question) -> dict[str, Any]:
     if asked.problems:
         return {
             "empty": Empty(
-                "No answer yet", "Nothing was decided, because the question is not complete.", drawn=False
+                "No answer yet",
+                "Nothing was decided, because the question is not complete.",
+                drawn=False,
+                level=2,
             )
         }
     return {
         "empty": Empty(
             "Ask about a person, an action and an object",
             "A no comes with all that is lacking and who can give it; a yes with the facts it rests on.",
+            level=2,
         )
     }
 

@@ -103,7 +103,7 @@ function shown(input) {
 document.addEventListener("change", event => { if (event.target.matches("[type=radio]")) shown(event.target); });
 for (const input of document.querySelectorAll("[type=radio]:checked")) shown(input);
 
-// A filter that has no button when scripts run.
-for (const select of document.querySelectorAll("select[data-sends]")) {
-  select.addEventListener("change", () => select.form.requestSubmit());
-}
+// What a part of a page brings in is made ready as the page itself was.
+document.addEventListener("htmx:afterSettle", event => {
+  for (const input of event.detail.elt.querySelectorAll("[type=radio]:checked")) shown(input);
+});

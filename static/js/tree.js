@@ -33,6 +33,12 @@ function ready(tree) {
   }
 }
 
+function move(tree, from, to) {
+  for (const item of [from, ...tree.querySelectorAll('[tabindex="0"]:is(' + ITEMS + ")")]) if (item) item.tabIndex = -1;
+  to.tabIndex = 0;
+  to.focus();
+}
+
 function goal(tree, item, key) {
   const all = items(tree), at = all.indexOf(item), open = item.getAttribute("aria-expanded");
   const steps = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 };
@@ -52,7 +58,17 @@ function goal(tree, item, key) {
 
 for (const tree of document.querySelectorAll("[role=tree], [role=treegrid]")) {
   ready(tree);
-  tree.addEventListener("htmx:afterSettle", () => ready(tree));
+  let before = null;
+  tree.addEventListener("htmx:beforeRequest", event => {
+    const more = event.target.matches("[data-more]") && event.target.closest("[role=treeitem]");
+    before = more ? more.previousElementSibling : null;
+  });
+  tree.addEventListener("htmx:afterSettle", () => {
+    ready(tree);
+    const next = before?.nextElementSibling;
+    before = null;
+    if (next) move(tree, document.activeElement.closest(ITEMS), next);
+  });
   tree.addEventListener("click", event => {
     const item = event.target.closest(".twist")?.closest("[aria-expanded]");
     if (!item || !item.matches(ITEMS)) return;
@@ -68,8 +84,6 @@ for (const tree of document.querySelectorAll("[role=tree], [role=treegrid]")) {
     const to = goal(tree, item, event.key);
     if (arrow || to) { event.preventDefault(); event.stopPropagation(); }
     if (!to) return;
-    item.tabIndex = -1;
-    to.tabIndex = 0;
-    to.focus();
+    move(tree, item, to);
   });
 }

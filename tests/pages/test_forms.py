@@ -1,4 +1,4 @@
-"""Forms without scripts: choosing, looking before saving, saving once, undoing, and sessions that end midway."""
+"""Forms without scripts: choosing, looking before saving, saving once, undoing, sessions that end midway."""
 
 from __future__ import annotations
 

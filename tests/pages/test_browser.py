@@ -1,0 +1,307 @@
+"""Walks through the pages in headless Chromium, with scripts and without, by mouse and by keyboard alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from accounts.models import User
+from accounts.people import make_account
+from catalog.nodes import Node
+from policies import decisions
+from policies.models import Grant
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import a_person, acting, the, under
+from tests.pages.conftest import NAMES, PASSWORD, make_shop
+
+pytestmark = pytest.mark.browser
+
+WIDTHS, THEMES = (320, 1280), ("light", "dark")
+AXE = {
+    "runOnly": {
+        "type": "tag",
+        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
+    }
+}
+
+
+@pytest.fixture
+def site(transactional_db: None, live_server: Any) -> str:
+    """The shop behind a real server; everybody signs in with a password."""
+    make_shop()
+    for name, display in NAMES.items():
+        make_account(name, display_name=display, password=PASSWORD)
+    return str(live_server.url)
+
+
+@pytest.fixture
+def visit(chromium: Any, site: str) -> Iterator[Callable[..., Any]]:
+    """`visit("olivia", scripts=False)`: a signed-in page; what the browser complains of fails the test."""
+    contexts, complaints = [], []
+
+    def enter(name: str, *, scripts: bool = True, width: int = 1280, theme: str = "light") -> Any:
+        context = chromium.new_context(
+            base_url=site,
+            java_script_enabled=scripts,
+            viewport={"width": width, "height": 900},
+            color_scheme=theme,
+            reduced_motion="reduce",
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.set_default_timeout(10_000)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("console", lambda said: complaints.append(said.text) if _is_complaint(said) else None)
+        if name:
+            sign_in(page, name)
+        return page
+
+    yield enter
+    for context in contexts:
+        context.close()
+    assert not complaints
+
+
+def _is_complaint(said: Any) -> bool:
+    return said.type == "error" and "status of 4" not in said.text
+
+
+def sign_in(page: Any, name: str) -> None:
+    page.goto("/sign-in")
+    page.get_by_label("Name").fill(name)
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.wait_for_url(re.compile(r"/$"))
+
+
+def can_read(name: str) -> bool:
+    return bool(decisions.ask(a_person(name), "read", the("table", "shop.sales.orders")))
+
+
+def orders() -> Node:
+    return the("table", "shop.sales.orders")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_an_owner_grants_revokes_and_undoes(scripts: bool, visit: Callable[..., Any]) -> None:
+    page = visit("olivia", scripts=scripts)
+    page.get_by_role("searchbox").first.fill("orders")
+    page.get_by_role("searchbox").first.press("Enter")
+    page.get_by_role("link", name="orders", exact=True).click()
+
+    page.get_by_role("link", name="Grant access").click()
+    box = page.locator("dialog[open]") if scripts else page.locator("main")
+    box.get_by_label("Who", exact=True).fill("ana")
+    box.get_by_label("Who", exact=True).press("Enter")
+    box.get_by_text("Ana Analyst", exact=True).first.wait_for()
+    assert "may read orders" in box.locator(".preview").inner_text()
+    assert not Grant.objects.filter(securable=orders().id).exists()
+    box.get_by_label("Reason").fill("Returns report, SALES-419")
+    box.get_by_role("button", name="Grant read until Friday").click()
+
+    page.get_by_role("status").get_by_text("Ana Analyst").wait_for()
+    assert can_read("ana")
+    assert Grant.objects.open().get(securable=orders().id).valid_until is not None
+
+    page.get_by_role("link", name="Revoke from Ana Analyst").click()
+    assert "loses read on orders" in page.locator("main").inner_text()
+    page.get_by_role("button", name="Revoke read from Ana Analyst").click()
+    page.get_by_role("status").get_by_text("revoked from Ana Analyst").wait_for()
+    assert not can_read("ana")
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("status").get_by_text("is undone").wait_for()
+    assert can_read("ana")
+
+    page.get_by_role("link", name="History").first.click()
+    told = page.locator("main").inner_text()
+    assert "Olivia Owner granted Read on shop.sales.orders to Ana Analyst until" in told
+    assert "Olivia Owner revoked Read on shop.sales.orders from Ana Analyst" in told
+    assert "Returns report, SALES-419" in told
+
+
+def test_the_preview_follows_the_form(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/objects/{orders().id}/grant?who=user:ana&may=SELECT_TABLE")
+    page.get_by_label("Write").check()
+    page.get_by_text("may read and write orders").wait_for()
+    page.get_by_role("button", name="Grant read and write until Friday").wait_for()
+    page.get_by_label("No end").check()
+    page.get_by_role("button", name="Grant read and write without end").wait_for()
+    page.get_by_text("Stays until somebody revokes it.").wait_for()
+    page.get_by_label("Write").uncheck()
+    page.get_by_label("Who", exact=True).press_sequentially("carl")
+    page.get_by_role("button", name="Carl Conrad person carl").click()
+    page.get_by_text("still cannot read").wait_for()
+
+
+def test_a_grant_by_keyboard_alone_in_few_keys(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    pressed = 0
+
+    def press(*keys: str) -> None:
+        nonlocal pressed
+        for key in keys:
+            page.keyboard.press(key)
+            pressed += 1
+
+    press("/")
+    page.keyboard.type("orders")  # the name itself does not count
+    press("Enter")
+    page.wait_for_url(re.compile("/search"))
+    press("Tab", "Enter", "Tab", "Enter")  # skip link, then the first object
+    page.wait_for_url(re.compile("/objects/"))
+    press("g", "a")
+    page.locator("dialog[open]").wait_for()
+    press("a", "n", "a", "Enter")
+    page.get_by_text("may read orders").wait_for()
+    while page.evaluate("document.activeElement.textContent") != "Grant read until Friday":
+        press("Tab")
+        assert pressed < 25
+    press("Enter")
+    page.get_by_role("status").get_by_text("Ana Analyst").wait_for()
+    assert can_read("ana")
+    assert pressed < 25
+
+
+def test_a_dialog_gives_the_focus_back(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/objects/{orders().id}")
+    page.get_by_role("link", name="Grant access").press("Enter")
+    page.locator("dialog[open]").wait_for()
+    assert page.evaluate("document.activeElement.name") == "find"
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").count() == 0
+    assert page.evaluate("document.activeElement.textContent.trim()") == "Grant access"
+
+
+def test_the_tree_unfolds_by_keyboard_and_loads_more(visit: Callable[..., Any]) -> None:
+    under(the("schema", "shop.sales"), "table", *(f"t{at:03}" for at in range(70)))
+    page = visit("olivia")
+    page.goto(f"/catalog/{the('catalog', 'shop').id}")
+    page.locator('[role=treeitem][tabindex="0"]').focus()
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.getAttribute('aria-expanded')") == "false"
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("treeitem", name="customers").wait_for()
+    assert page.get_by_role("treeitem").filter(has_text="t0").count() > 40
+    more = page.get_by_role("link", name="more")
+    assert more.inner_text() == "24 more"
+    more.click()
+    page.get_by_role("treeitem", name="t069").wait_for()
+    page.locator(":focus").press("End")
+    assert page.locator('[role=treeitem][tabindex="0"]').count() == 1
+
+
+def test_groups_unfold_to_people(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/objects/{orders().id}")
+    assert not page.get_by_text("as analysts").is_visible()
+    page.get_by_label("Unfold analysts").click()
+    page.get_by_text("as analysts").wait_for()
+    plain = visit("olivia", scripts=False)
+    plain.goto(f"/objects/{orders().id}")
+    plain.get_by_label("Unfold analysts").click()
+    plain.get_by_text("as analysts").wait_for()
+
+
+def test_a_session_that_ends_in_a_form_loses_nothing(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/objects/{orders().id}/grant?who=user:ana&may=SELECT_TABLE")
+    page.get_by_label("Reason").fill("Written before the session ended")
+    page.context.clear_cookies()
+    page.evaluate("document.querySelector('form[data-once]').removeAttribute('hx-post')")
+    page.evaluate("htmx.process(document.querySelector('form[data-once]'))")
+    page.get_by_role("button", name="Grant read until Friday").click()
+    page.get_by_role("heading", name="Sign in").wait_for()
+    assert "What you typed is kept" in page.locator("main").inner_text()
+    page.get_by_label("Name").fill("olivia")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_text("Your form is kept, and nothing was saved.").wait_for()
+    assert page.get_by_label("Reason").input_value() == "Written before the session ended"
+    assert not can_read("ana")
+    page.get_by_role("button", name="Grant read until Friday").click()
+    page.get_by_role("status").get_by_text("Ana Analyst").wait_for()
+    assert can_read("ana")
+
+
+def test_the_theme_is_kept(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.get_by_text("your settings, sign out").locator("..").click()
+    with page.expect_response(re.compile("/preferences")):
+        page.get_by_label("Dark").check(force=True)
+    page.goto("/why")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert User.objects.get(username="olivia").theme == "dark"
+
+
+def test_a_reader_is_told_what_he_lacks_and_whom_to_send_it(visit: Callable[..., Any]) -> None:
+    page = visit("mia")
+    page.goto("/why?action=write&what=shop.sales.orders&type=table")
+    told = page.locator("main").inner_text()
+    assert "Mia Meyer cannot write shop.sales.orders" in told
+    assert "One right is missing: Write on orders. Nothing denies it." in told
+    link = page.locator("main a[href*='/grant?']").first.get_attribute("href")
+    owner = visit("olivia")
+    owner.goto(link)
+    assert owner.get_by_label("Write").is_checked()
+    assert "Mia Meyer" in owner.locator(".pickbox").inner_text()
+    assert "may write orders" in owner.locator(".preview").inner_text()
+
+
+def addresses() -> dict[str, str]:
+    table, schema = orders().id, the("schema", "shop.sales").id
+    why = "/why?action=read&what=shop.sales.orders&type=table&who="
+    return {
+        "home": "/",
+        "catalog": f"/catalog/{schema}",
+        "catalog filtered to nothing": f"/catalog/{schema}?q=zzz",
+        "access": f"/objects/{table}",
+        "access filtered to nothing": f"/objects/{table}?q=zzz",
+        "access of a schema": f"/objects/{schema}",
+        "rules": f"/objects/{table}/rules",
+        "history of a table": f"/objects/{table}/history",
+        "columns": f"/objects/{table}/columns",
+        "grant": f"/objects/{table}/grant?who=user:ana&who=group:analysts&may=SELECT_TABLE",
+        "revoke": f"/objects/{table}/revoke?who=user:mia",
+        "a no": f"{why}ana",
+        "a yes": f"{why}mia",
+        "a denial": f"{why}carl",
+        "an unfinished question": "/why",
+        "history": "/history",
+        "found": "/search?q=o",
+        "found nothing": "/search?q=zzz",
+        "sync": "/sync",
+        "keys": "/keys",
+        "not found": "/objects/987654321",
+    }
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_page_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
+    grants.add(Wish(orders(), (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    page, axe, found = visit("olivia", width=width, theme=theme), Axe(), []
+    for name, address in {**addresses(), "sign in": "/sign-in?out=1"}.items():
+        if name == "sign in":
+            page.context.clear_cookies()
+        page.goto(address)
+        findings = axe.run(page, options=AXE).response["violations"]
+        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append((name, "scrolls sideways", []))
+    assert not found
+
+
+def test_a_name_of_300_letters_breaks_nothing(visit: Callable[..., Any]) -> None:
+    under(the("schema", "shop.sales"), "table", "x" * 255, "зверь🦆" * 30)
+    for width in WIDTHS:
+        page = visit("olivia", width=width)
+        for address in (f"/catalog/{the('schema', 'shop.sales').id}", "/search?q=x", "/history"):
+            page.goto(address)
+            assert not page.evaluate("document.documentElement.scrollWidth > innerWidth"), (width, address)
