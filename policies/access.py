@@ -45,8 +45,7 @@ class Path:
         return (
             not self.above
             and not self.owner
-            and len(self.rule.via) == 1
-            and self.rule.via[0].name.startswith("~")
+            and (not self.rule.via or (len(self.rule.via) == 1 and self.rule.via[0].name.startswith("~")))
         )
 
 
@@ -86,6 +85,7 @@ class AccessMap:
         assigned = Assignment.objects.as_of(self.as_of).filter(roles)
         owners = Ownership.objects.as_of(self.as_of).filter(securable__in=self._objects)
         wanted = Q(pk__in=assigned.values("holder")) | Q(pk__in=owners.values("owner"))
+        wanted |= Q(pk__in=grants.filter(holder__isnull=False).values("holder"))
         return {row.pk: row for row in Principal.objects.filter(wanted)}
 
     @cached_property

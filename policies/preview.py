@@ -22,7 +22,7 @@ from lakewarden.explain import Lack, explain
 from lakewarden.facts import Level, Lineage, Rule, Slice, Station
 from policies import facts
 from policies.authority import Actor
-from policies.services import grants, personal
+from policies.services import grants, holding
 from policies.services.grants import Gift, Wish
 
 Rules = tuple[Rule, ...]
@@ -258,18 +258,16 @@ def _reaches(world: _World, holder: Principal, person: Principal) -> bool:
 def _replaced(wish: Wish, given: Iterable[Gift]) -> set[str]:
     gone = set()
     for gift in given:
-        role = personal.find(gift.node, gift.holder)
         window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
-        if role is not None:
-            mine = grants.replaced(role.pk, gift)
-            if not mine.filter(**window).exists():
-                gone |= {f"grant:{pk}" for pk in mine.values_list("pk", flat=True)}
+        mine = grants.replaced(gift)
+        if not mine.filter(**window).exists():
+            gone |= {f"grant:{pk}" for pk in mine.values_list("pk", flat=True)}
     return gone
 
 
 def _rule(wish: Wish, gift: Gift) -> Rule:
-    role = Station("role", personal.name_for(gift.holder))
-    via = (Station("group", gift.holder.name), role) if gift.holder.kind == Principal.Kind.GROUP else (role,)
+    path = holding.path(gift.node, gift.holder)
+    via = (Station("group", gift.holder.name), *path) if gift.holder.kind == Principal.Kind.GROUP else path
     return Rule(
         gift.node.id,
         gift.privilege,

@@ -8,16 +8,13 @@ from django.db.models import QuerySet
 
 from accounts.models import Principal
 from catalog.nodes import Node
-from lakewarden import dialects
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
-from policies.errors import Invalid
 from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Grant
 from policies.saying import said
-from policies.services import realm_of
+from policies.services import holding, realm_of
 from policies.services.roles import check_binding
-from policies.touches import realm_key
 
 
 def replace(
@@ -30,7 +27,6 @@ def replace(
     reason: str = "",
 ) -> None:
     """Let the holder have exactly these privileges on the object, until further notice.  Raises Invalid."""
-    check_grantee(node, holder)
     with change(GRANT_ADDED, realm=realm_of(node), by=by, reason=reason) as current:
         rows = list(open_grants(node, holder))
         lasting = {row.privilege for row in rows if row.valid_from is None and row.valid_until is None}
@@ -39,7 +35,7 @@ def replace(
                 current.end(row, _said(GRANT_REMOVED, node, holder, row), by=authority)
         for code in privileges:
             if code not in lasting:
-                begin(current, node, holder, Grant(privilege=code, origin=origin_of(by)), by=authority)
+                _begin(current, node, holder, Grant(privilege=code, origin=origin_of(by)), by=authority)
 
 
 def take(node: Node, holder: Principal, *, by: Actor, authority: Authority, reason: str = "") -> int:
@@ -56,20 +52,12 @@ def open_grants(node: Node, holder: Principal) -> QuerySet[Grant]:
     return Grant.objects.open().filter(securable=node.id, holder=holder)
 
 
-def begin(current: ChangeInProgress, node: Node, holder: Principal, grant: Grant, *, by: Authority) -> None:
+def _begin(current: ChangeInProgress, node: Node, holder: Principal, grant: Grant, *, by: Authority) -> None:
     """Open a grant to the holder himself; `grant` brings the privilege, its window and its origin."""
     check_binding(node, grant.privilege)
-    if not Grant.objects.filter(holder=holder, securable__realm=node.realm_id).exists():
-        # others may bear this name in other letters, or end as the pattern says, and know nothing of it yet
-        current.touch(realm_key(node.realm_id))
+    holding.ensure(current, node, holder)
     grant.holder, grant.securable_id = holder, node.id
     current.begin(grant, _said(GRANT_ADDED, node, holder, grant), by=by)
-
-
-def check_grantee(node: Node, holder: Principal) -> None:
-    """Raise Invalid when the law does not let a principal of this kind be given privileges itself."""
-    if holder.kind not in dialects.get(node.kind).grantees:
-        raise Invalid(f"In {node.realm} nothing can be granted to a {holder.get_kind_display()}.")
 
 
 def _said(kind: str, node: Node, holder: Principal, grant: Grant) -> Said:

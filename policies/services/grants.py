@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -21,7 +21,7 @@ from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Counter, Grant
 from policies.models.grants import Effect
 from policies.saying import said
-from policies.services import personal, realm_of
+from policies.services import holding, personal, realm_of
 from policies.services.roles import check_binding, must_be_member
 
 GRANT = "grant"
@@ -120,44 +120,31 @@ def _giver(by: Actor) -> Principal:
 
 def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     """What people say for having these privileges on such an object: `read`, `write`."""
-    reading = {
-        "SELECT_TABLE",
-        "SELECT_VIEW",
-        "READ_FILESET",
-        "CONSUME_TOPIC",
-        "USE_MODEL",
-        "EXECUTE_FUNCTION",
-    }
-    actions = dialects.get(node.kind).actions_for(node.type)
-    wanted = ["read" if set(privileges) & reading else "write", "read", "use"]
+    law = dialects.get(node.kind)
+    actions = law.actions_for(node.type)
+    known = [law.privilege(code) for code in privileges]
+    reading = any(one is not None and one.category == "read" for one in known)
+    wanted = [*map(str.lower, privileges), "read" if reading else "write", "read", "use"]
     return tuple(dict.fromkeys(action for action in wanted if action in actions))
 
 
 def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authority) -> bool:
     check_binding(gift.node, gift.privilege)
-    role = personal.ensure(current, gift.node, gift.holder)
-    mine = replaced(role.pk, gift)
+    held = holding.ensure(current, gift.node, gift.holder)
+    mine = replaced(gift)
     window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
     if mine.filter(**window).exists():
         return False
     for old in mine:
         current.end(old, _said(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
-    grant = Grant(
-        role=role, securable_id=gift.node.id, privilege=gift.privilege, origin=Origin.HAND, **window
-    )
+    grant = Grant(**held, securable_id=gift.node.id, privilege=gift.privilege, origin=Origin.HAND, **window)
     current.begin(grant, _said(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
     return True
 
 
-def replaced(role: int, gift: Gift) -> QuerySet[Grant]:
+def replaced(gift: Gift) -> QuerySet[Grant]:
     """The hand-made direct grants of the same privilege that a new one takes the place of."""
-    return Grant.objects.open().filter(
-        role=role,
-        securable=gift.node.id,
-        privilege=gift.privilege,
-        effect=Effect.ALLOW,
-        origin=Origin.HAND,
-    )
+    return direct(gift.node, gift.holder).filter(privilege=gift.privilege, origin=Origin.HAND)
 
 
 def remove(
@@ -188,16 +175,18 @@ def _take(
 
 def direct(node: Node, holder: Principal) -> QuerySet[Grant]:
     """The open direct ALLOW grants of a holder on an object."""
-    role = personal.find(node, holder)
+    held = holding.find(node, holder)
     rows = Grant.objects.open().filter(securable=node.id, effect=Effect.ALLOW)
-    return rows.filter(role=role) if role else rows.none()
+    return rows.filter(**held) if held else rows.none()
 
 
 def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None) -> None:
     if seen is None:
         return
-    roles = [role for role in (personal.find(node, holder) for holder in holders) if role]
-    newer = Grant.objects.filter(role__in=roles, securable=node.id)
+    mine = Q(pk__in=[])
+    for held in filter(None, (holding.find(node, holder) for holder in holders)):
+        mine |= Q(**held)
+    newer = Grant.objects.filter(mine, securable=node.id)
     if newer.filter(opened__gt=seen).exists() or newer.filter(closed__gt=seen).exists():
         raise Conflict("Somebody changed these grants since you opened this page.")
 

@@ -56,6 +56,9 @@ def _unchanged(begun: Iterable[Grant]) -> None:
 
 def _held(facts: Iterable[Grant]) -> Iterable[tuple[Principal, Grant]]:
     for grant in facts:
+        if grant.holder is not None:
+            yield grant.holder, grant
+            continue
         assigned = (
             Assignment.objects.filter(role=grant.role_id, origin="system").select_related("holder").first()
         )
