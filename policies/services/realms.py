@@ -12,12 +12,21 @@ from lakewarden import dialects
 from lakewarden.facts import Level
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
-from policies.errors import AlreadyExists, Invalid
-from policies.events import MEMBER_ADDED, MODE_ENDED, MODE_SET, OWNER_SET, REALM_CREATED
-from policies.models import Ownership, RealmMember
+from policies.errors import AlreadyExists, Conflict, Invalid
+from policies.events import (
+    MEMBER_ADDED,
+    MEMBER_REMOVED,
+    MODE_ENDED,
+    MODE_SET,
+    OBJECT_DROPPED,
+    OWNER_SET,
+    REALM_CREATED,
+    ROLE_UNASSIGNED,
+)
+from policies.models import Assignment, Backend, Ownership, RealmMember
 from policies.saying import said
-from policies.services import roles
-from policies.services.names import checked
+from policies.services import objects, realm_of, roles
+from policies.services.names import check_described, checked
 from policies.services.roles import Privilege
 
 
@@ -35,6 +44,7 @@ def create(
     """Make a realm; its owner becomes a member.  Raises AlreadyExists, Invalid."""
     if kind not in Realm.Kind.values or mode not in Mode.Choice.values:
         raise Invalid(f"unknown kind of realm `{kind}` or mode `{mode}`")
+    check_described(settings, comment)
     with change(REALM_CREATED, realm=None, by=by) as current:
         if realm_named(checked(name)):
             raise AlreadyExists(f"Realm {name} already exists.")
@@ -86,3 +96,19 @@ def set_mode(realm: Realm, mode: str, *, by: Actor, authority: Authority, reason
             Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
         )
     return True
+
+
+def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> int:
+    """End a realm with all that is in it; answers how many objects went.  Raises Conflict when connected."""
+    with change(OBJECT_DROPPED, realm=realm_of(node), by=by, reason=reason) as current:
+        if Backend.objects.filter(realm=node.realm_id).exists():
+            raise Conflict(f"{node.name} has connected catalogs; disconnect them first.")
+        held = Assignment.objects.open().filter(role__realm=node.realm_id).select_related("holder")
+        inside = RealmMember.objects.open().filter(realm=node.realm_id).select_related("principal")
+        modes = Mode.objects.open().filter(realm=node.realm_id)
+        current.end_all([(row, said(ROLE_UNASSIGNED, node, row.holder)) for row in held], by=authority)
+        current.end_all([(row, said(MEMBER_REMOVED, node, row.principal)) for row in inside], by=authority)
+        current.end_all([(row, said(MODE_ENDED, node, mode=row.mode)) for row in modes], by=authority)
+        count = objects.drop(node, by=by, authority=authority)
+        Realm.objects.filter(pk=node.realm_id).update(closed=current.revision)
+    return count
