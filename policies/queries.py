@@ -29,7 +29,7 @@ def any_of(column: str, keys: Collection[object]) -> Q:
 
 
 def none_of(column: str, keys: Collection[object]) -> Q:
-    """Whether a column is none of them.  Written out as a constant, because only that is hashed and not scanned."""
+    """Whether a column is none of them; written out as a constant, because only that is hashed."""
     listed = ",".join(str(key) for key in keys if isinstance(key, int))
     template = f"(%(expressions)s <> ALL('{{{listed}}}'::bigint[]))"
     return Q(Func(F(column), output_field=BooleanField(), template=template))

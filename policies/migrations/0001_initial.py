@@ -213,7 +213,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='accessrecord',
-            index=models.Index(fields=['realm', 'actor', '-at'], name='access_of_actor'),
+            index=models.Index(fields=['actor', '-at'], name='access_of_actor'),
         ),
         migrations.AddIndex(
             model_name='accessrecord',

@@ -106,7 +106,7 @@ class AccessRecord(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["realm", "actor", "-at"], name="access_of_actor"),
+            models.Index(fields=["actor", "-at"], name="access_of_actor"),
             GinIndex(fields=["lineage"], name="access_by_lineage"),
         ]
 

@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 from collections.abc import Callable
+from urllib.parse import quote
 
 from django.conf import settings
 
@@ -23,13 +24,16 @@ def open_backend(row: Backend, realm_name: str) -> base.Backend:
 
 
 def filled_in(url: str) -> str:
-    """The URL with `$NAME` taken from the environment, so that secrets need not stand on a command line."""
+    """The URL with `$NAME` taken from the environment, so that secrets need not stand on a command line.
+
+    A name that is the whole of it stands for a URL; one inside it for a part, which is quoted as a URL wants.
+    """
 
     def value(match: re.Match[str]) -> str:
         name = match[1]
         if name not in os.environ:
             raise Misconfigured(f"the URL names ${name}, which is not in the environment")
-        return os.environ[name]
+        return os.environ[name] if match[0] == url else quote(os.environ[name], safe="")
 
     return re.sub(r"\$([A-Z_][A-Z0-9_]*)", value, url)
 

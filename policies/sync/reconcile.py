@@ -9,7 +9,9 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
+from catalog.models import Mode
 from catalog.nodes import Node, last, node
+from catalog.queries import mode_of
 from policies.models import Backend, BackendFinding, SyncRun
 from policies.services.grants import revision_now
 from policies.sync import planning
@@ -58,15 +60,23 @@ class Report:
 
 
 def reconcile(row: Backend, *, dry_run: bool = False) -> Report:
-    """Compare, repair unless in report mode or a dry run, read again.  Raises BackendError."""
+    """Compare, repair unless it is a dry run or only to be reported on, read again.  Raises BackendError."""
     catalog = last(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
     out_there = open_backend(row, catalog.realm)
     try:
-        return _reconcile(row, catalog, out_there, dry_run or row.policy == Backend.Policy.REPORT)
+        return _reconcile(row, catalog, out_there, dry_run or only_reports(row))
     finally:
         out_there.close()
+
+
+def only_reports(row: Backend) -> bool:
+    """Whether nothing may be changed out there: in report mode, and while the realm's law is not enforced.
+
+    With authorization off everything is allowed; written out, that would open the database to everybody.
+    """
+    return row.policy == Backend.Policy.REPORT or mode_of(row.realm_id) != Mode.Choice.ON
 
 
 def _reconcile(row: Backend, catalog: Node, out_there: base.Backend, only_look: bool) -> Report:

@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from policies.models import Backend, OutboxEntry
 from policies.sync.errors import BackendError, Misconfigured, Rejected
-from policies.sync.reconcile import Report, reconcile
+from policies.sync.reconcile import Report, only_reports, reconcile
 
 LONGEST_WAIT = timedelta(hours=1)
 
@@ -96,7 +96,7 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
     if held.count() < len(taken.ids):
         # another worker took over while we were cut off: what we did last may be old, so look once more
         OutboxEntry.objects.create(backend=backend, key="again", revision=0, due=timezone.now(), revokes=True)
-    elif report.settled or backend.policy == Backend.Policy.REPORT:
+    elif report.settled or only_reports(backend):
         held.filter(revision__lte=report.revision).delete()
     else:
         _wait(held, report.error or "not yet equal when read again")

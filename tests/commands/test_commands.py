@@ -71,6 +71,7 @@ BAD_USE = [
     "duty demo fly user:ana",
     "createtoken ana --scope everything",
     "createtoken ana --days 0",
+    "createtoken ana --days 99999999999",
     "connect demo/shop oracle --url x",
     "connect demo/shop postgresql --url postgresql://u:$NOT_SET@localhost/x",
     "connect demo/shop postgresql --url postgresql://u@example.org/x",

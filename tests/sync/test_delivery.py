@@ -12,7 +12,7 @@ from catalog.models import Detail
 from catalog.queries import find
 from lakewarden.objects import ObjectRef
 from policies.models import Backend, BackendFinding, OutboxEntry
-from policies.services import grants, members, roles
+from policies.services import grants, members, realms, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
 from policies.sync.errors import Transient
@@ -261,3 +261,16 @@ def test_a_look_finds_what_others_did_out_there(governed: Backend, source: Sourc
     assert worker.look(governed).foreign == 3
     assert BackendFinding.objects.filter(kind="foreign", holder="carl", place="stock.items").exists()
     assert source.reads("legacy")
+
+
+@pytest.mark.parametrize("mode", ["off", "pass-through"])
+def test_while_the_law_is_not_enforced_the_database_is_left_as_it_is(
+    governed: Backend, source: Source, mode: str
+) -> None:
+    worker.deliver(governed)
+    realms.set_mode(governed.realm, mode, by=BY, authority=AUTHORITY)
+    worker.deliver(governed)
+    assert readers(source) == {"olivia", "mia", "legacy"}
+    assert not OutboxEntry.objects.exists()
+    realms.set_mode(governed.realm, "on", by=BY, authority=AUTHORITY)
+    assert worker.deliver(governed).settled

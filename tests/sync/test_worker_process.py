@@ -1,4 +1,4 @@
-"""A real Celery worker with a real Redis: seconds from commit to effect, and killed in the middle nothing is lost."""
+"""A real Celery worker with a real Redis: seconds to effect, and killed in the middle nothing is lost."""
 
 from __future__ import annotations
 
@@ -37,7 +37,12 @@ class Worker:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "celery", "-A", "authzsite", "worker", "--pool", "solo", "-B"]
-        schedule = ["--schedule", str(Path(os.environ["LAKEWARDEN_VAR"]) / "beat-of-tests"), "--loglevel", "ERROR"]
+        schedule = [
+            "--schedule",
+            str(Path(os.environ["LAKEWARDEN_VAR"]) / "beat-of-tests"),
+            "--loglevel",
+            "ERROR",
+        ]
         self.process = subprocess.Popen(
             [*command, *schedule], cwd=ROOT, env=self.environment, start_new_session=True
         )

@@ -11,6 +11,8 @@ from policies.changes import change
 from policies.events import TOKEN_CREATED
 from policies.saying import said
 
+LONGEST = 36_500  # days
+
 
 class Command(OperatorCommand):
     help = "Make a token for a user or a service account; prints the token alone, this once."
@@ -33,6 +35,6 @@ class Command(OperatorCommand):
 
 def _days(text: str) -> int:
     days = int(text)
-    if days < 1:
+    if not 1 <= days <= LONGEST:
         raise ValueError
     return days
