@@ -22,6 +22,18 @@ class UnknownScope(ValueError):
     """A scope that no surface knows."""
 
 
+RUN_SCOPES = ("check", "report")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a job: what it is known by, the number of its realm, and who started it."""
+
+    id: str
+    realm: int
+    starter: Principal
+
+
 @dataclass(frozen=True)
 class Bearer:
     """Who came with a valid token, and what the token lets them do."""
@@ -29,6 +41,7 @@ class Bearer:
     principal: Principal
     scopes: frozenset[str]
     token: int
+    run: Run | None = None
 
     def covers(self, scope: str) -> bool:
         """No scopes at all means all that the principal may."""
@@ -40,22 +53,40 @@ def create(principal: Principal, *, days: int | None = None, scopes: tuple[str, 
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown:
         raise UnknownScope(f"unknown scope `{unknown[0]}`; known are {', '.join(SCOPES)}")
-    text = PREFIX + secrets.token_urlsafe(32)
     expires = timezone.now() + timedelta(days=days) if days is not None else None
-    Token.objects.create(
-        principal=principal, prefix=text[:10], digest=_digest(text), scopes=list(scopes), expires=expires
-    )
+    return _make(Token(principal=principal, scopes=list(scopes), expires=expires))
+
+
+def create_for_run(principal: Principal, run: Run, *, expires: datetime) -> str:
+    """Make the token a running job holds; it is decided as the principal, and may only ask and report."""
+    row = Token(principal=principal, scopes=list(RUN_SCOPES), expires=expires)
+    row.run, row.realm, row.starter = run.id, run.realm, run.starter
+    return _make(row)
+
+
+def _make(row: Token) -> str:
+    text = PREFIX + secrets.token_urlsafe(32)
+    row.prefix, row.digest = text[:10], _digest(text)
+    row.save(force_insert=True)
     return text
 
 
 def recognise(text: str) -> Bearer | None:
     """The bearer of a known token, neither revoked nor expired nor of a closed account.  One query."""
     now = timezone.now()
-    row = Token.objects.select_related("principal").filter(_ACTIVE, digest=_digest(text)).first()
+    row = Token.objects.select_related("principal", "starter").filter(_ACTIVE, digest=_digest(text)).first()
     if row is None or row.revoked or (row.expires and row.expires <= now):
         return None
+    if row.run and (row.realm is None or row.starter is None):
+        return None  # half a run must not pass for something wider
     _note_use(row, now)
-    return Bearer(row.principal, frozenset(row.scopes), row.pk)
+    return Bearer(row.principal, frozenset(row.scopes), row.pk, _run_of(row))
+
+
+def _run_of(row: Token) -> Run | None:
+    if not row.run or row.realm is None or row.starter is None:
+        return None
+    return Run(row.run, row.realm, row.starter)
 
 
 def revoke(token: Token) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from django.db import connection
 
 from accounts.text import holdable
+from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from lakewarden import dialects
 from lakewarden.facts import Level
@@ -43,6 +44,22 @@ def find_all(refs: Sequence[ObjectRef]) -> list[Node | None]:
     for at, leaf in nested.items():
         found[at] = between.get(leaf)
     return found
+
+
+def find_in_any_case(root: Node, type_: str, path: Sequence[str]) -> Node | None:
+    """The object of that name below a realm, in any case of its letters.  A query for each part."""
+    node: Node | None = root
+    for kind, name in zip(dialects.get(root.kind).type_path(type_, len(path)) or (), path, strict=False):
+        node = _child_in_any_case(node, kind, name) if node and holdable(name) else None
+    return node if node and node.type == type_ else None
+
+
+def _child_in_any_case(parent: Node, type_: str, name: str) -> Node | None:
+    row = Placement.objects.open().filter(scope=parent.id, type=type_, name__iexact=name).first()
+    if row is None:
+        return None
+    levels = (*parent.levels, Level(type_, row.securable_id))
+    return Node(row.securable_id, parent.realm_id, parent.kind, levels, (*parent.names, row.name))
 
 
 def spelled(refs: Sequence[ObjectRef]) -> list[ObjectRef]:

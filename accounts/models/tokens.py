@@ -11,7 +11,11 @@ SCOPES = ("check", "report", "request", "manage", "audit")
 
 
 class Token(models.Model):
-    """A bearer of its principal's rights, narrowed to `scopes` (empty: all of them) until `expires`."""
+    """A bearer of its principal's rights, narrowed to `scopes` (empty: all of them) until `expires`.
+
+    One with a `run` is held by a running job: it only asks, in the realm of that number, for its principal,
+    whoever the `starter` was.
+    """
 
     principal = models.ForeignKey(Principal, models.PROTECT, related_name="tokens")
     prefix = models.CharField(max_length=12)
@@ -21,6 +25,9 @@ class Token(models.Model):
     expires = models.DateTimeField(null=True)
     last_used = models.DateTimeField(null=True)
     revoked = models.DateTimeField(null=True)
+    run = models.CharField(max_length=16, blank=True)
+    realm = models.BigIntegerField(null=True)
+    starter = models.ForeignKey(Principal, models.PROTECT, null=True, related_name="started")
 
     def __str__(self) -> str:
         return f"{self.prefix}… of {self.principal}"

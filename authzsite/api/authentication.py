@@ -10,7 +10,7 @@ from typing import cast
 from django.conf import settings
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.authentication import SessionAuthentication as DrfSession
-from rest_framework.exceptions import AuthenticationFailed
+from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts import tokens
@@ -18,6 +18,7 @@ from accounts.models import Principal
 from policies.authority import Actor
 
 LONGEST_TOKEN = 512
+ONLY_ASKS = "a run may only ask and report"
 NOT_ACCEPTED = "these credentials are not accepted"
 
 
@@ -28,6 +29,7 @@ class Caller:
     principal: Principal
     via: str
     scopes: frozenset[str] = frozenset()
+    run: tokens.Run | None = None
 
     def covers(self, scope: str) -> bool:
         return not self.scopes or scope in self.scopes
@@ -38,6 +40,8 @@ class Caller:
 
 class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer <token>`, or Basic with the name of the token's principal and the token."""
+
+    takes_runs = False
 
     def authenticate(self, request: Request) -> tuple[Caller, str] | None:
         header = request.META.get("HTTP_AUTHORIZATION")
@@ -50,10 +54,18 @@ class TokenAuthentication(BaseAuthentication):
         )
         if bearer is None:
             raise AuthenticationFailed(NOT_ACCEPTED)
-        return Caller(bearer.principal, "token", bearer.scopes), "token"
+        if bearer.run is not None and not self.takes_runs:
+            raise PermissionDenied(ONLY_ASKS)
+        return Caller(bearer.principal, "token", bearer.scopes, bearer.run), "token"
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
+
+
+class RunAuthentication(TokenAuthentication):
+    """The same where running jobs may come too: they ask and report, and do nothing else."""
+
+    takes_runs = True
 
 
 class SessionAuthentication(DrfSession):

@@ -9,4 +9,5 @@ urlpatterns = [
     path("health/ready", health.ready, name="health-ready"),
     path("", include("authzsite.api.authzen.urls")),
     path("", include("authzsite.api.herd.urls")),
+    path("", include("authzsite.api.v1.urls")),
 ]

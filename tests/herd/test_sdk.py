@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import herdsdk
@@ -17,17 +17,20 @@ Connect = Callable[[str], Any]
 
 
 @pytest.fixture
-def connect(live_server: Any) -> Connect:
+def connect(live_server: Any) -> Iterator[Connect]:
     a_herd()
-    people.make_account("admin")
+    clients = []
 
     def as_user(name: str) -> Any:
         configuration = herdsdk.Configuration()
         configuration.host = f"{live_server.url}/herd-app/rest"
         configuration.access_token = tokens.create(people.ensure("user", name)) if name else ""
-        return herdsdk.ApiClient(configuration)
+        clients.append(herdsdk.ApiClient(configuration))
+        return clients[-1]
 
-    return as_user
+    yield as_user
+    for client in clients:
+        client.rest_client.pool_manager.clear()
 
 
 def create(client: Any, user: str, namespace: str, *permissions: str) -> Any:

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from accounts.models import Principal
+from accounts.tokens import Run
 from authzsite.api.authzen.answers import Answer, undecided
 from authzsite.api.authzen.cases import Case, cases, storable
 from authzsite.api.authzen.questions import Question
@@ -18,16 +19,23 @@ from policies.facts import is_service_admin
 from policies.models import Counter
 from policies.services import duties
 
+OF_A_RUN = "a run may ask about the account it runs as, in its realm"
 BY_NAME = (Principal.Kind.USER, Principal.Kind.SERVICE)
 ABOUT_OTHERS = "you may ask about yourself only; asking about others takes a service account or a duty"
 
 
-def ask(asker: Principal, questions: Sequence[Question], link: Link, *, now: datetime) -> list[Answer]:
-    """The answers in the order asked.  What the asker may not know is not explained to him."""
-    inquiry = Inquiry(asker, cases(asker, questions), now)
+def ask(
+    asker: Principal, questions: Sequence[Question], link: Link, *, now: datetime, run: Run | None = None
+) -> list[Answer]:
+    """The answers in the order asked.  What the asker may not know is not explained to him.
+
+    A `run` asks about itself alone, in its realm alone, and is named in the record with its starter.
+    """
+    inquiry = Inquiry(asker, cases(asker, questions), now, run)
     outcomes = [inquiry.outcome(case) for case in inquiry.cases]
     refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
-    record(refusals, [inquiry.look(case) for case in inquiry.cases])
+    via = f"run {run.id} for {run.starter.pseudonym}" if run else "authzen"
+    record(refusals, [inquiry.look(case) for case in inquiry.cases], via=via)
     explained = iter(contexts(refusals, link, now=now))
     return [
         Answer(False, next(explained)) if isinstance(outcome, Refusal) else outcome for outcome in outcomes
@@ -37,12 +45,12 @@ def ask(asker: Principal, questions: Sequence[Question], link: Link, *, now: dat
 class Inquiry:
     """The facts that some questions turn on, read once for all of them."""
 
-    def __init__(self, asker: Principal, cases: list[Case], now: datetime) -> None:
-        self.asker, self.cases, self.now = asker, cases, now
+    def __init__(self, asker: Principal, cases: list[Case], now: datetime, run: Run | None = None) -> None:
+        self.asker, self.cases, self.now, self.run = asker, cases, now, run
 
     def outcome(self, case: Case) -> Answer | Refusal:
         if not self._may_ask(case):
-            return undecided(403, ABOUT_OTHERS)
+            return undecided(403, OF_A_RUN if self.run else ABOUT_OTHERS)
         slice_ = self._slice(case)
         if slice_ is not None and case.node is not None:
             answer = decisions.answer(slice_, case.action, case.node, now=self.now)
@@ -52,7 +60,10 @@ class Inquiry:
 
     def _may_ask(self, case: Case) -> bool:
         """Everybody about himself; about others service accounts, because asking is what pipelines do, people
-        with the duty to look at the object's history, and service admins."""
+        with the duty to look at the object's history, and service admins; a run about itself only."""
+        if self.run is not None:
+            elsewhere = bool(case.places) and case.places[0].realm_id != self.run.realm
+            return case.subject == self.asker and not elsewhere
         if case.subject == self.asker or self.asker.kind == Principal.Kind.SERVICE:
             return True
         if is_service_admin(self.asker):

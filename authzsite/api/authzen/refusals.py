@@ -64,7 +64,7 @@ def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Itera
         }
 
 
-def record(refusals: Sequence[Refusal], looks: Iterable[access_log.Look | None]) -> None:
+def record(refusals: Sequence[Refusal], looks: Iterable[access_log.Look | None], *, via: str) -> None:
     """Put refusals of known people into the log, and who looked at whose access."""
     refused = [
         access_log.Refusal(case.subject, case.operation, case.node, case.ref.id)
@@ -73,9 +73,9 @@ def record(refusals: Sequence[Refusal], looks: Iterable[access_log.Look | None])
     ]
     looked = [look for look in looks if look]
     if refused:
-        access_log.refused_all(refused, via="authzen")
+        access_log.refused_all(refused, via=via)
     if looked:
-        access_log.looked_all(looked, via="authzen")
+        access_log.looked_all(looked, via=via)
 
 
 def _lacks(refusal: Refusal, now: float) -> list[Lack]:

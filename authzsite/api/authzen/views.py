@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
+from authzsite.api.authentication import RunAuthentication, SessionAuthentication
 from authzsite.api.authzen.answers import Answer, truncated, undecided
 from authzsite.api.authzen.asking import ask
 from authzsite.api.authzen.questions import Batch, Question, read_batch, read_question
@@ -24,6 +25,8 @@ LONGEST_LINKED = 1500
 class Evaluation(Surface):
     """`POST /access/v1/evaluation`"""
 
+    authentication_classes = [RunAuthentication, SessionAuthentication]
+
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("check")
         return respond(self.single(read_question(read_object(request._request))))
@@ -35,7 +38,8 @@ class Evaluation(Surface):
         return answer.wire
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
-        return ask(self.caller.principal, questions, self.link, now=timezone.now())
+        caller = self.caller
+        return ask(caller.principal, questions, self.link, now=timezone.now(), run=caller.run)
 
     def link(self, question: Question) -> str:
         """Where a person can see why, and ask for what is lacking."""

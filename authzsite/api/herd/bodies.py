@@ -14,7 +14,7 @@ from defusedxml.ElementTree import fromstring
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, UnreadablePostError
 
-from authzsite.api.herd.shapes import Flag, Many, Record, Text
+from authzsite.api.herd.shapes import Flag, Many, Record, Shape, Text
 from authzsite.api.strictjson import BadBody, read_object
 from lakewarden.dialects.herd.permissions import ON_NAMESPACE
 
@@ -51,6 +51,26 @@ NAMESPACE_UPDATE = Record("namespaceUpdateRequest", {"chargeCode": Text()})
 NAMESPACE_KEYS = Record(
     "namespaceKeys", {"namespaceKeys": Many("namespaceKey", Record("", {"namespaceCode": Text()}))}
 )
+_PARAMETER = Record("parameter", {"name": Text(), "value": Text()})
+_JOB_FIELDS: dict[str, Shape] = {
+    "description": Text(),
+    "activitiJobXml": Text(),
+    "parameters": Many("parameter", _PARAMETER),
+}
+JOB_CREATE = Record("jobDefinitionCreateRequest", {"namespace": Text(), "jobName": Text(), **_JOB_FIELDS})
+JOB_UPDATE = Record("jobDefinitionUpdateRequest", _JOB_FIELDS)
+JOB = Record(
+    "jobDefinition",
+    {"id": Text(), "namespace": Text(), "jobName": Text(), **_JOB_FIELDS, "lastUpdatedByUserId": Text()},
+)
+JOB_KEYS = Record(
+    "jobDefinitionKeys",
+    {
+        "jobDefinitionKeys": Many(
+            "jobDefinitionKey", Record("jobDefinitionKey", {"namespace": Text(), "jobName": Text()})
+        )
+    },
+)
 _SEARCH_KEY = Record("namespaceSearchKey", {"chargeCode": Text(), "mustHaveChargeCode": Flag()})
 _SEARCH_FILTER = Record(
     "namespaceSearchFilter", {"namespaceSearchKeys": Many("namespaceSearchKey", _SEARCH_KEY)}
@@ -69,7 +89,7 @@ ERROR = Record(
     },
 )
 
-_BARE_LISTS = (ENTRIES, NAMESPACE_KEYS)
+_BARE_LISTS = (ENTRIES, NAMESPACE_KEYS, JOB_KEYS)
 """Bodies that are a list: in XML their entries stand in the outermost element itself."""
 
 

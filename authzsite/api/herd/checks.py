@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from accounts.people import BadName, checked_name
+from accounts.text import holdable
 from authzsite.api.herd.problems import Problem
 
 
@@ -16,6 +17,20 @@ def user_id(value: str | None) -> str:
 def namespace(value: str | None) -> str:
     """The trimmed code of a namespace.  Raises Problem."""
     return _named(value, "A namespace", "Namespace")
+
+
+def job_name(value: str | None) -> str:
+    """The trimmed name of a job definition.  Raises Problem."""
+    return _named(value, "A job name", "Job name")
+
+
+def workflow(value: str | None) -> str:
+    """What a job does, kept as it was sent and never run here.  Raises Problem."""
+    if not (value or "").strip():
+        raise Problem(400, "An Activiti job XML must be specified.")
+    if not holdable(value or ""):
+        raise Problem(400, "An Activiti job XML has no NUL and no half characters.")
+    return value or ""
 
 
 def _named(value: str | None, wanted: str, noun: str) -> str:

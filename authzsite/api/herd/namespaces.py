@@ -90,7 +90,8 @@ class Namespace(HerdCall):
             if node is None:
                 raise no_namespace(name)
             authority = office.authority("Namespace.deleteNamespace", node)
-            if any(not office.is_caller(one.name) for one in office.entries_on(node)):
+            others = any(not office.is_caller(one.name) for one in office.entries_on(node))
+            if others or below(node).exists():
                 raise in_use(node.name)
             shown = _shown(node)
             objects.drop(node, by=office.actor, authority=authority)

@@ -11,9 +11,9 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.api.herd.problems import Denied, Problem, no_permission
-from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
+from catalog.resolve import find_in_any_case
 from lakewarden.facts import Level, Slice
 from policies import decisions, slices
 from policies.access_log import Refusal
@@ -82,19 +82,16 @@ class Office:
 
     def namespace(self, code: str) -> Node | None:
         """The namespace of that code, in any case of its letters."""
-        if not holdable(code):
-            return None
-        places = Placement.objects.open().filter(scope=self.herd.id, type="namespace", name__iexact=code)
-        row = places.first()
-        return self._node(row.securable_id, row.name) if row else None
+        return find_in_any_case(self.herd, "namespace", (code,))
+
+    def job(self, namespace: Node, name: str) -> Node | None:
+        """The job definition of that name in a namespace, in any case of its letters."""
+        return find_in_any_case(self.herd, "job_definition", (namespace.name, name))
 
     def place_of(self, entry: Entry) -> Node:
-        return self._node(entry.object, entry.object_name)
-
-    def _node(self, key: int, name: str) -> Node:
         herd = self.herd
-        levels = (*herd.levels, Level("namespace", key))
-        return Node(key, herd.realm_id, herd.kind, levels, (herd.name, name))
+        levels = (*herd.levels, Level("namespace", entry.object))
+        return Node(entry.object, herd.realm_id, herd.kind, levels, (herd.name, entry.object_name))
 
     def entries_on(self, node: Node) -> list[Entry]:
         return [one for one in entries(self.herd, objects=[node.id], now=self.now) if one.kind in KINDS]

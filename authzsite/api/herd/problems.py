@@ -55,8 +55,17 @@ def entry_exists(user: str, namespace: str) -> Problem:
     )
 
 
+def no_job(name: str, namespace: str) -> Problem:
+    return Problem(404, f'Job definition with name "{name}" doesn\'t exist for namespace "{namespace}".')
+
+
+def job_exists(name: str, namespace: str) -> Problem:
+    named = f'job definition with name "{name}" for namespace "{namespace}"'
+    return Problem(409, f"Unable to create {named} because it already exists.")
+
+
 def in_use(code: str) -> Problem:
-    reason = f'users are authorized on the namespace "{code}"'
+    reason = f'something or somebody else still depends on the namespace "{code}"'
     return Problem(400, f"A constraint has been violated. Reason: {reason}")
 
 

@@ -5,9 +5,11 @@ from django.urls import path, re_path
 from authzsite.api.herd.authorizations import Authorization, Authorizations, OfNamespace, OfUser
 from authzsite.api.herd.call import NotHere
 from authzsite.api.herd.current_user import CurrentUser
+from authzsite.api.herd.jobs import JobDefinition, JobDefinitionKeys, JobDefinitions
 from authzsite.api.herd.namespaces import Namespace, Namespaces, NamespaceSearch
 
 BASE = "herd-app/rest"
+_JOBS = f"{BASE}/jobDefinitions"
 _ENTRIES = f"{BASE}/userNamespaceAuthorizations"
 
 urlpatterns = [
@@ -19,5 +21,8 @@ urlpatterns = [
     path(f"{BASE}/namespaces", Namespaces.as_view()),
     path(f"{BASE}/namespaces/search", NamespaceSearch.as_view(), {"code": "search"}),
     path(f"{BASE}/namespaces/<path:code>", Namespace.as_view()),
+    path(_JOBS, JobDefinitions.as_view()),
+    path(f"{_JOBS}/namespaces/<path:namespace>/jobNames/<path:name>", JobDefinition.as_view()),
+    path(f"{_JOBS}/namespaces/<path:namespace>", JobDefinitionKeys.as_view()),
     re_path(rf"^{BASE}(?:/.*)?$", NotHere.as_view()),
 ]

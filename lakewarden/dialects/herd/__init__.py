@@ -11,13 +11,19 @@ from lakewarden.dialects.herd.permissions import PERMISSIONS, ROLES
 DIALECT = Dialect(
     code="herd",
     root_type="herd",
-    children={"herd": ("namespace", "role"), "namespace": (), "role": ()},
+    children={
+        "herd": ("namespace", "role"),
+        "namespace": ("job_definition",),
+        "job_definition": (),
+        "role": (),
+    },
     privileges=PERMISSIONS,
     aliases={},
     operations=OPERATIONS,
     listings={
         "namespace": Listing("namespace", ANYTHING, {"herd": "Namespace.getNamespaces"}),
         "readable_namespace": Listing("namespace", READ, {"herd": "Namespace.getNamespaces"}),
+        "job_definition": Listing("job_definition", READ, {"namespace": "READ"}),
         "role": Listing("role", OWNER, {"herd": "Namespace.getNamespaces"}),
     },
     actions=ACTIONS,

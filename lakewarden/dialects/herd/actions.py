@@ -18,8 +18,14 @@ ACTIONS: dict[str, dict[str, str]] = {
         "execute": "EXECUTE",
         "use": "Namespace.getNamespace",
         "alter": "Namespace.updateNamespaces",
+        "create_job_definition": "JobDefinition.createJobDefinition",
         "drop": "Namespace.deleteNamespace",
         "grant": "account_permissions_mapping.post_put_delete",
+    },
+    "job_definition": {
+        "read": "JobDefinition.getJobDefinition",
+        "alter": "JobDefinition.updateJobDefinition",
+        "execute": "job_execute_post",
     },
     "role": {"read": "Role.getRole", "grant": "Role.assignRole"},
 }

@@ -92,6 +92,7 @@ _OF_THE_HERD: dict[str, Condition] = {
     "storage_policy": _any_of((OPS,)),
 }
 
+_ABOUT_JOBS = ("job_", "Job.", "JobDefinition.")
 _CHANGES_ACCESS = ("account_permissions_mapping", "Role.", "UserNamespaceAuthorization.")
 
 
@@ -147,9 +148,16 @@ def _label(name: str) -> str:
     return words[0].upper() + words[1:]
 
 
+def _placed(name: str, conditions: Mapping[str, Condition]) -> Mapping[str, Condition]:
+    """What is about jobs is asked of a job definition too; rights in its namespace come down to it."""
+    if name.startswith(_ABOUT_JOBS) and name != "JobDefinition.createJobDefinition":
+        return {**conditions, "job_definition": conditions["namespace"]}
+    return conditions
+
+
 OPERATIONS = {
-    name: Operation(name, _label(name), conditions, access_control=name.startswith(_CHANGES_ACCESS))
-    for name, conditions in _rows()
+    name: Operation(name, _label(name), _placed(name, each), access_control=name.startswith(_CHANGES_ACCESS))
+    for name, each in _rows()
 }
 
 VARIANTS: dict[str, Variants] = {

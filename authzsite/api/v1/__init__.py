@@ -1,0 +1,1 @@
+"""What the other surfaces lack; errors are problems as RFC 9457 writes them."""

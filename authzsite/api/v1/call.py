@@ -1,0 +1,33 @@
+"""What all calls below `/authz/v1/` share."""
+
+from __future__ import annotations
+
+import json
+from http import HTTPStatus
+from typing import Any
+
+from django.http import HttpResponse
+
+from authzsite.api.surface import Surface
+from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
+
+_STATUS: dict[type[PolicyError], int] = {Refused: 403, NotFound: 404, Conflict: 409, Invalid: 400}
+
+
+class Call(Surface):
+    """A call that answers JSON, and problems when it cannot."""
+
+    def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
+        if isinstance(exc, PolicyError):
+            return problem(_STATUS.get(type(exc), 400), str(exc))
+        status, text, headers = self._told(exc)
+        response = problem(status, text)
+        for name, value in headers.items():
+            response.headers[name] = value
+        return response
+
+
+def problem(status: int, detail: str) -> HttpResponse:
+    body: dict[str, Any] = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
+    content = json.dumps(body, separators=(",", ":"))
+    return HttpResponse(content, status=status, content_type="application/problem+json")

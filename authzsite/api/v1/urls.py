@@ -1,0 +1,5 @@
+from django.urls import path
+
+from authzsite.api.v1.runs import Runs
+
+urlpatterns = [path("authz/v1/runs", Runs.as_view(), name="runs")]

@@ -1,0 +1,51 @@
+"""Starting a job: whoever may execute it starts it, and it runs as the account that registered it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from accounts import tokens
+from accounts.models import Principal
+from accounts.tokens import Run
+from catalog.nodes import Node
+from policies import decisions
+from policies.authority import Actor, require
+from policies.changes import change
+from policies.errors import Conflict, Refused
+from policies.events import RUN_STARTED
+from policies.models import Ownership
+from policies.saying import said
+from policies.services import realm_of
+
+EXECUTE = "execute"
+
+
+@dataclass(frozen=True)
+class Started:
+    """A run that has begun; `token` is shown this once."""
+
+    run: Run
+    runs_as: Principal
+    token: str
+    expires: datetime
+
+
+def start(program: Node, *, by: Actor, lasting: timedelta) -> Started:
+    """Start a run for so long at most.  Raises Refused, and Conflict when nobody stands behind it."""
+    if by.principal is None:
+        raise Refused("Nobody is signed in.")
+    with change(RUN_STARTED, realm=realm_of(program), by=by) as current:
+        answer = decisions.ask(by.principal, EXECUTE, program)
+        authority = require(answer.decision, by, otherwise=f"You may not start {program.ref.full_name}.")
+        owned = Ownership.objects.open().filter(securable=program.id).select_related("owner").first()
+        if owned is None:
+            raise Conflict(f"{program.ref.full_name} has no account to run as.")
+        run = Run(secrets.token_hex(6), program.realm_id, by.principal)
+        expires = timezone.now() + lasting
+        token = tokens.create_for_run(owned.owner, run, expires=expires)
+        current.say(said(RUN_STARTED, program, owned.owner, run=run.id), by=authority)
+    return Started(run, owned.owner, token, expires)
