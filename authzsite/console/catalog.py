@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -12,23 +12,23 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from authzsite.console import naming, sheet, words
+from authzsite.console.door import signed_in
 from authzsite.console.head import banner
 from authzsite.console.lists import Leaf, Nodes, Pager, Toggle
+from authzsite.console.methods import reads
 from authzsite.console.outside import behind
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Fact, Facts, Who
 from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.models import Detail, Placement
 from catalog.nodes import Node
 from catalog.queries import mode_of
 from lakewarden import dialects
 from lakewarden.facts import Level
-from policies import decisions, slices
+from policies import decisions
 from policies.models import Ownership
 from policies.queries import children, owner_of, realms_of
 from policies.services.grants import revision_now
@@ -63,7 +63,7 @@ def inside(place: Place, type_: str = "") -> QuerySet[Placement]:
 # The list
 
 
-@require_safe
+@reads
 @signed_in
 def top(request: Request) -> HttpResponse:
     """The realm one is in, or the choice among several."""
@@ -103,7 +103,7 @@ def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
     return Nodes(leaves)
 
 
-@require_safe
+@reads
 @signed_in
 def browse(request: Request, id: int) -> HttpResponse:
     """What is in a metalake, a catalog or a schema."""
@@ -155,7 +155,8 @@ def _pager(request: Request, found: list[Placement]) -> Pager | None:
     start = "?" + urlencode(asked) if request.GET.get("after") else ""
     next_ = "?" + urlencode({**asked, "after": f"{last.pk}:{last.name}"}) if last else ""
     shown = found[:SHOWN]
-    return Pager(f"{shown[0].name} to {shown[-1].name}, by name", start, next_) if start or next_ else None
+    text = f"{shown[0].name} to {shown[-1].name}, by name" if shown else "Nothing comes after this"
+    return Pager(text, start, next_) if start or next_ else None
 
 
 def _count_words(rows: QuerySet[Placement], text: str, node: Node) -> str:
@@ -267,7 +268,7 @@ def _facts(place: Place) -> Iterable[Fact]:
         yield Fact(f"In {there.system}", state=there.state())
 
 
-@require_safe
+@reads
 @signed_in
 def as_csv(request: Request, id: int) -> HttpResponseBase:
     """Everything one may see directly below an object, as a file."""
@@ -336,7 +337,7 @@ def _more(id_: int, last: Placement, level: int, at: int) -> str:
     return f"{reverse('console:nodes', args=[id_])}?{urlencode(asked)}"
 
 
-@require_safe
+@reads
 @signed_in
 def nodes(request: Request, id: int) -> HttpResponse:
     """Fifty children of the tree, for a script that unfolds it."""
@@ -358,10 +359,3 @@ def nodes(request: Request, id: int) -> HttpResponse:
 
 def _small(text: str, otherwise: int) -> int:
     return int(text) if text.isdecimal() and len(text) < 9 else otherwise
-
-
-def _every_row(rows: QuerySet[Placement]) -> Iterator[Placement]:
-    yield from rows.iterator(2000)
-
-
-__all__ = ["as_csv", "browse", "child_of", "list_rows", "nodes", "slices", "top"]

@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console import kept
+from authzsite.console.door import SignIn, door
 from authzsite.console.requests import Request
-from authzsite.console.session import SignIn, _door
 from authzsite.console.shell import surroundings
 
 NOT_FOUND = (
@@ -71,7 +71,7 @@ def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     if isinstance(request.user, AnonymousUser):
         own = request.path != reverse("console:sign_in")
         problem = "" if own else "This page had grown too old to sign in with. Try again now."
-        return _door(
+        return door(
             request,
             SignIn(),
             next_=request.get_full_path() if own else "",

@@ -115,7 +115,7 @@ class Words:
             return DiffLine(
                 "stop",
                 "",
-                f"{self._right(lack)} is denied {self.denier(lack)}",
+                f"{self.right(lack)} is denied {self.denier(lack)}",
                 "It must be lifted by whoever denies.",
             )
         if lack.kind == "ownership":
@@ -136,7 +136,7 @@ class Words:
         )
         return DiffLine("gain", "", self._given(lack), note)
 
-    def _right(self, lack: Lack) -> str:
+    def right(self, lack: Lack) -> str:
         return naming.right(lack.privilege, self.place.type, self.place.kind)
 
     def _given(self, lack: Lack) -> str:
@@ -185,7 +185,7 @@ class Words:
             yield from self._station(holder, station)
             if station.kind == "role" and is_personal(station.name):
                 continue
-            holder = self._spoken(station)
+            holder = self.spoken(station)
         type_, name = naming.level_of(self.place, rule.object)
         since = self.since.get(rule.opened)
         when = f"since {naming.lower(words.day(since))}" if since else ""
@@ -198,11 +198,11 @@ class Words:
 
     def _station(self, holder: str, station: Station) -> Iterable[Moment]:
         if station.kind == "group":
-            yield Moment(f"{holder} is in {naming.lower(self._spoken(station))}", "", "now")
+            yield Moment(f"{holder} is in {naming.lower(self.spoken(station))}", "", "now")
         elif not is_personal(station.name):
             yield Moment(f"{holder} holds role {station.name}", "", "now")
 
-    def _spoken(self, station: Station) -> str:
+    def spoken(self, station: Station) -> str:
         if station.kind == "group":
             return f"Group {self.groups.get(station.key, station.name)}"
         return f"Role {station.name}"
@@ -242,7 +242,7 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
     """What is missing or denied, all of it at once; for a yes, by which way."""
     if explanation.decision.allowed:
         via = [
-            speak._spoken(one)
+            speak.spoken(one)
             for rule in explanation.because[-1:]
             for one in rule.via
             if not is_personal(one.name)
@@ -261,7 +261,7 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
         parts.append(f"{words.spelled(many)} {'right is' if many == 1 else 'rights are'} missing: {names}.")
     if denied:
         parts += [
-            f"{speak._right(lack)} is denied {speak.denier(lack)}. A grant does not lift a denial."
+            f"{speak.right(lack)} is denied {speak.denier(lack)}. A grant does not lift a denial."
             for lack in denied
         ]
     elif missing:

@@ -7,17 +7,17 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from authzsite.console import kept, naming, words
 from authzsite.console.conflict import changed_meanwhile, done_before
+from authzsite.console.door import signed_in
 from authzsite.console.effects import Shown, out_there
+from authzsite.console.methods import reads, reads_and_writes, writes
 from authzsite.console.outside import behind
 from authzsite.console.parts import Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import ENDS, Draft
 from catalog.nodes import Node
@@ -31,7 +31,7 @@ from policies.services.grants import revision_now
 KEPT = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@reads_and_writes
 @signed_in
 def grant(request: Request, id: int) -> HttpResponse:
     """The form: filled from the address, from a kept form, or from itself."""
@@ -219,7 +219,7 @@ def _preview(draft: Draft) -> dict[str, Any]:
     }
 
 
-@require_safe
+@reads
 @signed_in
 def people(request: Request, id: int) -> HttpResponse:
     """People and groups that match what is being typed, for a script."""
@@ -230,7 +230,7 @@ def people(request: Request, id: int) -> HttpResponse:
     return render(request, "console/grant_options.html", _options(draft, draft.find))
 
 
-@require_POST
+@writes
 @signed_in
 def preview(request: Request, id: int) -> HttpResponse:
     """What the form would change as it stands, for a script."""

@@ -20,6 +20,7 @@ from authzsite.console.who_has import Asked, WhoHas, able_words
 from catalog import queries as catalog
 from catalog.models import Detail
 from catalog.nodes import Node
+from lakewarden import dialects
 from lakewarden.facts import OWNER
 from policies import history
 from policies.access import Access
@@ -85,7 +86,7 @@ class Head:
             "kind": naming.kind_of(self.node.type),
             "lead": self.detail.comment if self.detail else "",
             "actions": self.actions(),
-            "grant_reason": None if self.place.may_grant else self.grant_reason(),
+            "grant_reason": None if self.place.may_grant or not given_on(self.node) else self.grant_reason(),
             "facts": self.facts(),
             "tabs": self.tabs(),
             "there": self.there,
@@ -104,6 +105,8 @@ class Head:
         why = Action("Ask why", f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
         grant = reverse("console:grant", args=[self.node.id])
         reason = "" if self.place.may_grant else "why-not-grant"
+        if not given_on(self.node):
+            return [why]
         actions = [why, Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a")]
         if self.node.type in naming.CONTAINERS:
             browse = Action("Browse", reverse("console:browse", args=[self.node.id]), "", "schema")
@@ -252,6 +255,11 @@ class Head:
 
     def banner(self) -> Note | None:
         return banner(self.node.realm, self.mode)
+
+
+def given_on(node: Node) -> bool:
+    """Whether the law knows rights that can be given on such an object."""
+    return any(node.type in one.binds for one in dialects.get(node.kind).privileges.values())
 
 
 def banner(realm: str, mode: str) -> Note | None:

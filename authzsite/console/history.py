@@ -11,15 +11,15 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, record, sheet, words
+from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty
 from authzsite.console.place import visit
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from policies import history
@@ -152,7 +152,7 @@ def _nothing(asked: Question) -> Empty:
     return Empty("Nothing has changed yet", "Every grant, role, group and owner will stand here, for ever.")
 
 
-@require_safe
+@reads
 @signed_in
 def room(request: Request) -> HttpResponse:
     """Everything one may know of, on the whole site or from one object down."""
@@ -196,7 +196,7 @@ def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
     }
 
 
-@require_safe
+@reads
 @signed_in
 def as_csv(request: Request) -> HttpResponseBase:
     """The same record as a file, to its end."""

@@ -13,17 +13,16 @@ from django.db.models import Count
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, record, words
+from authzsite.console.door import signed_in
 from authzsite.console.lists import Item, Tile
-from authzsite.console.outside import Behind
+from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Empty, Face, Path, State, Who
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
-from authzsite.console.sync import _visible as visible_backends
+from authzsite.console.sync import visible_backends
 from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import nodes
@@ -36,6 +35,8 @@ from policies.services.grants import revision_now
 
 SOON, WEEK = timedelta(days=14), timedelta(days=7)
 SHOWN, REACH = 10, 12
+ASIDE = ("role", "tag", "policy", "job_template", "job")
+"""What is owned beside data; it has no room of its own yet."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +211,7 @@ class Desk:
 
     def own(self) -> list[dict[str, str]]:
         mine = [self.places[key] for key in self.owned if key in self.places]
+        mine = [node for node in mine if node.type not in ASIDE]
         mine.sort(key=lambda node: (len(node.names), node.names))
         return [
             {
@@ -303,7 +305,7 @@ def extend(node: Node, one: Ending) -> Action:
     return Action("Extend", url, "mini", more=f"for {one.holder.label} on {node.name}" if one.holder else "")
 
 
-@require_safe
+@reads
 @signed_in
 def room(request: Request) -> HttpResponse:
     """The first page after signing in."""
@@ -329,6 +331,3 @@ def room(request: Request) -> HttpResponse:
     }
     realm = desk.realms[0].name if len(desk.realms) == 1 else ""
     return page(request, "console/home.html", context, room="home", realm=realm, revision=revision_now())
-
-
-__all__ = ["Behind", "room"]

@@ -9,16 +9,16 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from authzsite.console import history, naming, record, rules, sheet, sync, words
+from authzsite.console.door import signed_in
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
 from authzsite.console.outside import behind
 from authzsite.console.parts import Action, Empty, Reason, State
 from authzsite.console.place import visit
 from authzsite.console.requests import Request
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
 from policies import access_log
@@ -46,7 +46,7 @@ def _page(request: Request, template: str, head: Head, context: dict[str, Any]) 
     )
 
 
-@require_safe
+@reads
 @signed_in
 def access(request: Request, id: int) -> HttpResponse:
     """Who has access, and how."""
@@ -132,7 +132,7 @@ def _sync_note(head: Head) -> str:
     return f"What was decided is on its way there.{left}"
 
 
-@require_safe
+@reads
 @signed_in
 def rules_tab(request: Request, id: int) -> HttpResponse:
     """Every rule on the object and above it."""
@@ -158,7 +158,7 @@ def _hidden(head: Head, what: str) -> Empty:
     )
 
 
-@require_safe
+@reads
 @signed_in
 def history_tab(request: Request, id: int) -> HttpResponse:
     """What changed on the object and below it."""
@@ -168,7 +168,7 @@ def history_tab(request: Request, id: int) -> HttpResponse:
     return _page(request, "console/object/history.html", head, shown)
 
 
-@require_safe
+@reads
 @signed_in
 def sync_tab(request: Request, id: int) -> HttpResponse:
     """Whether what was decided is true in the backend."""
@@ -179,7 +179,7 @@ def sync_tab(request: Request, id: int) -> HttpResponse:
     return _page(request, "console/object/sync.html", head, sync.one(head.there, place))
 
 
-@require_safe
+@reads
 @signed_in
 def columns_tab(request: Request, id: int) -> HttpResponse:
     """The columns, in their order."""
@@ -190,7 +190,7 @@ def columns_tab(request: Request, id: int) -> HttpResponse:
     return _page(request, "console/object/columns.html", head, {"rows": shown, "empty": empty})
 
 
-@require_safe
+@reads
 @signed_in
 def state(request: Request, id: int) -> HttpResponse:
     """The sync state alone, asked again while it catches up."""
@@ -200,7 +200,7 @@ def state(request: Request, id: int) -> HttpResponse:
     return render(request, "console/object/state.html", context)
 
 
-@require_safe
+@reads
 @signed_in
 def access_csv(request: Request, id: int) -> HttpResponseBase:
     """Everybody with access as a file: one line a person, groups unfolded."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import F, Q
 from django.utils import timezone
 
 from authzsite.console import naming, words
@@ -74,7 +75,15 @@ def behind(node: Node) -> Behind | None:
 
 
 def _waiting(row: Backend) -> int:
-    return OutboxEntry.objects.filter(backend=row, due__lte=timezone.now()).count()
+    return OutboxEntry.objects.filter(to_look_at(), backend=row).count()
+
+
+def to_look_at(prefix: str = "") -> Q:
+    """Entries that are due and that no full comparison since has covered; `prefix` leads to them."""
+    backend = "" if prefix else "backend__"
+    newer = Q(**{f"{prefix}revision__gt": F(f"{backend}proved_revision")})
+    later = Q(**{f"{prefix}due__gt": F(f"{backend}proved_at")})
+    return Q(**{f"{prefix}due__lte": timezone.now()}) & (newer | later)
 
 
 @dataclass(frozen=True)

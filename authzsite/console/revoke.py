@@ -10,20 +10,20 @@ from typing import Any
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods
 
 from accounts.models import Principal
 from authzsite.console import kept, naming, words
 from authzsite.console.conflict import changed_meanwhile, done_before
+from authzsite.console.door import signed_in
 from authzsite.console.effects import Shown, out_there
 from authzsite.console.grants import KEPT
 from authzsite.console.history import somebody
+from authzsite.console.methods import reads_and_writes
 from authzsite.console.outside import behind
 from authzsite.console.parts import Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page, say
 from policies import preview as previews
 from policies.authority import Actor
@@ -82,7 +82,7 @@ class Removal:
         return not self.problems
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@reads_and_writes
 @signed_in
 def revoke(request: Request, id: int) -> HttpResponse:
     """What it would take from whom; then it is done."""
@@ -179,7 +179,7 @@ def _show(
     )
 
 
-@require_http_methods(["GET", "HEAD", "POST"])
+@reads_and_writes
 @signed_in
 def undo(request: Request, revision: int) -> HttpResponse:
     """Take back one's own grant or revocation by a change the other way round; the record keeps both."""

@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.urls import reverse
-from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, words
+from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Face, Who
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.models import Detail, Placement
 from catalog.nodes import Node
@@ -43,7 +43,7 @@ class Person:
     actions: tuple[Action, ...]
 
 
-@require_safe
+@reads
 @signed_in
 def room(request: Request) -> HttpResponse:
     """What is called so, best matches first."""

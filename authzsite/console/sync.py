@@ -11,15 +11,15 @@ from django.db.models import Count, Q, QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from authzsite.console import naming, words
+from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager, Toggle
-from authzsite.console.outside import Behind, rights_of
+from authzsite.console.methods import reads
+from authzsite.console.outside import Behind, rights_of, to_look_at
 from authzsite.console.parts import Chip, Empty, Note, State
 from authzsite.console.place import Place
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from catalog.queries import nodes
@@ -209,13 +209,13 @@ def _catalog_of(node: Node) -> str:
     return next(names, node.name)
 
 
-@require_safe
+@reads
 @signed_in
 def room(request: Request) -> HttpResponse:
     """Every backend of a catalog one may see."""
     asker = asker_of(request)
     realms = realms_of(asker)
-    backends, owned = _visible(asker, realms)
+    backends, owned = visible_backends(asker, realms)
     rows = _findings(asker, realms, backends, owned)
     asked = request.GET.get("s", "")
     counts = toggles(rows, asked)
@@ -238,9 +238,9 @@ def room(request: Request) -> HttpResponse:
     return page(request, "console/sync.html", context, room="sync", realm=realm, revision=revision_now())
 
 
-def _visible(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], list[int]]:
+def visible_backends(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], list[int]]:
     rows = Backend.objects.filter(realm__in=[realm.realm_id for realm in realms])
-    waiting = Count("entries", filter=Q(entries__due__lte=timezone.now()))
+    waiting = Count("entries", filter=to_look_at("entries__"))
     found = list(rows.annotate(waiting=waiting).order_by("pk"))
     places = nodes({row.catalog_id for row in found})
     lines, owned = [], []

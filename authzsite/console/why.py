@@ -11,16 +11,16 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.views.decorators.http import require_safe
 
 from accounts.models import Principal
 from authzsite.console import naming, record, words
+from authzsite.console.door import signed_in
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.history import somebody
+from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Case, DecisionTree, Empty, Reason, Verdict
 from authzsite.console.place import Place
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.session import signed_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from catalog.queries import find_all
@@ -103,7 +103,7 @@ class Question:
         return place, self.person
 
 
-@require_safe
+@reads
 @signed_in
 def room(request: Request) -> HttpResponse:
     """The question, and its answer when there is one."""

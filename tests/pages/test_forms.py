@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -285,7 +286,23 @@ def test_signing_out_ends_it(shop: Node, signed_in: Callable[[str], Client]) -> 
     olivia = signed_in("olivia")
     assert olivia.post("/sign-out")["Location"] == "/sign-in?out=1"
     assert olivia.get("/").status_code == 302
-    assert olivia.get("/sign-out").status_code == 405
+
+
+def test_a_wrong_verb_gets_a_page_that_says_so(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    answer = signed_in("olivia").get("/sign-out")
+    assert answer.status_code == 405
+    assert answer["Allow"] == "POST"
+    assert b"This address does not take that" in answer.content
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_error_pages_stand_even_without_a_session(status: int, rf: Any) -> None:
+    from authzsite.console import errors
+
+    names = {400: errors.bad_request, 403: errors.forbidden, 404: errors.not_found, 500: errors.server_error}
+    answer = names[status](rf.get("/nowhere"))
+    assert answer.status_code == status
+    assert b"Nothing was changed" in answer.content or status == 500
 
 
 # What a page answers about itself

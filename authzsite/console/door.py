@@ -1,0 +1,81 @@
+"""The door: who is let into the rooms, and the page that asks for a password."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import User
+from authzsite.console import kept
+from authzsite.console.requests import Request
+from authzsite.console.shell import page, surroundings
+
+View = Callable[..., HttpResponseBase]
+
+
+class SignIn(forms.Form):
+    """A name and a password; nothing is trimmed from either."""
+
+    username = forms.CharField(max_length=150, strip=False)
+    password = forms.CharField(max_length=1000, strip=False)
+
+
+def signed_in(view: View) -> View:
+    """Let in who is signed in and bound to a principal; keep the form of anybody whose session ended."""
+
+    @wraps(view)
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        user: User | AnonymousUser = request.user
+        if not isinstance(user, User):
+            return _outside(request)
+        if user.principal_id is None:
+            return page(request, "errors/unbound.html", status=403)
+        with timezone.override(_zone(user.time_zone)):
+            return view(request, *args, **kwargs)
+
+    return guarded
+
+
+def _zone(name: str) -> Any:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return timezone.get_default_timezone()
+
+
+def _outside(request: Request) -> HttpResponse:
+    if request.htmx:
+        return render(request, "errors/part_signed_out.html", status=401)
+    if request.method == "POST":
+        return door(request, SignIn(), next_=request.get_full_path(), packed=kept.pack(request), status=401)
+    return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
+
+
+def door(
+    request: Request, form: SignIn, *, next_: str, packed: str = "", problem: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "shell": surroundings(request),
+        "form": form,
+        "next": next_,
+        "kept": packed,
+        "problem": problem,
+        "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
+        "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
+    }
+    response = render(request, "console/sign_in.html", context, status=status)
+    if status == 401:
+        response["WWW-Authenticate"] = 'Session realm="lakewarden"'
+    return response
