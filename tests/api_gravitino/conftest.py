@@ -42,7 +42,9 @@ def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
         slices.forget_all()
         assert connection.settings_dict["NAME"].startswith("test_")
         server = LiveServer("127.0.0.1")
-        yield Site(server.url)
+        site = Site(server.url)
+        yield site
+        site.close()
         server.stop()
         call_command("flush", interactive=False, verbosity=0)
         slices.forget_all()

@@ -54,9 +54,12 @@ class Reply:
         return self.status, self.body.get("code"), self.body.get("type")
 
 
-@dataclass(frozen=True)
 class Site:
-    url: str
+    """The running server, over one connection that stays open."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._wire = HTTPConnection(url.removeprefix("http://"), timeout=20)
 
     def send(
         self, method: str, path: str, body: Any = None, *, who: str | None = ADMIN, **headers: str
@@ -66,14 +69,17 @@ class Site:
         sent = {"Content-Type": "application/json"} | {k.replace("_", "-"): v for k, v in headers.items()}
         if who is not None:
             sent.setdefault("Authorization", basic(who))
-        wire = HTTPConnection(self.url.removeprefix("http://"), timeout=20)
         try:
-            wire.request(method, path, data, sent)
-            answer = wire.getresponse()
+            self._wire.request(method, path, data, sent)
+            answer = self._wire.getresponse()
             content = answer.read()
-        finally:
-            wire.close()
+        except OSError:
+            self.close()
+            raise
         return Reply(answer.status, json.loads(content) if content else None, answer.headers)
+
+    def close(self) -> None:
+        self._wire.close()
 
 
 @cache
