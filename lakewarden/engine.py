@@ -132,7 +132,7 @@ def permitted(slice: Slice, privilege: str, lineage: Lineage, *, now: float) -> 
 def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) -> Visibility:
     """What a list of children of one type shows, as a rule and its exceptions; no child is asked about.
 
-    `child_type` is the name of one of the dialect's lists: a type, or `bound_role`.
+    `child_type` is the name of one of the dialect's lists: a type, or a narrower list such as `bound_role`.
     """
     slice = at(slice, now)
     law = dialects.get(slice.dialect)

@@ -63,8 +63,6 @@ def ask_site(principal: Principal, kind: str, operation: str) -> Decision:
 
 
 def may_see(slice_: Slice, node: Node, *, now: datetime) -> bool:
-    """Whether the object exists for the asker: the condition of loading it."""
-    return bool(answer(slice_, "read" if node.type not in _USED else "use", node, now=now))
-
-
-_USED = ("metalake", "catalog", "schema")
+    """Whether the object exists for the asker: the condition of using it, or else of loading it."""
+    used = "use" in dialects.get(node.kind).actions_for(node.type)
+    return bool(answer(slice_, "use" if used else "read", node, now=now))

@@ -79,13 +79,15 @@ def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
     given = duties.held(viewer, VIEW_HISTORY)
     roots = {node.id for node in realms}
-    held = {key for node in realms for key in _authority(slices.current(viewer, node))}
+    held = {key for node in realms for key in _authority(slices.current(viewer, node), node)}
     return Sight(viewer, tuple(sorted(given | held)), bool(given & roots))
 
 
-def _authority(slice_: Slice) -> Iterable[int]:
+def _authority(slice_: Slice, root: Node) -> Iterable[int]:
     if not slice_.member:
         return
+    governed = engine.visible(slice_, root.levels, "governed", now=slice_.since)
+    yield from (key for key in governed.exceptions if isinstance(key, int) and governed.shows(key))
     manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
     bit = manage.bit if manage else 0
     given = {key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.allow & bit}

@@ -53,12 +53,14 @@ def children(
 
 
 def realms_of(principal: Principal) -> list[Node]:
-    """The realms that admit a principal, himself or through a group, by name."""
+    """The realms that admit a principal, himself or through a group, and those open to all, by name."""
     groups = Membership.objects.open().filter(member=principal).values("group")
     admitted = RealmMember.objects.open().filter(Q(principal=principal) | Q(principal__in=groups))
+    open_kinds = [law.code for law in dialects.every() if law.open_to_all]
     places = (
         Placement.objects.open()
-        .filter(parent__isnull=True, securable__realm__in=admitted.values("realm"))
+        .filter(Q(securable__realm__in=admitted.values("realm")) | Q(securable__realm__kind__in=open_kinds))
+        .filter(parent__isnull=True)
         .select_related("securable__realm")
         .order_by("name")
     )
@@ -137,7 +139,10 @@ def _gather(
             _gather(slice_, child, by_parent, moment, found)
 
 
-SEARCHED = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role")
+SEARCHED = (
+    *("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role"),
+    *("namespace", "job_definition"),
+)
 
 
 def search(

@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 
 from accounts.record import Fact
 from catalog.models.realms import Realm
@@ -67,6 +68,9 @@ class Placement(Fact):
                 fields=["parent", "type", "name"], condition=Q(closed__isnull=True), name="placement_children"
             ),
             GinIndex(fields=["ancestors"], name="placement_ancestors"),
+            models.Index(
+                "scope", "type", Upper("name"), condition=Q(closed__isnull=True), name="names_in_any_case"
+            ),
         ]
 
     def __str__(self) -> str:

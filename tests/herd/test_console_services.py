@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies import preview
+from policies import decisions, history, preview, queries, slices
 from policies.access import AccessMap
 from policies.authority import Actor
 from policies.errors import Invalid, Refused
@@ -18,7 +18,7 @@ from policies.services import grants, undo
 from policies.services.grants import Wish
 from tests.herd.tables import PERMISSIONS
 from tests.herd.test_entries import listed
-from tests.herd.world import ENTRIES, Caller, entry_path, give, role, the_namespace
+from tests.herd.world import ENTRIES, Caller, entry_path, give, role, the_herd, the_namespace
 
 
 @pytest.fixture
@@ -103,3 +103,28 @@ def test_an_object_tells_everybody_with_access(sales: Node) -> None:
     assert "write" not in rows["user:ana"].can
     assert [path.direct for path in rows["pattern:*@corp"].paths] == [True, True]
     assert "grant" in rows["user:olivia"].can
+
+
+def test_a_data_owner_sees_the_history_of_his_namespaces(sales: Node, olivia: Caller) -> None:
+    stock = the_namespace("STOCK")
+    for name in ("ana", "bo"):
+        give(name, "SALES", "GRANT", "READ")
+    role("bo")
+    [realm] = queries.realms_of(user("nobody"))
+    assert realm.name == "herd", "a Herd is open to everybody"
+    for name, sees in (("olivia", True), ("bo", True), ("ana", False), ("nobody", False)):
+        sight = history.sight(user(name), [realm])
+        assert (sight.sees(sales), sight.sees(stock)) == (sees, False)
+    admin = history.sight(user("admin"), [realm])
+    assert admin.sees(sales)
+    assert admin.sees(stock)
+
+
+def test_everybody_finds_namespaces(sales: Node) -> None:
+    nobody = slices.current(user("nobody"), sales)
+    found = queries.children(nobody, the_herd(), "namespace").values_list("name", flat=True)
+    assert list(found) == ["SALES", "STOCK"]
+    assert [row.name for row in queries.search(nobody, the_herd(), "sal")] == ["SALES"]
+    now = timezone.now()
+    assert decisions.may_see(nobody, sales, now=now)
+    assert not decisions.answer(nobody, "read", sales, now=now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lakewarden.conditions import ANYTHING
 from lakewarden.dialects.base import Dialect, Listing
 from lakewarden.dialects.herd.actions import ACTIONS, SYNONYMS
-from lakewarden.dialects.herd.operations import OPERATIONS, OWNER, READ, VARIANTS
+from lakewarden.dialects.herd.operations import MAY_GRANT, OPERATIONS, OWNER, READ, VARIANTS
 from lakewarden.dialects.herd.permissions import PERMISSIONS, ROLES
 
 DIALECT = Dialect(
@@ -23,6 +23,7 @@ DIALECT = Dialect(
     listings={
         "namespace": Listing("namespace", ANYTHING, {"herd": "Namespace.getNamespaces"}),
         "readable_namespace": Listing("namespace", READ, {"herd": "Namespace.getNamespaces"}),
+        "governed": Listing("namespace", MAY_GRANT, {"herd": "Namespace.getNamespaces"}),
         "job_definition": Listing("job_definition", READ, {"namespace": "READ"}),
         "role": Listing("role", OWNER, {"herd": "Namespace.getNamespaces"}),
     },
