@@ -70,7 +70,7 @@ class Question:
         return "?" + urlencode({name: value for name, value in kept.items() if value})
 
 
-def read(request: Request, object_: Node | None = None) -> Question:
+def read(request: Request, seen: Sight, object_: Node | None = None) -> Question:
     """The question in an address.  A person who is not found is a problem, never somebody else."""
     kind = request.GET.get("kind", "")
     kinds = next((codes for code, _, codes in KINDS if code == kind), ())
@@ -83,19 +83,23 @@ def read(request: Request, object_: Node | None = None) -> Question:
         filter=Filter(object=object_, kinds=kinds),
         problems={},
     )
-    return _with_people(asked)
+    return _with_people(asked, seen)
 
 
 def _number(text: str) -> int | None:
     return int(text) if text.isdecimal() and len(text) < 18 else None
 
 
-def _with_people(asked: Question) -> Question:
-    person = somebody(asked.person) if asked.person else None
-    actor = somebody(asked.actor) if asked.actor else None
+def _with_people(asked: Question, seen: Sight) -> Question:
+    person, actor = (known_to(seen, somebody(text)) if text else None for text in (asked.person, asked.actor))
     named = (("person", asked.person, person), ("actor", asked.actor, actor))
     problems = {name: f"Nobody is called {text}." for name, text, found in named if text and found is None}
     return replace(asked, filter=replace(asked.filter, person=person, actor=actor), problems=problems)
+
+
+def known_to(seen: Sight, person: Principal | None) -> Principal | None:
+    """The person, for whoever may look people up; for everybody else only himself."""
+    return person if seen.objects or person == seen.viewer else None
 
 
 def somebody(text: str) -> Principal | None:
@@ -117,8 +121,8 @@ def shown(
     request: Request, viewer: Principal, realms: Sequence[Node], object_: Node | None
 ) -> dict[str, Any]:
     """Rows and pager of one page of the record."""
-    asked = read(request, object_)
     seen = history.sight(viewer, realms)
+    asked = read(request, seen, object_)
     if asked.problems:
         return {"question": asked, "rows": [], "empty": _nothing(asked)}
     before = asked.revision + 1 if asked.revision and not asked.before else asked.before
@@ -201,8 +205,8 @@ def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
 def as_csv(request: Request) -> HttpResponseBase:
     """The same record as a file, to its end."""
     asker = asker_of(request)
-    asked = read(request, _object(request))
     seen = history.sight(asker, realms_of(asker))
+    asked = read(request, seen, _object(request))
     head = ["revision", "when", "by", "what", "object", "reason"]
     return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))
 

@@ -20,7 +20,7 @@ from authzsite.console.shell import page
 from catalog.models import Detail, Placement
 from catalog.nodes import Node
 from catalog.queries import nodes
-from policies import slices
+from policies import history, slices
 from policies.models import Ownership
 from policies.queries import admitted, realms_of, search
 from policies.services.grants import revision_now
@@ -51,8 +51,7 @@ def room(request: Request) -> HttpResponse:
     asker = asker_of(request)
     realms = realms_of(asker)
     places = _objects(asker, realms, text) if text else []
-    people = [row for realm in realms for row in admitted(realm, text)[: SHOWN + 1]] if text else []
-    people = list({row.pk: row for row in people}.values())
+    people = _people(asker, realms, text) if text else []
     if len(places) == 1 and not people and request.GET.get("go"):
         return _go(places[0])
     context = {
@@ -70,6 +69,13 @@ def room(request: Request) -> HttpResponse:
     }
     realm = realms[0].name if len(realms) == 1 else ""
     return page(request, "console/search.html", context, realm=realm, revision=revision_now())
+
+
+def _people(asker: Principal, realms: Sequence[Node], text: str) -> list[Principal]:
+    """Those whom the asker may look up: all members for who gives access somewhere, else himself."""
+    found = {row.pk: row for realm in realms for row in admitted(realm, text)[: SHOWN + 1]}
+    everybody = bool(history.sight(asker, realms).objects)
+    return [row for row in found.values() if everybody or row == asker]
 
 
 def _words(rows: Sequence[object], one: str, many: str) -> str:

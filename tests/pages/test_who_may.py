@@ -128,6 +128,16 @@ def test_search_finds_only_what_one_may_see(shop: Node, signed_in: Callable[[str
     assert b"orders</b>" not in signed_in("ana").get("/search?q=orders").content
 
 
+def test_only_who_gives_access_looks_people_up(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    assert b"person carl" in signed_in("olivia").get("/search?q=carl").content
+    ana = signed_in("ana")
+    assert b"person carl" not in ana.get("/search?q=carl").content
+    assert b"person ana" in ana.get("/search?q=ana").content
+    known, unknown = (ana.get(f"/history?person={name}").content.decode() for name in ("carl", "nobody"))
+    assert "Nobody is called carl." in known
+    assert "Nobody is called nobody." in unknown
+
+
 def test_a_refusal_names_what_is_lacking_and_who_can_give_it(
     shop: Node, signed_in: Callable[[str], Client]
 ) -> None:
