@@ -34,6 +34,7 @@ INSTALLED_APPS = [
     "django.contrib.contenttypes",
     "django.contrib.sessions",
     "django.contrib.messages",
+    "authzsite",
     "whitenoise.runserver_nostatic",
     "django.contrib.staticfiles",
     "guardian",
@@ -44,7 +45,6 @@ INSTALLED_APPS = [
     "accounts",
     "catalog",
     "policies",
-    "authzsite",
     "authzsite.console",
 ]
 

@@ -11,6 +11,7 @@ import pytest
 
 from accounts import people, tokens
 from authzsite.api.gravitino import nouns
+from authzsite.api.gravitino.routing import segments
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, basic, beside
 
 MISSING = "NotFoundException"
@@ -48,6 +49,21 @@ def test_tokens_come_as_bearer_or_with_their_name(lake: Lake) -> None:
         assert lake.send("GET", "", who=None, Authorization=header).told == OK
     refused = lake.send("POST", "/tags", {"name": "t"}, who=None, Authorization=f"Bearer {check}")
     assert refused.told == FORBIDDEN
+
+
+@pytest.mark.seed("S4-152")
+def test_authenticators_say_who_may_come_without_proof(site: Site, settings: Any) -> None:
+    settings.LAKEWARDEN_AUTHENTICATORS = {"token", "simple", "anonymous"}
+    assert site.send("GET", "/api/authn/me", who=None).body["principal"] == "anonymous"
+    assert site.send("GET", "/api/authn/me", who=None, Authorization="Bearer x").status == 401
+    settings.LAKEWARDEN_AUTHENTICATORS = {"token"}
+    assert site.send("GET", "/api/authn/me").status == 401
+    assert site.send("GET", "/api/authn/me", who=None).status == 401
+
+
+def test_an_escaped_slash_stays_in_its_name() -> None:
+    assert segments("/api/metalakes/m/users/a%2Fb/") == ("metalakes", "m", "users", "a/b")
+    assert segments("/api/version") == ("version",)
 
 
 @pytest.mark.parametrize("path", ["/api", "/api/", "/api/nothing", "/api/metalakes/a//b", "/api/version/x"])

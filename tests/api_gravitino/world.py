@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -71,6 +72,8 @@ class Site:
             sent.setdefault("Authorization", basic(who))
         try:
             self._wire.request(method, path, data, sent)
+            # the server writes twice, and would wait for this before the second time
+            self._wire.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
             answer = self._wire.getresponse()
             content = answer.read()
         except OSError:

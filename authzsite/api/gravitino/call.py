@@ -25,9 +25,10 @@ from authzsite.api.gravitino.places import Place
 from authzsite.api.gravitino.routing import Route
 from catalog.models import Detail
 from catalog.nodes import Node
-from catalog.queries import realm_named, root
+from catalog.queries import find
 from lakewarden.engine import NOT_A_MEMBER, REALM_OFF, Decision
 from lakewarden.facts import Lineage, Slice
+from lakewarden.objects import ObjectRef
 from policies import active_roles, decisions, slices
 from policies.authority import Actor, Authority, require
 from policies.errors import Refused
@@ -91,10 +92,10 @@ class Call:
     def root(self) -> Node:
         """The metalake.  One that is not there is refused just as one that does not admit the caller."""
         name = self.names["metalake"]
-        realm = realm_named(name)
-        if realm is None or realm.kind != "gravitino":
+        found = find(ObjectRef("metalake", name))
+        if found is None:
             raise Refusal(_no_member(self.principal, name), self.route.operation, None, name)
-        return root(realm)
+        return found
 
     @cached_property
     def slice(self) -> Slice:

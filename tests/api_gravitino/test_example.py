@@ -1,0 +1,151 @@
+"""The seed's example, from a service admin to tables of two catalogs; and its REST calls as written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from gravitino import Catalog, GravitinoAdminClient, GravitinoClient
+from gravitino.api.authorization.owner import Owner
+from gravitino.api.authorization.securable_objects import SecurableObjects
+from gravitino.api.metadata_object import MetadataObject
+from gravitino.api.metadata_objects import MetadataObjects
+from gravitino.api.rel.column import Column
+from gravitino.api.rel.types.types import Types
+from gravitino.auth.basic_auth_provider import BasicAuthProvider
+from gravitino.exceptions import base as errors
+
+from accounts import people, tokens
+from tests.api_gravitino.world import ADMIN, OK, As, Lake, Site, beside, ident, may
+
+HIVE = {"metastore.uris": "thrift://localhost:9083"}
+MYSQL = {
+    "jdbc-url": "jdbc:mysql://localhost:3306",
+    "jdbc-driver": "com.mysql.cj.jdbc.Driver",
+    "jdbc-user": "root",
+    "jdbc-password": "123",
+}
+
+
+@pytest.mark.seed(*(f"S4-{number}" for number in range(212, 224)))
+@pytest.mark.seed("S4-010", "S4-013", "S4-014", "S4-017", "S4-020", "S4-023", "S4-055", "S4-151", "S4-153")
+def test_the_example_step_by_step(site: Site) -> None:
+    admin = GravitinoAdminClient(site.url, auth_data_provider=As(ADMIN))
+    admin.create_metalake("test", "comment", {})
+    as_admin = GravitinoClient(site.url, "test", auth_data_provider=As(ADMIN))
+    assert as_admin.list_user_names() == [ADMIN]
+    as_admin.add_user("manager")
+    lake = MetadataObjects.of(["test"], MetadataObject.Type.METALAKE)
+    as_admin.set_owner(lake, "manager", Owner.Type.USER)
+    manager = GravitinoClient(site.url, "test", auth_data_provider=As("manager"))
+    with pytest.raises(errors.ForbiddenException):
+        GravitinoClient(site.url, "test", auth_data_provider=As("staff"))
+    manager.add_user("staff")
+    staff = GravitinoClient(site.url, "test", auth_data_provider=As("staff"))
+    with pytest.raises(errors.ForbiddenException):
+        staff.create_catalog("hive_catalog", Catalog.Type.RELATIONAL, "hive", "comment", HIVE)
+    wanted = SecurableObjects.of_metalake("test", [may("CREATE_CATALOG")])
+    manager.create_role("catalog_manager", {"k1": "v1"}, [wanted])
+    role = MetadataObjects.of(["catalog_manager"], MetadataObject.Type.ROLE)
+    assert manager.get_owner(role).name() == "manager"
+    manager.grant_roles_to_user(["catalog_manager"], "staff")
+    for catalog, provider, properties, schema, table in (
+        ("hive_catalog", "hive", HIVE, "hive_db", "hive_table"),
+        ("mysql_catalog", "jdbc-mysql", MYSQL, "mysql_db", "mysql_table"),
+    ):
+        made = staff.create_catalog(catalog, Catalog.Type.RELATIONAL, provider, "comment", properties)
+        made.as_schemas().create_schema(schema, "", {})
+        columns = [Column.of("id", Types.IntegerType.get(), "id")]
+        tables = made.as_table_catalog()
+        tables.create_table(ident(schema, table), columns)
+        assert tables.load_table(ident(schema, table)).name() == table
+        owner = staff.get_owner(MetadataObjects.of([catalog, schema, table], MetadataObject.Type.TABLE))
+        assert owner.name() == "staff"
+    assert staff.load_catalog("mysql_catalog").properties()["jdbc-password"] == "******"
+
+
+def test_the_client_comes_with_a_token_too(lake: Lake) -> None:
+    token = beside(lambda: tokens.create(people.ensure("user", ADMIN)))
+    client = GravitinoClient(lake.site.url, lake.name, auth_data_provider=BasicAuthProvider(ADMIN, token))
+    assert client.list_user_names() == [ADMIN]
+
+
+# REST, as the seed writes it
+
+TABLE = "catalog1.schema1.table1"
+ON_SCHEMA, ON_TABLE = (
+    f"/permissions/roles/role1/{on}" for on in ("schema/catalog1.schema1", f"table/{TABLE}")
+)
+TO_USER, TO_GROUP = "/permissions/users/user1", "/permissions/groups/group1"
+GIVEN = {"privileges": [{"name": "SELECT_TABLE", "condition": "ALLOW"}]}
+USED = {"privileges": [{"name": "USE_SCHEMA", "condition": "ALLOW"}]}
+ROLE = {
+    "name": "role1",
+    "properties": {"k1": "v1"},
+    "securableObjects": [
+        {
+            "fullName": "catalog1.schema1.table1",
+            "type": "TABLE",
+            "privileges": [{"name": "SELECT_TABLE", "condition": "ALLOW"}],
+        }
+    ],
+}
+
+CALLS: list[tuple[str, str, str, Any, dict[str, Any]]] = [
+    ("S4-154", "POST", "/users", {"name": "user1"}, {"user.name": "user1"}),
+    ("S4-155", "GET", "/users", None, {"names": [ADMIN, "user1"]}),
+    ("S4-156", "GET", "/users?details=true", None, {"users.1.name": "user1", "users.1.roles": []}),
+    ("S4-157", "GET", "/users/user1", None, {"user.name": "user1"}),
+    ("S4-159", "POST", "/groups", {"name": "group1"}, {"group.name": "group1"}),
+    ("S4-160", "GET", "/groups", None, {"names": ["group1"]}),
+    ("S4-161", "GET", "/groups?details=true", None, {"groups.0.name": "group1"}),
+    ("S4-162", "GET", "/groups/group1", None, {"group.roles": []}),
+    ("S4-164", "POST", "/roles", ROLE, {"role.name": "role1", "role.properties": {"k1": "v1"}}),
+    ("S4-165", "GET", "/roles", None, {"names": ["role1"]}),
+    ("S4-168", "GET", "/roles/role1", None, {"role.securableObjects.0.fullName": TABLE}),
+    ("S4-170", "PUT", f"{ON_SCHEMA}/grant", USED, {"role.name": "role1"}),
+    ("S4-171", "PUT", f"{ON_TABLE}/grant", GIVEN, {"role.name": "role1"}),
+    ("S4-166", "GET", "/objects/catalog/catalog1/roles", None, {"names": []}),
+    ("S4-167", "GET", "/objects/schema/catalog1.schema1/roles", None, {"names": ["role1"]}),
+    (
+        "S4-172",
+        "PUT",
+        f"{ON_SCHEMA}/revoke",
+        USED,
+        {"role.name": "role1"},
+    ),
+    ("S4-173", "PUT", f"{ON_TABLE}/revoke", GIVEN, {"role.securableObjects": []}),
+    ("S4-174", "PUT", f"{TO_USER}/grant", {"roleNames": ["role1"]}, {"user.roles": ["role1"]}),
+    ("S4-175", "PUT", f"{TO_USER}/revoke", {"roleNames": ["role1"]}, {"user.roles": []}),
+    (
+        "S4-176",
+        "PUT",
+        f"{TO_GROUP}/grant",
+        {"roleNames": ["role1"]},
+        {"group.roles": ["role1"]},
+    ),
+    ("S4-177", "PUT", f"{TO_GROUP}/revoke", {"roleNames": ["role1"]}, {"group.roles": []}),
+    ("S4-179", "PUT", f"/owners/table/{TABLE}", {"name": "user1", "type": "USER"}, {"set": True}),
+    ("S4-178", "GET", f"/owners/table/{TABLE}", None, {"owner.name": "user1", "owner.type": "user"}),
+    ("S4-169", "DELETE", "/roles/role1", None, {"dropped": True, "deleted": True}),
+    ("S4-158", "DELETE", "/users/user1", None, {"removed": True}),
+    ("S4-163", "DELETE", "/groups/group1", None, {"removed": True}),
+]
+
+
+def _at(body: Any, path: str) -> Any:
+    for part in path.split("."):
+        body = body[int(part)] if isinstance(body, list) else body[part]
+    return body
+
+
+@pytest.mark.seed(*(seed for seed, *_ in CALLS), *(f"S4-{number}" for number in range(206, 212)))
+def test_the_calls_as_written(lake: Lake) -> None:
+    lake.make("/catalogs", {"name": "catalog1", "type": "RELATIONAL", "provider": "hive"})
+    lake.make("/catalogs/catalog1/schemas", {"name": "schema1"})
+    lake.make("/catalogs/catalog1/schemas/schema1/tables", {"name": "table1", "columns": []})
+    for seed, method, path, body, expected in CALLS:
+        reply = lake.send(method, path, body, Accept="application/vnd.gravitino.v1+json")
+        assert reply.told == OK, (seed, reply.body)
+        for where, value in expected.items():
+            assert _at(reply.body, where) == value, (seed, where)
