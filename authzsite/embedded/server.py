@@ -21,7 +21,7 @@ from authzsite.embedded import keeper
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-GRACE = 2.0  # seconds that an unused server stays up, so that command after command finds it
+GRACE = 10.0  # seconds that an unused server stays up, so that command after command finds it
 START_WAIT = 60.0  # seconds
 LONGEST_SOCKET = 100  # bytes; the kernel ends at 107
 
@@ -85,13 +85,9 @@ class Server:
             return
         self._hold()
         with self._starting():
-            if not self.running:
-                self.prepare()
-                self._start_keeper()
+            if not (self.running and self.answers()):
                 self._await()
                 self.settle()
-            elif not self.answers():
-                self._await()
 
     def release(self) -> None:
         if self._held is not None:
@@ -178,6 +174,9 @@ class Server:
     def _await(self) -> None:
         deadline = time.monotonic() + START_WAIT
         while not self.answers():
+            if not self.running:  # or not any more: a keeper that was just leaving when we came
+                self.prepare()
+                self._start_keeper()
             if time.monotonic() > deadline:
                 raise CannotStart(f"the embedded server in {self.home} does not start; its log is {self.log}")
             time.sleep(0.03)

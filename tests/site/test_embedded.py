@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -143,3 +144,17 @@ def test_redis_answers_and_goes(tmp_path: Path) -> None:
     assert server.answers()
     assert server.stop()
     assert not server.accepts()
+
+
+def test_whoever_comes_while_the_server_is_leaving_gets_it_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("authzsite.embedded.server.GRACE", 0.1)
+    chance = random.Random(3)
+    server = embedded.Redis(tmp_path / "redis")
+    for _ in range(12):
+        server.start()
+        assert server.answers()
+        server.release()
+        time.sleep(chance.uniform(0.2, 0.9))
+    server.stop()
