@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from celery import current_app
 from django.db import transaction
+from kombu.exceptions import OperationalError
 
 from accounts.record import Fact
 from catalog.models import Placement
@@ -14,6 +17,8 @@ from policies.touches import touched_by
 
 if TYPE_CHECKING:
     from policies.changes import ChangeInProgress
+
+logger = logging.getLogger(__name__)
 
 
 def enqueue(current: ChangeInProgress) -> None:
@@ -65,6 +70,12 @@ def _edges(fact: Fact) -> list[tuple[datetime, bool]]:
 
 
 def _nudge_after_commit(backend: int) -> None:
-    from policies.tasks import nudge
+    transaction.on_commit(lambda: _nudge(backend), robust=True)
 
-    transaction.on_commit(lambda: nudge(backend), robust=True)
+
+def _nudge(backend: int) -> None:
+    """Ask for a delivery now.  A broker that is away costs a few seconds, until the beat looks."""
+    try:
+        current_app.send_task("policies.tasks.deliver", [backend])
+    except OperationalError:
+        logger.info("the broker is away; the beat will deliver to backend %s", backend)

@@ -1,8 +1,6 @@
-"""Celery's way in: nudges that may be lost, and the beat that makes up for them."""
+"""Celery's way in: what nudges ask for, and the beat that makes up for those that were lost."""
 
 from __future__ import annotations
-
-import logging
 
 from celery import shared_task
 from django.utils import timezone
@@ -10,16 +8,6 @@ from django.utils import timezone
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.errors import BackendError
-
-logger = logging.getLogger(__name__)
-
-
-def nudge(backend: int) -> None:
-    """Ask for a delivery now.  A broker that is away costs a few seconds, until the beat looks."""
-    try:
-        deliver.delay(backend)
-    except deliver.OperationalError:
-        logger.info("the broker is away; the beat will deliver to backend %s", backend)
 
 
 @shared_task(name="policies.tasks.deliver")
@@ -32,7 +20,7 @@ def deliver(backend: int) -> None:
 @shared_task(name="policies.tasks.deliver_due")
 def deliver_due() -> None:
     for backend in worker.due_backends(timezone.now()):
-        deliver(backend)
+        deliver.delay(backend)  # each by itself: one that fails must not keep the others waiting
 
 
 @shared_task(name="policies.tasks.look_again")
