@@ -180,6 +180,7 @@ def test_slashes_in_namespaces_are_told_to_who_passes(olivia: Caller, admin: Cal
     assert texts(admin.get(entry_path("a", "%20")), 400) == "A namespace must be specified."
 
 
+WHOLE_KEY = '{"userNamespaceAuthorizationKey": {"userId": "a", "namespace": "SALES"}, '
 UNREADABLE = [
     b" ",
     b"{",
@@ -189,9 +190,9 @@ UNREADABLE = [
     b'{"userNamespaceAuthorizationKey": 3}',
     b'{"userNamespaceAuthorizationKey": {"userId": 3}}',
     b'{"namespacePermissions": "READ"}',
-    b'{"namespacePermissions": ["read"]}',
+    f'{WHOLE_KEY}"namespacePermissions": ["read"]}}'.encode(),
     b'{"namespacePermissions": [null]}',
-    b'{"namespacePermissions": ["OWNER"]}',
+    f'{WHOLE_KEY}"namespacePermissions": ["READ", "OWNER"]}}'.encode(),
     b"\xff",
     b"[" * 100_000,
 ]
@@ -362,3 +363,17 @@ def test_a_list_costs_the_same_queries_however_long(
     olivia.get(f"{ENTRIES}/namespaces/SALES")
     with django_assert_max_num_queries(12):
         assert len(listed(olivia.get(f"{ENTRIES}/namespaces/SALES"))) == 31
+
+
+@pytest.mark.parametrize("content", UNREADABLE[1:4], ids=lambda content: content.decode())
+def test_who_may_not_is_told_so_before_his_request_is_read(herd: Node, content: bytes) -> None:
+    stranger = Caller("ana")
+    for verb, path in (("POST", ENTRIES), ("PUT", entry_path("bo", "SALES"))):
+        answer = stranger.generic(verb, path, content, content_type="application/json")
+        assert texts(answer, 403) == "Access is denied"
+    answer = stranger.generic("PUT", f"{REST}/namespaces/SALES", content, content_type="application/json")
+    assert texts(answer, 403) == lacking("ana", "WRITE", "SALES")
+    role("ana")
+    assert texts(stranger.create("bo", "SALES", "OWNER"), 403) == lacking("ana", "GRANT", "SALES")
+    answer = stranger.generic("PUT", entry_path("bo", "SALES"), content, content_type="application/json")
+    assert texts(answer, 403) == lacking("ana", "GRANT", "SALES")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -30,7 +31,16 @@ def connect(live_server: Any) -> Iterator[Connect]:
 
     yield as_user
     for client in clients:
-        client.rest_client.pool_manager.clear()
+        _hang_up(client)
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join(10)  # the server's end of a connection closes its own connection to the database
+
+
+def _hang_up(client: Any) -> None:
+    pools = client.rest_client.pool_manager.pools
+    for key in tuple(pools.keys()):
+        pools[key].close()
 
 
 def create(client: Any, user: str, namespace: str, *permissions: str) -> Any:

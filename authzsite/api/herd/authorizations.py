@@ -50,15 +50,14 @@ class Authorizations(HerdCall):
     """`POST /userNamespaceAuthorizations`"""
 
     def post(self, request: Request) -> HttpResponse:
-        self.require_scope("manage")
-        body = self.read(bodies.CREATE)
         with self.changing(GRANT_ADDED) as office:
+            office.need_role()
+            body = self.read(bodies.CREATE)
             entry = _create(office, body["userNamespaceAuthorizationKey"], body["namespacePermissions"])
         return self.respond(bodies.ENTRY, wire(entry))
 
 
 def _create(office: Office, key: dict[str, Any] | None, asked: list[str] | None) -> Entry:
-    office.need_role()
     node = office.need("GRANT", (key or {}).get("namespace"))
     if key is None:
         raise Problem(400, "A user namespace authorization key must be specified.")
@@ -84,10 +83,9 @@ class Authorization(HerdCall):
         return self.respond(bodies.ENTRY, wire(found[0]))
 
     def put(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
-        self.require_scope("manage")
-        asked = self.read(bodies.UPDATE)["namespacePermissions"]
         with self.changing(GRANT_ADDED) as office:
-            entry = _update(office, user_id, namespace, asked)
+            named = _named(office, "GRANT", user_id, namespace)
+            entry = _update(office, named, self.read(bodies.UPDATE)["namespacePermissions"])
         return self.respond(bodies.ENTRY, wire(entry))
 
     def delete(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
@@ -113,8 +111,7 @@ def _existing(office: Office, node: Node | None, code: str, user: str) -> tuple[
     return node, found
 
 
-def _update(office: Office, user_id: str, namespace: str, asked: list[str] | None) -> Entry:
-    named = _named(office, "GRANT", user_id, namespace)
+def _update(office: Office, named: tuple[Node | None, str, str], asked: list[str] | None) -> Entry:
     codes = checks.permissions(asked)
     node, found = _existing(office, *named)
     held = {code for one in found for code in one.privileges}

@@ -16,11 +16,10 @@ from django.http import HttpRequest, UnreadablePostError
 
 from authzsite.api.herd.shapes import Flag, Many, Record, Shape, Text
 from authzsite.api.strictjson import BadBody, read_object
-from lakewarden.dialects.herd.permissions import ON_NAMESPACE
 
 JSON, XML = "application/json", "application/xml"
 
-PERMISSIONS = Many("namespacePermission", Text(ON_NAMESPACE))
+PERMISSIONS = Many("namespacePermission", Text())
 KEY = Record("userNamespaceAuthorizationKey", {"userId": Text(), "namespace": Text()})
 CREATE = Record(
     "userNamespaceAuthorizationCreateRequest",
@@ -98,6 +97,11 @@ def read(shape: Record, request: HttpRequest) -> dict[str, Any]:
     if request.content_type == XML:
         return _read_xml(shape, _bytes(request))
     return shape.from_json(read_object(request))
+
+
+def receive(request: HttpRequest) -> None:
+    """Take in what is sent, so that reading it later waits for nobody.  Raises BadBody."""
+    _bytes(request)
 
 
 def _bytes(request: HttpRequest) -> bytes:

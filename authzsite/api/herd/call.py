@@ -48,6 +48,7 @@ class HerdCall(Surface):
     def changing(self, kind: str) -> Iterator[Office]:
         """The caller's office inside a change, so that what is checked is what is changed."""
         self.require_scope("manage")
+        bodies.receive(self.request._request)  # nobody else waits under the lock for a slow sender
         herd, actor = the_herd(), self.caller.actor(self._request_id)
         with change(kind, realm=realm_of(herd), by=actor):
             yield Office(herd, actor, self.caller.principal)

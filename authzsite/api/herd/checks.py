@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from accounts.people import BadName, checked_name
 from accounts.text import holdable
 from authzsite.api.herd.problems import Problem
+from authzsite.api.strictjson import BadBody
+from lakewarden.dialects.herd.permissions import ON_NAMESPACE
 
 
 def user_id(value: str | None) -> str:
@@ -47,10 +49,12 @@ def _named(value: str | None, wanted: str, noun: str) -> str:
 
 
 def permissions(codes: Sequence[str] | None) -> tuple[str, ...]:
-    """The permissions, of which there must be some and none twice.  Raises Problem."""
+    """The permissions, of which there must be some and none twice.  Raises Problem, BadBody."""
     if not codes:
         raise Problem(400, "Namespace permissions must be specified.")
     for place, code in enumerate(codes):
+        if code not in ON_NAMESPACE:
+            raise BadBody(f"a permission is none of {', '.join(ON_NAMESPACE)}")
         if code in codes[:place]:
             raise Problem(400, f'Duplicate namespace permission "{code}" is found.')
     return tuple(codes)

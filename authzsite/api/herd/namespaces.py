@@ -70,10 +70,9 @@ class Namespace(HerdCall):
         return self.respond(bodies.NAMESPACE, _shown(node))
 
     def put(self, request: Request, code: str) -> HttpResponse:
-        self.require_scope("manage")
-        body = self.read(bodies.NAMESPACE_UPDATE)
         with self.changing(OBJECT_ALTERED) as office:
             node = office.need("WRITE", code)
+            body = self.read(bodies.NAMESPACE_UPDATE)
             name, charge = checks.namespace(code), checks.charge_code(body[CHARGE_CODE])
             if node is None:
                 raise no_namespace(name)

@@ -26,27 +26,20 @@ class Shape(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """A text; one of `choices`, where there are any."""
-
-    choices: tuple[str, ...] = ()
+    """A text."""
 
     def from_json(self, value: Any) -> str:
         if not isinstance(value, str):
             raise BadBody("a text is expected where there is none")
-        return self._chosen(value)
+        return value
 
     def from_xml(self, element: Element) -> str:
         if len(element):
             raise BadBody(f"a text is expected in {element.tag}")
-        return self._chosen(element.text or "")
+        return element.text or ""
 
     def to_xml(self, value: Any, element: Element) -> None:
         element.text = str(value)
-
-    def _chosen(self, text: str) -> str:
-        if self.choices and text not in self.choices:
-            raise BadBody(f"a value is none of {', '.join(self.choices)}")
-        return text
 
 
 @dataclass(frozen=True)
