@@ -16,6 +16,8 @@ from gravitino.auth.basic_auth_provider import BasicAuthProvider
 from gravitino.exceptions import base as errors
 
 from accounts import people, tokens
+from policies.authority import OPERATOR, of_operator
+from policies.services import members
 from tests.api_gravitino.world import ADMIN, OK, As, Lake, Site, beside, ident, may
 
 HIVE = {"metastore.uris": "thrift://localhost:9083"}
@@ -149,3 +151,92 @@ def test_the_calls_as_written(lake: Lake) -> None:
         assert reply.told == OK, (seed, reply.body)
         for where, value in expected.items():
             assert _at(reply.body, where) == value, (seed, where)
+
+
+# what the seed says of owners, groups and names
+
+OWNABLE = [
+    ("S4-027", "metalake", "{lake}"),
+    ("S4-028", "catalog", "catalog1"),
+    ("S4-029", "schema", "catalog1.schema1"),
+    ("S4-030", "table", TABLE),
+    ("S4-031", "topic", "msg.default.topic1"),
+    ("S4-032", "fileset", "fs.s.fileset1"),
+    ("S4-033", "role", "role1"),
+    ("S4-034", "model", "md.s.model1"),
+]
+
+
+@pytest.fixture
+def kinds(lake: Lake) -> Lake:
+    """One object of each kind, by the seed's names."""
+    for name, type_, provider in (
+        ("catalog1", "relational", "hive"),
+        ("msg", "messaging", "kafka"),
+        ("fs", "fileset", None),
+        ("md", "model", None),
+    ):
+        lake.make("/catalogs", {"name": name, "type": type_, "provider": provider})
+    for catalog, schema in (("catalog1", "schema1"), ("fs", "s"), ("md", "s")):
+        lake.make(f"/catalogs/{catalog}/schemas", {"name": schema})
+    lake.make("/catalogs/catalog1/schemas/schema1/tables", {"name": "table1", "columns": []})
+    lake.make("/catalogs/msg/schemas/default/topics", {"name": "topic1"})
+    locations = {"storageLocations": {"unknown": "file:/x"}}
+    lake.make("/catalogs/fs/schemas/s/filesets", {"name": "fileset1", **locations})
+    lake.make("/catalogs/md/schemas/s/models", {"name": "model1"})
+    lake.make("/roles", {"name": "role1"})
+    return lake
+
+
+@pytest.mark.seed(*(seed for seed, *_ in OWNABLE), "S4-046", "S4-047", "S4-048", "S4-049", "S4-052")
+def test_what_can_have_an_owner(kinds: Lake) -> None:
+    kinds.join("user1")
+    for _, type_, name in reversed(OWNABLE):
+        on = f"/owners/{type_}/{name.format(lake=kinds.name)}"
+        assert kinds.send("GET", on).body["owner"] == {"name": ADMIN, "type": "user"}
+        assert kinds.send("PUT", on, {"name": "user1", "type": "user"}).told == OK
+        assert kinds.send("GET", on).body["owner"] == {"name": "user1", "type": "user"}
+
+
+@pytest.mark.seed("S4-009", "S4-026", "S4-036", "S4-037")
+def test_groups_give_their_roles_and_their_ownership_to_all_members(kinds: Lake) -> None:
+    kinds.join("mia", "carl", "ana")
+    kinds.make("/groups", {"name": f"staff of {kinds.name}"})
+    group = f"staff%20of%20{kinds.name}"
+
+    def join() -> None:
+        staff = people.ensure("group", f"staff of {kinds.name}")
+        for name in ("mia", "carl"):
+            members.join_group(
+                staff, people.ensure("user", name), by=OPERATOR, authority=of_operator(OPERATOR)
+            )
+
+    beside(join)
+    kinds.role("use", "allow USE_CATALOG catalog catalog1", "allow USE_SCHEMA catalog catalog1")
+    assert kinds.send("PUT", f"/permissions/groups/{group}/grant", {"roleNames": ["use"]}).told == OK
+    for who, status in (("mia", 200), ("carl", 200), ("ana", 403)):
+        assert kinds.send("GET", "/catalogs/catalog1", who=who).status == status
+        assert kinds.send("GET", f"/groups/{group}", who=who).status == status
+    body = {"name": f"staff of {kinds.name}", "type": "group"}
+    assert kinds.send("PUT", f"/owners/table/{TABLE}", body).told == OK
+    table = "/catalogs/catalog1/schemas/schema1/tables/table1"
+    for number, who in enumerate(("mia", "carl")):
+        update = {"@type": "updateComment", "newComment": f"{number}"}
+        assert kinds.send("PUT", table, {"updates": [update]}, who=who).told == OK
+    assert kinds.send("PUT", table, {"updates": []}, who="ana").status == 403
+
+
+@pytest.mark.seed("S4-143", "S4-144")
+def test_a_denial_goes_before_what_is_allowed(kinds: Lake) -> None:
+    kinds.join("ana")
+    table = "/catalogs/catalog1/schemas/schema1/tables/table1"
+    kinds.role(
+        "reader",
+        "allow USE_CATALOG catalog catalog1",
+        "allow USE_SCHEMA catalog catalog1",
+        "allow SELECT_TABLE catalog catalog1",
+        to=("ana",),
+    )
+    assert kinds.send("GET", table, who="ana").told == OK
+    kinds.role("not", f"deny SELECT_TABLE table {TABLE}", to=("ana",))
+    assert kinds.send("GET", table, who="ana").status == 403

@@ -79,6 +79,7 @@ def test_rights_come_before_what_is_disabled_absent_or_wrong(shop: Lake) -> None
     assert shop.send("GET", f"{table}/none").told == (409, 1009, "CatalogNotInUseException")
     assert shop.send("PUT", "/catalogs/rel", b"{").told == (409, 1009, "CatalogNotInUseException")
     assert shop.send("GET", "/catalogs/rel").body["catalog"]["properties"]["in-use"] == "false"
+    assert shop.send("GET", "/owners/table/rel.s.t").told == OK
     assert shop.send("DELETE", "/catalogs/rel").told == (409, 1005, "NonEmptyCatalogException")
     assert shop.send("PATCH", "", {"inUse": False}).told == OK
     for path in ("/catalogs", "/users", "/roles", "/tags"):
@@ -262,6 +263,7 @@ def test_authorization_off_and_pass_through(shop: Lake) -> None:
         ("GET", "/users"),
         ("POST", "/groups"),
         ("GET", "/roles"),
+        ("GET", "/objects/table/rel.s.t/roles"),
         ("GET", "/owners/table/rel.s.t"),
         ("PUT", "/permissions/users/ana/grant"),
     ):

@@ -12,6 +12,7 @@ import pytest
 from accounts import people, tokens
 from authzsite.api.gravitino import nouns
 from authzsite.api.gravitino.routing import segments
+from policies.models import AccessRecord
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, basic, beside
 
 MISSING = "NotFoundException"
@@ -49,6 +50,7 @@ def test_tokens_come_as_bearer_or_with_their_name(lake: Lake) -> None:
         assert lake.send("GET", "", who=None, Authorization=header).told == OK
     refused = lake.send("POST", "/tags", {"name": "t"}, who=None, Authorization=f"Bearer {check}")
     assert refused.told == FORBIDDEN
+    assert beside(lambda: AccessRecord.objects.latest("pk").operation) == "Tag.createTag"
 
 
 @pytest.mark.seed("S4-152")

@@ -99,7 +99,17 @@ class Call:
 
     @cached_property
     def slice(self) -> Slice:
-        found = slices.current(self.principal, self.root, now=self.now)
+        """All that the caller may in this metalake."""
+        return self._active(slices.current(self.principal, self.root, now=self.now))
+
+    def slice_on(self, *lineages: Lineage) -> Slice:
+        """What the caller may on some objects.  A writer's own slice is stale after each of his writes."""
+        if not self.route.writes:
+            return self.slice
+        ids = {level.key for lineage in lineages for level in lineage if isinstance(level.key, int)}
+        return self._active(slices.about(self.principal, self.root, ids, now=self.now))
+
+    def _active(self, found: Slice) -> Slice:
         if self.active is None:
             return found
         try:
@@ -152,13 +162,14 @@ class Call:
         self.decision = self.weigh(operation, node, also)
 
     def weigh(self, operation: str, node: Node, also: Lineage = ()) -> Decision:
-        found = decisions.answer(self.slice, operation, node, now=self.now, also=also).decision
+        slice_ = self.slice_on(node.levels, also)
+        found = decisions.answer(slice_, operation, node, now=self.now, also=also).decision
         if not found:
             self.refuse(found, node)
         return found
 
-    def may(self, operation: str, node: Node, also: Lineage = ()) -> bool:
-        return bool(decisions.answer(self.slice, operation, node, now=self.now, also=also))
+    def may(self, operation: str, node: Node) -> bool:
+        return bool(decisions.answer(self.slice, operation, node, now=self.now))
 
     def refuse(self, found: Decision, node: Node) -> NoReturn:
         there = node if node.id != places.ABSENT else None

@@ -29,7 +29,7 @@ from authzsite.api.gravitino.errors import (
     of_status,
     unauthorized,
 )
-from authzsite.api.gravitino.routing import Route, Table, segments
+from authzsite.api.gravitino.routing import Table, segments
 from policies import access_log
 from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
@@ -38,7 +38,7 @@ from policies.services import realm_of
 log = logging.getLogger(__name__)
 table = Table(nouns.every())
 KINDS = {"POST": OBJECT_REGISTERED, "DELETE": OBJECT_DROPPED}
-READING_SCOPES = ("check", "manage", "audit")
+READING_SCOPES = ("manage", "check", "audit")
 
 
 class SimpleAuthentication(TokenAuthentication):
@@ -111,7 +111,6 @@ def answer(request: HttpRequest) -> HttpResponse:
 def _call(request: HttpRequest) -> Call:
     caller = caller_of(request)
     route, names = table.match(request.method or "", segments(_raw_path(request)))
-    _check_scopes(caller, route)
     call = Call(
         caller,
         route,
@@ -139,14 +138,15 @@ def _raw_path(request: HttpRequest) -> str:
     return raw.partition("?")[0] if raw.startswith("/") else request.get_full_path().partition("?")[0]
 
 
-def _check_scopes(caller: Caller, route: Route) -> None:
-    if route.writes and not caller.covers("manage"):
-        raise forbidden("This token lacks the scope manage")
-    if not any(caller.covers(scope) for scope in READING_SCOPES):
-        raise forbidden("This token may not read")
+def _check_scopes(call: Call) -> None:
+    wanted = ("manage",) if call.route.writes else READING_SCOPES
+    if not any(call.caller.covers(scope) for scope in wanted):
+        name = "/".join(call.names.values())
+        raise Refusal(f"This token lacks the scope {wanted[0]}", call.route.operation, None, name)
 
 
 def _work(call: Call) -> Mapping[str, Any]:
+    _check_scopes(call)
     call.admit()
     if not call.route.writes:
         found = call.route.handle(call)

@@ -40,6 +40,6 @@ def _refuse_column(call: Call) -> None:
 
 ONE = "metalakes/{metalake}/owners/{type}/{full_name}"
 ROUTES = (
-    Route("GET", ONE, "Owner.getOwnerForObject", load, noun="metadata_object"),
-    Route("PUT", ONE, "Owner.setOwnerForObject", set_, SET, noun="metadata_object"),
+    Route("GET", ONE, "Owner.getOwnerForObject", load, noun="metadata_object", idle=("catalog",)),
+    Route("PUT", ONE, "Owner.setOwnerForObject", set_, SET, noun="metadata_object", idle=("catalog",)),
 )

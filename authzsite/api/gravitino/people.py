@@ -133,7 +133,9 @@ def bulk_added(kind: str) -> Handler:
                 made.append(_add(call, kind, one["name"]))
             except (Problem, *OURS) as error:
                 errors.append(_failed(at, one["name"], kind, error))
-        return lambda: {f"{kind}s": [told(call.root, one) for one in made], "errors": errors}
+        rows = RealmMember.objects.open().filter(realm=call.root.realm_id, principal__in=made)
+        rows = rows.select_related("principal").order_by("pk")
+        return lambda: {f"{kind}s": shown(call.root, rows), "errors": errors}
 
     return handle
 

@@ -142,6 +142,10 @@ def delete(call: Call) -> Wire:
     return {"dropped": not call.absent, "deleted": not call.absent}
 
 
+def weigh_of_object(call: Call) -> None:
+    call.decide("Role.listRoles", call.root)
+
+
 def of_object(call: Call) -> Wire:
     """The roles that hold something on one object, as far as one may see them there."""
     if call.place.column:
@@ -191,6 +195,9 @@ def override(call: Call) -> Later:
     return lambda: {"role": told(role)}
 
 
+ANY_CATALOG = ("catalog",)
+"""Who may do what to a catalog can be changed while it is disabled."""
+
 LAKE = "metalakes/{metalake}"
 ON = LAKE + "/permissions/roles/{role}/{type}/{full_name}"
 OF = LAKE + "/objects/{type}/{full_name}/roles"
@@ -207,7 +214,12 @@ ROUTES = (
         illegal="IllegalRoleException",
     ),
     Route(
-        "GET", LAKE + "/objects/{type}/{full_name}/roles", "Role.listRoles", of_object, weigh=lambda _: None
+        "GET",
+        OF,
+        "Role.listRoles",
+        of_object,
+        weigh=weigh_of_object,
+        idle=ANY_CATALOG,
     ),
     Route(
         "PUT",
@@ -226,6 +238,7 @@ ROUTES = (
         GIVE,
         noun="role",
         illegal=ILLEGAL_PRIVILEGE,
+        idle=ANY_CATALOG,
     ),
     Route(
         "PUT",
@@ -235,5 +248,6 @@ ROUTES = (
         GIVE,
         noun="role",
         illegal=ILLEGAL_PRIVILEGE,
+        idle=ANY_CATALOG,
     ),
 )
