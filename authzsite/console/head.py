@@ -90,8 +90,12 @@ class Head:
             "facts": self.facts(),
             "tabs": self.tabs(),
             "there": self.there,
-            "state_url": reverse("console:object_state", args=[self.node.id]) if self.there else "",
+            "state_url": self._state_url() if self.there else "",
         }
+
+    def _state_url(self) -> str:
+        url = reverse("console:object_state", args=[self.node.id])
+        return f"{url}?words" if self.tab == "object" else url
 
     # What one may do
 

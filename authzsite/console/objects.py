@@ -15,7 +15,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
-from authzsite.console.outside import behind
+from authzsite.console.outside import Behind, behind
 from authzsite.console.parts import Action, Empty, Reason, State
 from authzsite.console.place import visit
 from authzsite.console.requests import Request
@@ -108,7 +108,8 @@ def _beside(head: Head) -> dict[str, Any]:
     there = head.there
     return {
         "sync_state": there.state() if there else State("unknown", "No backend mirrors it"),
-        "sync_note": _sync_note(head),
+        "sync_note": _sync_note(there),
+        "foreign_note": _foreign_note(head),
         "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
         "history_url": reverse("console:object_history", args=[head.node.id]),
         "latest": record.timeline(head.latest),
@@ -116,20 +117,20 @@ def _beside(head: Head) -> dict[str, Any]:
     }
 
 
-def _sync_note(head: Head) -> str:
-    if head.there is None:
+def _sync_note(there: Behind | None) -> str:
+    if there is None:
         return ""
-    foreign = len(head.foreign)
-    left = (
-        f" {words.spelled(foreign)} foreign {'holder is' if foreign == 1 else 'holders are'} left alone."
-        if foreign
-        else ""
-    )
-    if head.there.settled:
-        return f"Every right decided here was applied and read back.{left}"
-    if head.there.row.state in ("failed", "paused"):
-        return f"What you decide is kept and applied when it is back; nobody gains meanwhile.{left}"
-    return f"What was decided is on its way there.{left}"
+    if there.settled:
+        return "Every right decided here was applied and read back."
+    if there.row.state in ("failed", "paused"):
+        return "What you decide is kept and applied when it is back; nobody gains meanwhile."
+    return "What was decided is on its way there."
+
+
+def _foreign_note(head: Head) -> str:
+    foreign = len(head.foreign) if head.there else 0
+    holders = "holder is" if foreign == 1 else "holders are"
+    return f"{words.spelled(foreign)} foreign {holders} left alone.".capitalize() if foreign else ""
 
 
 @reads
@@ -196,7 +197,10 @@ def state(request: Request, id: int) -> HttpResponse:
     """The sync state alone, asked again while it catches up."""
     place = visit(request, id)
     there = behind(place.node)
-    context = {"there": there, "state_url": request.path, "state": there.state() if there else None}
+    now = there.state() if there else None
+    context: dict[str, Any] = {"there": there, "state_url": request.get_full_path(), "state": now}
+    if "words" in request.GET:  # the page says the same in a second place
+        context |= {"again": True, "sync_state": now, "sync_note": _sync_note(there)}
     return render(request, "console/object/state.html", context)
 
 
