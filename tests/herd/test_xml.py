@@ -6,6 +6,7 @@ import time
 from typing import Any
 
 import pytest
+from defusedxml.ElementTree import fromstring
 
 from tests.herd.world import ENTRIES, REST, Caller, entry_path
 
@@ -151,3 +152,20 @@ def test_xml_that_wants_more_is_refused(olivia: Caller, name: str) -> None:
 def test_depth_does_no_harm(olivia: Caller) -> None:
     deep = CREATE.format(user="ana").replace("<more/>", "<m>" * 50_000 + "</m>" * 50_000)
     assert post(olivia, deep).status_code == 200
+
+
+@pytest.mark.parametrize("odd", ["\\ud800", "\\u0000", "\\u0001", "\\ufffe", "\\u00e9 \\ud83d\\ude00 <&>"])
+@pytest.mark.parametrize("accept", ["application/json", "application/xml"])
+def test_odd_letters_come_back_readable(olivia: Caller, admin: Caller, odd: str, accept: str) -> None:
+    body = (
+        '{"userNamespaceAuthorizationKey":{"userId":"a%s","namespace":"N%s"},"namespacePermissions":["READ"]}'
+    )
+    for caller in (olivia, admin):
+        answer = caller.generic(
+            "POST", ENTRIES, body % (odd, odd), content_type="application/json", headers={"accept": accept}
+        )
+        assert answer.status_code in (400, 403, 404), answer.content
+        assert "N" in (
+            answer.content.decode() if accept.endswith("json") else fromstring(answer.content)[2].text
+        )
+    assert olivia.get(f"{ENTRIES}/userIds/a%00%01%ff").status_code == 400

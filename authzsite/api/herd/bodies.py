@@ -128,7 +128,8 @@ def _read_xml(shape: Record, content: bytes) -> dict[str, Any]:
 def write(shape: Record, value: dict[str, Any], media_type: str) -> bytes:
     """The value as JSON or XML; the same value is always the same bytes."""
     if media_type == JSON:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+        # a refusal repeats what was sent, half characters and all
+        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
     root = Element(shape.name)
     if shape in _BARE_LISTS:
         [(name, many)] = shape.fields.items()

@@ -6,12 +6,15 @@ fields are ignored, as the original ignores them; nothing is coerced from one ty
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 from xml.etree.ElementTree import Element, SubElement
 
 from authzsite.api.strictjson import BadBody
+
+_NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 class Shape(Protocol):
@@ -39,7 +42,7 @@ class Text:
         return element.text or ""
 
     def to_xml(self, value: Any, element: Element) -> None:
-        element.text = str(value)
+        element.text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", str(value))
 
 
 @dataclass(frozen=True)
