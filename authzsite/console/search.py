@@ -148,4 +148,5 @@ def _person(row: Principal) -> Person:
         Action("Ask why", asked, "mini", more=f"about {row.label}"),
         Action("History", past, "mini plain", more=f"of {row.label}"),
     )
-    return Person(naming.who(row, f"{row.get_kind_display()} {row.name}"), tuple(actions))
+    url = reverse("console:person", args=[row.pk])
+    return Person(naming.who(row, f"{row.get_kind_display()} {row.name}", url), tuple(actions))

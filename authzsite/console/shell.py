@@ -23,12 +23,13 @@ KEYS_OFF = "keys_off"
 
 @dataclass(frozen=True)
 class Room:
-    """A place of the console; `key` follows `g` on the keyboard."""
+    """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens."""
 
     code: str
     name: str
     icon: str
     key: str
+    rest: bool = False
 
     @property
     def url(self) -> str:
@@ -37,8 +38,18 @@ class Room:
 
 NAV = (
     ("Work", (Room("home", "Home", "home", "h"),)),
-    ("Look up", (Room("catalog", "Catalog", "catalog", "c"), Room("why", "Why", "why", "w"))),
-    ("Record", (Room("history", "History", "history", "t"), Room("sync", "Sync", "sync", "s"))),
+    (
+        "Look up",
+        (
+            Room("catalog", "Catalog", "catalog", "c"),
+            Room("people", "People", "user", "p"),
+            Room("why", "Why", "why", "w"),
+        ),
+    ),
+    (
+        "Record",
+        (Room("history", "History", "history", "t", rest=True), Room("sync", "Sync", "sync", "s", rest=True)),
+    ),
 )
 
 

@@ -2,7 +2,21 @@
 
 from django.urls import path, register_converter
 
-from authzsite.console import catalog, grants, history, home, objects, revoke, search, session, sync, why
+from authzsite.console import (
+    catalog,
+    grants,
+    history,
+    home,
+    objects,
+    people,
+    person,
+    profile,
+    revoke,
+    search,
+    session,
+    sync,
+    why,
+)
 
 app_name = "console"
 
@@ -44,6 +58,13 @@ urlpatterns = [
     path("objects/<number:id>/grant/preview", grants.preview, name="grant_preview"),
     path("objects/<number:id>/revoke", revoke.revoke, name="revoke"),
     path("undo/<number:revision>", revoke.undo, name="undo"),
+    path("people", people.room, name="people"),
+    path("people/<number:id>", person.person, name="person"),
+    path("people/<number:id>/reach.csv", person.person_csv, name="person_csv"),
+    path("people/<number:id>/groups", person.groups, name="person_groups"),
+    path("people/<number:id>/history", person.past, name="person_history"),
+    path("people/<number:id>/grant", people.grant, name="person_grant"),
+    path("profile", profile.room, name="profile"),
     path("why", why.room, name="why"),
     path("history", history.room, name="history"),
     path("history.csv", history.as_csv, name="history_csv"),

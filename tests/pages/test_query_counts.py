@@ -14,6 +14,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
+from accounts.people import ensure
 from catalog.nodes import Node
 from policies.services import grants
 from policies.services.grants import Wish
@@ -41,6 +42,12 @@ PAGES = {
     "search": "/search?q=o",
     "sync": "/sync",
     "keys": "/keys",
+    "people": "/people",
+    "a person's reach": "/people/{person}",
+    "a person's groups": "/people/{person}/groups",
+    "a group's people": "/people/{group}/groups",
+    "granting to a person": "/people/{person}/grant?q=o",
+    "profile": "/profile",
 }
 
 
@@ -63,7 +70,12 @@ def counted(signed_in: Callable[[str], Client], many: int) -> dict[str, int]:
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     grow(orders, many)
     olivia = signed_in("olivia")
-    numbers = {"table": orders.id, "schema": the("schema", "shop.sales").id}
+    numbers = {
+        "table": orders.id,
+        "schema": the("schema", "shop.sales").id,
+        "person": a_person("mia").pk,
+        "group": ensure("group", "analysts").pk,
+    }
     return {name: _count(olivia, address.format(**numbers)) for name, address in PAGES.items()}
 
 

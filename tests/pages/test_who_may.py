@@ -21,7 +21,7 @@ DOOR, KEPT = 302, 401
 
 @dataclass(frozen=True)
 class Page:
-    """A route with the status each visitor gets; `{table}` and `{schema}` stand for the objects' numbers."""
+    """A route with the status each visitor gets; `{table}`, `{schema}` and the like stand for numbers."""
 
     name: str
     address: str
@@ -63,6 +63,14 @@ PAGES = (
     Page("history_csv", "/history.csv", DOOR, 200, 200, 200),
     Page("search", "/search?q=orders", DOOR, 200, 200, 200),
     Page("sync", "/sync", DOOR, 200, 200, 200),
+    Page("people", "/people", DOOR, 200, 200, 200),
+    Page("person", "/people/{person}", DOOR, 404, 404, 200),
+    Page("person_csv", "/people/{person}/reach.csv", DOOR, 404, 404, 200),
+    Page("person_groups", "/people/{person}/groups", DOOR, 404, 404, 200),
+    Page("person_history", "/people/{person}/history", DOOR, 404, 404, 200),
+    Page("person_grant", "/people/{person}/grant", DOOR, 404, 404, 200),
+    Page("profile", "/profile", DOOR, 200, 200, 200),
+    Page("profile", "/profile", KEPT, 302, 302, 302, "post"),
 )
 VISITORS = {"anonymous": "", "stranger": "zoe", "reader": "mia", "owner": "olivia"}
 
@@ -70,11 +78,15 @@ VISITORS = {"anonymous": "", "stranger": "zoe", "reader": "mia", "owner": "olivi
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(visitor: str, shop: Node, signed_in: Callable[[str], Client]) -> None:
     a_person("zoe")
-    table, schema = the("table", "shop.sales.orders").id, the("schema", "shop.sales").id
+    numbers = {
+        "table": the("table", "shop.sales.orders").id,
+        "schema": the("schema", "shop.sales").id,
+        "person": a_person("carl").pk,
+    }
     wrong = []
     for page in PAGES:
         client = signed_in(VISITORS[visitor]) if VISITORS[visitor] else Client()
-        answer = getattr(client, page.method)(page.address.format(table=table, schema=schema))
+        answer = getattr(client, page.method)(page.address.format(**numbers))
         if answer.status_code != getattr(page, visitor):
             wrong.append((page.method, page.name, answer.status_code, getattr(page, visitor)))
     assert not wrong

@@ -1,0 +1,84 @@
+"""Whom somebody may look up: himself, his groups, and for who gives access somewhere the realm's members."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import Q, QuerySet
+from django.http import Http404
+from django.utils import timezone
+
+from accounts.models import Membership, Principal
+from accounts.text import holdable
+from authzsite.console.requests import Request, asker_of
+from catalog.nodes import Node
+from policies import history
+from policies.history import Sight
+from policies.models import RealmMember
+from policies.queries import realms_of
+
+
+@dataclass(frozen=True)
+class Circle:
+    """One viewer with the realms that admit him and the people he may know there."""
+
+    asker: Principal
+
+    @cached_property
+    def realms(self) -> Sequence[Node]:
+        return realms_of(self.asker)
+
+    @cached_property
+    def sight(self) -> Sight:
+        return history.sight(self.asker, self.realms)
+
+    @cached_property
+    def own_groups(self) -> frozenset[int]:
+        rows = Membership.objects.open().within(timezone.now()).filter(member=self.asker)
+        return frozenset(rows.values_list("group", flat=True))
+
+    @property
+    def gives_access(self) -> bool:
+        return bool(self.sight.objects)
+
+    def people(self, text: str = "", kind: str = "") -> QuerySet[Principal]:
+        """Those he may know whose name holds a text, by name."""
+        rows = Principal.objects.filter(self._known()).exclude(kind=Principal.Kind.PATTERN)
+        if not holdable(text):
+            return rows.none()
+        if text:
+            rows = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text))
+        return (rows.filter(kind=kind) if kind else rows).order_by("display_name", "name", "pk")
+
+    def _known(self) -> Q:
+        mine = Q(pk__in=[self.asker.pk, *self.own_groups])
+        if not self.gives_access:
+            return mine
+        members = RealmMember.objects.open().filter(realm__in=[one.realm_id for one in self.realms])
+        return mine | Q(pk__in=members.values("principal"))
+
+    def meet(self, id: int) -> Principal:
+        """The one of that number; the same Http404 for who is not there and for who is not to be known."""
+        found = self.people().filter(pk=id).first()
+        if found is None:
+            raise Http404
+        return found
+
+    def is_own(self, person: Principal) -> bool:
+        """Whether it is the viewer himself, or a group he is in: all it has is his."""
+        return person.pk == self.asker.pk or person.pk in self.own_groups
+
+    def sees(self, person: Principal, node: Node) -> bool:
+        """Whether he may know what somebody has on an object."""
+        return self.is_own(person) or self.sight.sees(node)
+
+
+def circle_of(request: Request) -> Circle:
+    return Circle(asker_of(request))
+
+
+def realm_words(circle: Circle) -> str:
+    """The realm's name for the foot of the navigation, when there is just one."""
+    return circle.realms[0].name if len(circle.realms) == 1 else ""

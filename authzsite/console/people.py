@@ -1,0 +1,203 @@
+"""People: whom one may look up, and choosing what to grant to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import Count
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.models import Membership, Principal
+from authzsite.console import naming, words
+from authzsite.console.door import signed_in
+from authzsite.console.known import Circle, circle_of, realm_words
+from authzsite.console.lists import Pager, Toggle
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Crumbs, Empty, Face, Who
+from authzsite.console.person import Held, Visit, number_in, visit
+from authzsite.console.requests import Request
+from authzsite.console.shell import page
+from catalog.nodes import Node
+from catalog.queries import nodes
+from policies import decisions, slices
+from policies.queries import search
+from policies.services.grants import revision_now
+
+KINDS = (("", "Everybody"), ("user", "People"), ("group", "Groups"), ("service", "Service accounts"))
+LISTED = 50
+
+
+@dataclass(frozen=True)
+class Line:
+    who: Who
+    kind: str
+    groups: str
+    action: Action
+
+
+# The list
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Whom one may look up, by name."""
+    circle = circle_of(request)
+    text = request.GET.get("q", "").strip()[:255]
+    kind = request.GET.get("kind", "")
+    kind = kind if kind in dict(KINDS) else ""
+    after = number_in(request.GET.get("after", ""))
+    found = list(circle.people(text, kind)[after : after + LISTED + 1])
+    shown = found[:LISTED]
+    context = {
+        "heading": "People",
+        "lead": _lead(circle),
+        "asked": text,
+        "kind": kind,
+        "toggles": _kinds(circle, text, kind),
+        "rows": _lines(circle, shown),
+        "pager": _pager(text, kind, after, len(shown), more=len(found) > LISTED),
+        "empty": _nobody(text),
+        "actions": [Action("Your own access", reverse("console:person", args=[circle.asker.pk]))],
+    }
+    return page(
+        request,
+        "console/people.html",
+        context,
+        room="people",
+        realm=realm_words(circle),
+        revision=revision_now(),
+    )
+
+
+def _lead(circle: Circle) -> str:
+    if circle.gives_access:
+        return f"People, groups and service accounts of {words.listed([one.name for one in circle.realms])}."
+    return "You and the groups you are in. Others are shown to those who give access."
+
+
+def _kinds(circle: Circle, text: str, kind: str) -> tuple[Toggle, ...]:
+    counted = circle.people(text).order_by().values_list("kind").annotate(Count("pk", distinct=True))
+    counts = dict(counted)
+    counts[""] = sum(counts.values())
+    return tuple(
+        Toggle(word, _url(text, code), code == kind, words.number(counts.get(code, 0)))
+        for code, word in KINDS
+        if counts.get(code) or not code
+    )
+
+
+def _url(text: str, kind: str, after: int = 0) -> str:
+    asked = {"q": text, "kind": kind, "after": after}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def _pager(text: str, kind: str, after: int, shown: int, *, more: bool) -> Pager:
+    told = f"{words.number(after + 1)} to {words.number(after + shown)}, by name"
+    return Pager(told, _url(text, kind) if after else "", _url(text, kind, after + LISTED) if more else "")
+
+
+def _lines(circle: Circle, rows: list[Principal]) -> list[Line]:
+    groups = _groups_of(circle, rows)
+    return [_line(circle, row, groups.get(row.pk, [])) for row in rows]
+
+
+def _groups_of(circle: Circle, rows: list[Principal]) -> dict[int, list[str]]:
+    """The groups of each that the viewer may know of, or how many people are in a group.  One query."""
+    known = circle.people(kind="group").values("pk")
+    found = Membership.objects.open().filter(member__in=[row.pk for row in rows], group__in=known)
+    groups: dict[int, list[str]] = {}
+    for row in found.select_related("group").order_by("group__display_name", "group__name"):
+        groups.setdefault(row.member_id, []).append(row.group.label)
+    return groups
+
+
+def _line(circle: Circle, row: Principal, groups: list[str]) -> Line:
+    url = reverse("console:person", args=[row.pk])
+    note = "you" if row.pk == circle.asker.pk else row.name
+    why = Action(
+        "Ask why",
+        f"{reverse('console:why')}?{urlencode({'who': str(row)})}",
+        "mini",
+        more=f"about {row.label}",
+    )
+    return Line(naming.who(row, note, url), row.get_kind_display().capitalize(), words.listed(groups, 4), why)
+
+
+def _nobody(text: str) -> Empty:
+    if text:
+        heading = f"Nobody you may look up is called “{text}”"
+        return Empty(heading, drawn=False, actions=(Action("Show all", "?"),))
+    return Empty("Nobody is here yet", "The owner of a realm adds its members.")
+
+
+# Granting to one
+
+
+@reads
+@signed_in
+def grant(request: Request, id: int) -> HttpResponse:
+    """On what: the objects one owns, or those a search finds, each leading to its form."""
+    seen = visit(request, id, "person")
+    text = request.GET.get("q", "").strip()[:255]
+    found = _grantable(seen, text)
+    return seen.page(
+        request,
+        "console/person/grant.html",
+        {
+            "heading": f"Grant to {seen.person.label}",
+            "kind": "",
+            "lead": "On what? Choose an object; its form comes with the name filled in.",
+            "actions": [],
+            "crumbs": Crumbs(
+                (
+                    ("People", reverse("console:people")),
+                    (seen.person.label, reverse("console:person", args=[id])),
+                )
+            ),
+            "asked": text,
+            "rows": found,
+            "empty": Empty(
+                f"Nothing called “{text}” is yours to give" if text else "Nothing is yours to give",
+                "Its owner can give access to it.",
+                drawn=False,
+            ),
+        },
+    )
+
+
+def _grantable(seen: Visit, text: str) -> list[Held]:
+    return [
+        Held(
+            Who(
+                node.name,
+                Face("thing", naming.icon_of(node.type)),
+                naming.place_words(node),
+                _form(seen, node),
+            ),
+            "",
+            None,
+        )
+        for node in sorted(_giveable(seen, text), key=lambda one: (len(one.names), one.names))
+    ][:30]
+
+
+def _form(seen: Visit, node: Node) -> str:
+    return f"{reverse('console:grant', args=[node.id])}?{urlencode({'who': str(seen.person)})}"
+
+
+def _giveable(seen: Visit, text: str) -> Iterable[Node]:
+    now = seen.reach.now
+    for realm in seen.circle.realms:
+        slice_ = slices.current(seen.circle.asker, realm, now=now)
+        if text:
+            keys = [row.securable_id for row in search(slice_, realm, text, now=now)[:200]]
+        else:
+            keys = list(seen.circle.sight.objects)
+        for node in nodes(keys).values():
+            fitting = node.realm_id == realm.realm_id and node.type != "role"
+            if fitting and decisions.answer(slice_, "grant", node, now=now):
+                yield node

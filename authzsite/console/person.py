@@ -1,0 +1,285 @@
+"""The page of a person, a group or a service account: what it reaches and how, its roles, its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from accounts.models import Membership, Principal
+from authzsite.console import naming, picture, record, sheet, words
+from authzsite.console.door import signed_in
+from authzsite.console.known import Circle, circle_of, realm_words
+from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Chip, Crumbs, Empty, Face, Fact, Facts, Tab, Tabs, Who
+from authzsite.console.reach import SHOWN, Asked, Reach
+from authzsite.console.requests import Request
+from authzsite.console.shell import page
+from catalog.nodes import Node
+from catalog.queries import nodes
+from policies import access_log, decisions, history, slices
+from policies.history import Filter
+from policies.models import Assignment
+from policies.services.grants import revision_now
+from policies.services.personal import is_personal
+
+TABS = (("person", "Reach"), ("person_groups", "Groups and roles"), ("person_history", "History"))
+
+
+@dataclass(frozen=True)
+class Held:
+    """A group or a role somebody is in, or a person in a group."""
+
+    who: Who
+    how: str
+    ends: Chip | None
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One viewer looking at one person, with what every tab of the page shows."""
+
+    circle: Circle
+    person: Principal
+    reach: Reach
+    tab: str
+
+    def page(self, request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
+        frame = {
+            "crumbs": Crumbs((("People", reverse("console:people")),)),
+            "heading": self.person.label,
+            "kind": "You" if self.own else self.person.get_kind_display().capitalize(),
+            "lead": self._lead(),
+            "actions": self.actions(),
+            "facts": self.facts(),
+            "tabs": Tabs(tuple(self._tab(*one) for one in TABS)),
+            "person": self.person,
+            "own": self.own,
+        }
+        return page(
+            request,
+            template,
+            {**frame, **context},
+            room="people",
+            realm=realm_words(self.circle),
+            revision=revision_now(),
+        )
+
+    @property
+    def own(self) -> bool:
+        return self.person.pk == self.circle.asker.pk
+
+    def _lead(self) -> str:
+        realms = words.listed([one.name for one in self.circle.realms])
+        if self.circle.is_own(self.person):
+            return f"{self.person}; all access in {realms}."
+        return f"{self.person}; access in {realms} to what you may know of."
+
+    def actions(self) -> list[Action]:
+        why = Action(
+            "Ask why", f"{reverse('console:why')}?{urlencode({'who': str(self.person)})}", "plain", "why"
+        )
+        if self.own:
+            return [why, Action("Your settings", reverse("console:profile"))]
+        if not self.circle.gives_access:
+            return [why]
+        give = reverse("console:person_grant", args=[self.person.pk])
+        return [why, Action(f"Grant to {self.person.label}", give, "primary", key="a")]
+
+    def facts(self) -> Facts:
+        fits = self.reach.fits
+        counted = {how: sum(fits(one, how) for one in self.reach.all) for how in ("owned", "denied", "soon")}
+        groups = {rule.via[0].key for _, rule in self.reach.rules if rule.via and rule.via[0].kind == "group"}
+        told = [
+            Fact("Reaches", words.count(len(self.reach.all), "object")),
+            Fact("Owns", words.count(counted["owned"], "object") if counted["owned"] else "Nothing"),
+            Fact("Denied on", words.count(counted["denied"], "object") if counted["denied"] else "Nothing"),
+            Fact("Ends soon", words.count(counted["soon"], "object") if counted["soon"] else "Nothing"),
+        ]
+        if groups and self.person.kind != Principal.Kind.GROUP:
+            told.append(Fact("Through", words.count(len(groups), "group")))
+        return Facts(tuple(told))
+
+    def _tab(self, code: str, label: str) -> Tab:
+        label = "People and roles" if code == "person_groups" and self.person.kind == "group" else label
+        count = words.number(len(self.reach.all)) if code == "person" else ""
+        return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)
+
+
+def visit(request: Request, id: int, tab: str) -> Visit:
+    circle = circle_of(request)
+    person = circle.meet(id)
+    asked = Asked(
+        text=request.GET.get("q", "").strip()[:255],
+        how=request.GET.get("how", ""),
+        pick=_long(request.GET.get("pick", "")),
+        after=number_in(request.GET.get("after", "")),
+    )
+    if not circle.is_own(person):
+        for realm in circle.realms:
+            access_log.looked(circle.asker, f"access of {person.pseudonym}", realm, via="console")
+    return Visit(circle, person, Reach(circle, person, asked), tab)
+
+
+def _long(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 18 else 0
+
+
+@reads
+@signed_in
+def person(request: Request, id: int) -> HttpResponse:
+    """What somebody reaches: the picture of the path, and the table."""
+    seen = visit(request, id, "person")
+    reach, after = seen.reach, seen.reach.asked.after + SHOWN
+    many = words.count(len(reach.wanted), "object")
+    context = {
+        "picture": picture.draw(reach),
+        "rows": reach.rows(),
+        "asked": reach.asked,
+        "toggles": reach.toggles(),
+        "count_words": many,
+        "csv": reverse("console:person_csv", args=[id]),
+        "pager": Pager(
+            f"{many}, by name",
+            reach.asked.url(after=0) if reach.asked.after else "",
+            reach.asked.url(after=after) if after < len(reach.wanted) else "",
+        ),
+        "empty": _nothing(seen),
+        "latest": record.timeline(record.rows(_changes(seen, limit=4).entries)[:6]),
+        "history_url": reverse("console:person_history", args=[id]),
+    }
+    return seen.page(request, "console/person/reach.html", context)
+
+
+def _changes(seen: Visit, *, limit: int, before: int | None = None) -> history.Page:
+    return history.page(Filter(person=seen.person), seen.circle.sight, before=before, limit=limit)
+
+
+def _nothing(seen: Visit) -> Empty:
+    asked = seen.reach.asked
+    if asked.text or asked.how:
+        return Empty("Nothing matches", drawn=False, actions=(Action("Show all", "?"),))
+    if seen.own:
+        browse = Action("Browse the catalog", reverse("console:catalog"))
+        return Empty("You reach nothing yet", "Find what you need and ask its owner.", actions=(browse,))
+    return Empty(f"{seen.person.label} reaches nothing that you may know of")
+
+
+@reads
+@signed_in
+def person_csv(request: Request, id: int) -> HttpResponseBase:
+    """The same table as a file, to its end."""
+    seen = visit(request, id, "person")
+    head = ["principal", "name", "object", "type", "can", "usable", "how", "ends"]
+    return sheet.answer(f"reach-{id}", head, _csv_lines(seen))
+
+
+def _csv_lines(seen: Visit) -> Iterator[list[object]]:
+    for one in seen.reach.wanted:
+        ways = naming.paths(one.rules, one.node, seen.reach.groups)
+        how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
+        when = naming.from_seconds(one.ends)
+        usable = "no" if one.lacking else "yes"
+        ends = when.isoformat() if when else ""
+        who = (seen.person, seen.person.label)
+        yield [*who, one.node.ref.id, one.node.type, one.words, usable, how, ends]
+
+
+# Groups and roles
+
+
+@reads
+@signed_in
+def groups(request: Request, id: int) -> HttpResponse:
+    """The groups somebody is in, or the people in a group, and the roles held."""
+    seen = visit(request, id, "person_groups")
+    group = seen.person.kind == Principal.Kind.GROUP
+    return seen.page(
+        request,
+        "console/person/groups.html",
+        {
+            "groups": _inside(seen) if group else _around(seen),
+            "groups_heading": "People in it" if group else "Groups",
+            "groups_empty": "Nobody that you may know is in it."
+            if group
+            else "In no group that you may know.",
+            "roles": _roles(seen),
+            "roles_empty": "No role that you may see. What is given directly stands under Reach.",
+        },
+    )
+
+
+def _around(seen: Visit) -> list[Held]:
+    known = seen.circle.people(kind="group").values("pk")
+    rows = Membership.objects.open().filter(member=seen.person)
+    if not seen.own:
+        rows = rows.filter(group__in=known)
+    return [_held(row.group, row) for row in rows.select_related("group").order_by("group__name")]
+
+
+def _inside(seen: Visit) -> list[Held]:
+    known = seen.circle.people().values("pk")
+    rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
+    return [_held(row.member, row) for row in rows.order_by("member__display_name", "member__name")[:500]]
+
+
+def _held(one: Principal, row: Membership) -> Held:
+    url = reverse("console:person", args=[one.pk])
+    return Held(naming.who(one, one.name, url), "", naming.ends_chip(row.valid_until))
+
+
+def _roles(seen: Visit) -> list[Held]:
+    """The roles held, directly and through groups, personal ones left out, that the viewer may see."""
+    around = Membership.objects.open().filter(member=seen.person).values("group")
+    held = Assignment.objects.open().filter(Q(holder=seen.person) | Q(holder__in=around))
+    realms = {one.realm_id: one for one in seen.circle.realms}
+    rows = list(held.filter(role__realm__in=realms).select_related("holder"))
+    places = nodes({row.role_id for row in rows})
+    now = seen.reach.now
+    sliced = {key: slices.current(seen.circle.asker, realm, now=now) for key, realm in realms.items()}
+    shown = [
+        (places[row.role_id], row)
+        for row in rows
+        if row.role_id in places
+        and not is_personal(places[row.role_id].name)
+        and (
+            seen.own or decisions.may_see(sliced[places[row.role_id].realm_id], places[row.role_id], now=now)
+        )
+    ]
+    return [_role(seen, role, row) for role, row in sorted(shown, key=lambda pair: pair[0].names)]
+
+
+def _role(seen: Visit, role: Node, row: Assignment) -> Held:
+    direct = row.holder_id == seen.person.pk
+    who = Who(role.name, Face("thing", "role"), role.realm, naming.page_of(role.id, "role"))
+    return Held(who, "Directly" if direct else f"As {row.holder.label}", naming.ends_chip(row.valid_until))
+
+
+# The record
+
+
+@reads
+@signed_in
+def past(request: Request, id: int) -> HttpResponse:
+    """What changed about somebody, newest first."""
+    seen = visit(request, id, "person_history")
+    before = _long(request.GET.get("before", ""))
+    found = _changes(seen, limit=50, before=before or None)
+    next_ = f"?before={found.next}" if found.next else ""
+    context = {
+        "rows": record.rows(found.entries),
+        "pager": Pager("Newest first", "?" if before else "", next_),
+        "empty": Empty("Nothing that you may see has changed"),
+    }
+    return seen.page(request, "console/person/history.html", context)
+
+
+def number_in(text: str) -> int:
+    return int(text) if text.isdecimal() and len(text) < 8 else 0

@@ -1,0 +1,231 @@
+"""Everything somebody reaches, by object: what rules say there, what can really be done, and by which way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console import naming, words
+from authzsite.console.known import Circle
+from authzsite.console.lists import Toggle
+from authzsite.console.parts import Action, Chip, Face, Path, Who
+from catalog.nodes import Node
+from catalog.queries import nodes
+from lakewarden.engine import DENIED
+from lakewarden.facts import OWNER, Rule, Slice
+from policies import decisions, slices
+
+SHOWN = 50
+SOON = timedelta(days=14)
+TOLD = ("use", "read", "write", "grant", "drop")
+FILTERS = (
+    ("", "All"),
+    ("owned", "Owned"),
+    ("read", "Read"),
+    ("write", "Write"),
+    ("soon", "Ends soon"),
+    ("denied", "Denied"),
+    ("lacking", "Not usable yet"),
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How the table is filtered, and the object whose path is drawn; all of it stands in the address."""
+
+    text: str = ""
+    how: str = ""
+    pick: int = 0
+    after: int = 0
+
+    def url(self, **changed: object) -> str:
+        kept = {"q": self.text, "how": self.how, "pick": self.pick, "after": self.after, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass(frozen=True)
+class Reached:
+    """One object that rules name, with what can be done to it now."""
+
+    node: Node
+    rules: tuple[Rule, ...]
+    can: frozenset[str]
+    slice: Slice
+    refused: str = ""
+
+    @property
+    def owned(self) -> bool:
+        return any(rule.privilege == OWNER for rule in self.rules)
+
+    @property
+    def denied(self) -> bool:
+        return any(not rule.allow for rule in self.rules)
+
+    @property
+    def lacking(self) -> bool:
+        """Something is given, and nothing of it can be used: the way there is not open, or it is denied."""
+        return any(rule.allow for rule in self.rules) and not self.can
+
+    @property
+    def note(self) -> str:
+        """Why what is given cannot be used."""
+        if not self.lacking:
+            return ""
+        return "Denied all the same" if self.refused == DENIED else "Not usable yet"
+
+    @property
+    def ends(self) -> float | None:
+        """When the last of what it gives ends; None when something of it does not."""
+        ends = [rule.valid_until for rule in self.rules if rule.allow]
+        return max(ends) if ends and all(end is not None for end in ends) else None  # type: ignore[type-var]
+
+    @property
+    def words(self) -> str:
+        """Read, write; Read tables; Everything; Nothing."""
+        if self.node.type in naming.CONTAINERS or not self.can:
+            return naming.given(self.rules, self.node.type, self.node.kind)
+        return naming.can(self.can, self.node.type, owns=self.owned)
+
+    def does(self, category: str) -> bool:
+        """Whether it lets somebody read or write, here or in what it holds."""
+        inside = {"read": "SELECT_", "write": "MODIFY_"}[category]
+        given = any(rule.allow and rule.privilege.startswith(inside) for rule in self.rules)
+        leaf = self.node.type not in naming.CONTAINERS
+        return (category in self.can and leaf) or (given and bool(self.can))
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    can: str
+    note: str
+    how: tuple[Path, ...]
+    ends: Chip | None
+    picked: bool
+    actions: tuple[Action, ...]
+
+
+@dataclass
+class Reach:
+    """What one person, group or service reaches, as far as the viewer may know it."""
+
+    circle: Circle
+    person: Principal
+    asked: Asked = field(default_factory=Asked)
+    now: datetime = field(default_factory=timezone.now)
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        return [slices.current(self.person, realm, now=self.now) for realm in self.circle.realms]
+
+    @cached_property
+    def rules(self) -> list[tuple[Slice, Rule]]:
+        moment = self.now.timestamp()
+        return [(slice_, rule) for slice_ in self.slices for rule in slice_.rules if rule.holds_at(moment)]
+
+    @cached_property
+    def places(self) -> dict[int, Node]:
+        keys = {rule.object for _, rule in self.rules if isinstance(rule.object, int)}
+        return {key: one for key, one in nodes(keys).items() if self.circle.sees(self.person, one)}
+
+    @cached_property
+    def groups(self) -> dict[Any, str]:
+        """What the groups on the way are called.  One query."""
+        via = (one for _, rule in self.rules for one in rule.via if one.kind == "group")
+        keys = {one.key for one in via if isinstance(one.key, int)}
+        return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)}
+
+    @cached_property
+    def all(self) -> list[Reached]:
+        """Every object that rules name, by name."""
+        by_object: dict[int, list[Rule]] = {}
+        whose: dict[int, Slice] = {}
+        for slice_, rule in self.rules:
+            if isinstance(rule.object, int) and rule.object in self.places:
+                by_object.setdefault(rule.object, []).append(rule)
+                whose[rule.object] = slice_
+        found = [self._reached(self.places[key], rules, whose[key]) for key, rules in by_object.items()]
+        return sorted(found, key=lambda one: (one.node.names, one.node.type))
+
+    def _reached(self, node: Node, rules: Sequence[Rule], slice_: Slice) -> Reached:
+        answer = decisions.answer(slice_, main_action(node), node, now=self.now)
+        return Reached(node, tuple(rules), self.can(slice_, node), slice_, answer.decision.reason)
+
+    def can(self, slice_: Slice, node: Node) -> frozenset[str]:
+        return frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
+
+    # What is shown
+
+    def fits(self, one: Reached, how: str) -> bool:
+        if how in ("read", "write"):
+            return one.does(how)
+        if how == "soon":
+            return one.ends is not None and one.ends < (self.now + SOON).timestamp()
+        plain = {"": True, "owned": one.owned, "denied": one.denied, "lacking": one.lacking}
+        return plain.get(how, True)
+
+    @cached_property
+    def wanted(self) -> list[Reached]:
+        text = self.asked.text.casefold()
+        rows = [one for one in self.all if self.fits(one, self.asked.how)]
+        return [one for one in rows if text in one.node.ref.id.casefold()]
+
+    @property
+    def page(self) -> list[Reached]:
+        return self.wanted[self.asked.after : self.asked.after + SHOWN]
+
+    @cached_property
+    def picked(self) -> Reached | None:
+        """The object whose path is drawn: the one asked for, else the first of the deepest."""
+        asked = [one for one in self.all if one.node.id == self.asked.pick]
+        deepest = sorted(self.all, key=lambda one: -len(one.node.levels))
+        return next(iter([*asked, *deepest]), None)
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        counts = {how: sum(self.fits(one, how) for one in self.all) for how, _ in FILTERS}
+        return tuple(
+            Toggle(word, self.asked.url(how=how, after=0), self.asked.how == how, words.number(counts[how]))
+            for how, word in FILTERS
+            if counts[how] or not how
+        )
+
+    def rows(self) -> list[Row]:
+        return [self._row(one) for one in self.page]
+
+    def _row(self, one: Reached) -> Row:
+        node = one.node
+        above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+        who = Who(
+            node.name, Face("thing", naming.icon_of(node.type)), above, naming.page_of(node.id, node.type)
+        )
+        return Row(
+            what=who,
+            can=one.words,
+            note=one.note,
+            how=naming.paths(one.rules, node, self.groups),
+            ends=naming.ends_chip(one.ends),
+            picked=self.picked is one,
+            actions=tuple(self._actions(one)),
+        )
+
+    def _actions(self, one: Reached) -> Iterable[Action]:
+        more = f"to {one.node.name}"
+        yield Action("Path", self.asked.url(pick=one.node.id) + "#paths", "mini plain roomy", more=more)
+        yield Action("Why?", why(self.person, one.node), "mini plain", more=f"about {one.node.name}")
+
+
+def main_action(node: Node) -> str:
+    return "use" if node.type in naming.CONTAINERS else "read"
+
+
+def why(person: Principal, node: Node) -> str:
+    asked = {"who": str(person), "action": main_action(node), "what": node.ref.id, "type": node.type}
+    return f"{reverse('console:why')}?{urlencode(asked)}"
