@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
@@ -17,7 +18,7 @@ from policies.authority import OPERATOR, Actor, of_operator
 from policies.models import AccessRecord, Change, Event
 from policies.services import backends, grants, realms
 from policies.services.grants import Wish
-from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, beside
+from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, beside
 
 ILLEGAL = (400, 1001, "IllegalArgumentException")
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
@@ -134,6 +135,27 @@ def test_privileges_of_a_role(shop: Lake) -> None:
     absent = [{**wanted[0], "fullName": "rel.x"}]
     assert shop.send("PUT", "/permissions/roles/r", {"overrides": absent}).told == gone("MetadataObject")
     assert shop.send("PUT", "/permissions/roles/r", {"overrides": []}).body["role"]["securableObjects"] == []
+
+
+def test_of_an_allow_and_a_denial_at_once_one_wins(shop: Lake) -> None:
+    shop.role("r")
+    on = "/permissions/roles/r/table/rel.s.t/grant"
+    for _ in range(5):
+        told: list[Any] = []
+
+        def send(condition: str, told: list[Any] = told) -> None:
+            site = Site(shop.site.url)
+            body = {"privileges": [_one("SELECT_TABLE", condition)]}
+            told.append(site.send("PUT", f"{shop.path}{on}", body).told)
+            site.close()
+
+        threads = [threading.Thread(target=send, args=(condition,)) for condition in ("allow", "deny")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert sorted(told, key=str) == [OK, illegal("Privilege")]
+        assert shop.send("PUT", "/permissions/roles/r", {"overrides": []}).told == OK
 
 
 def test_an_older_name_is_echoed_and_counts_as_the_same(lake: Lake) -> None:
@@ -403,6 +425,8 @@ def test_nested_schemas(shop: Lake) -> None:
     assert shop.send("GET", f"{schemas}/a:b", who="ana").told == OK
     assert shop.send("GET", f"{schemas}/a:none", who="ana").told == gone("Schema")
     assert shop.send("GET", f"{schemas}/s", who="ana").told == FORBIDDEN
+    for parent, told in (("a", OK), ("a:none", gone("Schema")), ("s", FORBIDDEN), ("none", FORBIDDEN)):
+        assert shop.send("GET", f"{schemas}?parentSchema={parent}", who="ana").told == told
     assert shop.send("PUT", "/owners/schema/rel.a", {"name": "ana", "type": "user"}).told == OK
     assert shop.send("POST", schemas, {"name": "a:d"}, who="ana").told == OK
     assert shop.send("POST", schemas, {"name": "d"}, who="ana").told == FORBIDDEN

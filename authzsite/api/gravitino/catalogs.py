@@ -51,6 +51,8 @@ MANAGED = {"fileset": "fileset", "model": "model"}
 ADDRESSED = re.compile(r"ur[il]|endpoint|bootstrap|address|host|server|broker", re.IGNORECASE)
 """Names of properties that say where something is."""
 
+MOST_ADDRESSES = 10
+
 TYPE = one_of(*PROVIDERS)
 CREATE = shape(
     {
@@ -148,10 +150,9 @@ def test_old(call: Call) -> Wire:
 
 def _test(properties: dict[str, str]) -> Wire:
     """Reach every address that the properties name.  Raises Problem."""
-    for key, value in properties.items():
-        if ADDRESSED.search(key) and not details.is_secret(key):
-            for address in value.split(","):
-                _reach(address.strip())
+    named = [properties[key] for key in properties if ADDRESSED.search(key) and not details.is_secret(key)]
+    for address in ",".join(named).split(",")[:MOST_ADDRESSES]:
+        _reach(address.strip())
     return {}
 
 

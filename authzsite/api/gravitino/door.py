@@ -135,7 +135,8 @@ def _raw_body(request: HttpRequest) -> Any:
 def _raw_path(request: HttpRequest) -> str:
     # only the escaped path tells a slash in a name from one between names
     raw = str(request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or "")
-    return raw.partition("?")[0] if raw.startswith("/") else request.get_full_path().partition("?")[0]
+    path = raw if raw.startswith("/") else request.get_full_path()
+    return path.partition("?")[0].removeprefix(request.META.get("SCRIPT_NAME", ""))
 
 
 def _check_scopes(call: Call) -> None:

@@ -42,10 +42,11 @@ def listed(call: Call) -> Wire:
     """One level: the top, or what is right below `parentSchema`."""
     above, parent = call.node, call.query.get("parentSchema", "")
     if parent:
-        found = find(ObjectRef("schema", call.root.name, (call.node.name, meant(parent))))
-        if found is None or not call.may("Schema.loadSchema", found):
+        place = places.place(call.root, ("catalog", "schema"), (call.node.name, meant(parent)))
+        call.weigh("Schema.loadSchema", place.node)
+        if place.missing is not None:
             raise no_such("schema", parent)
-        above = found
+        above = place.node
     rows = queries.children(call.slice, above, "schema", now=call.now)
     return {"identifiers": [identifier(call.node, row.name) for row in rows]}
 
