@@ -213,6 +213,7 @@ def _by_privilege(kind: str) -> Iterator[Any]:
             yield pytest.param(one, code, marks=mark, id=f"{one['name']} by {code}")
 
 
+@pytest.mark.seed("S4-016")
 @pytest.mark.parametrize("row", rows("call", "whole"))
 def test_without_its_own_right_a_call_is_refused(town: Town, row: dict[str, Any]) -> None:
     asked = Asked(town, row)

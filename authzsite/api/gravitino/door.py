@@ -86,7 +86,7 @@ def caller_of(request: HttpRequest) -> Caller:
         return found
     if {"simple", "anonymous"} <= set(settings.LAKEWARDEN_AUTHENTICATORS):
         return _by_name("anonymous")[0]
-    raise unauthorized("The provided credentials did not support")
+    raise unauthorized("Come with a token")
 
 
 @csrf_exempt
