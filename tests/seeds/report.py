@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.seeds import Row, rows
+from tests.seeds import Row, reasons, rows
 
 REPORT = Path("docs/seeds.md")
 
@@ -71,7 +71,7 @@ def write(shown: dict[str, list[str]], known: Iterable[Row]) -> str:
     for law, of in by_law.items():
         lines += ["", f"## {law}", "", "| row | place | requirement | tests |", "|---|---|---|---|"]
         lines += [
-            f"| {row.id} | {_cell(row.place)} | {_cell(row.requirement)} | {_tests(shown.get(row.id))} |"
+            f"| {row.id} | {_cell(row.place)} | {_cell(row.requirement)} | {_tests(row.id, shown)} |"
             for row in of
         ]
     return "\n".join(lines) + "\n"
@@ -81,8 +81,10 @@ def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-def _tests(found: list[str] | None) -> str:
-    return "<br>".join(f"`{test}`" for test in found) if found else "not shown"
+def _tests(row: str, shown: dict[str, list[str]]) -> str:
+    if row in shown:
+        return "<br>".join(f"`{test}`" for test in shown[row])
+    return f"not shown: {_cell(reasons()[row])}" if row in reasons() else "not shown"
 
 
 def main() -> int:

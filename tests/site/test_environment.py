@@ -108,3 +108,9 @@ def test_connections_reach_loopback_unless_told(bare: pytest.MonkeyPatch) -> Non
     assert environment.read().connect_allow == ("localhost", "127.0.0.0/8", "::1/128")
     bare.setenv("LAKEWARDEN_CONNECT_ALLOW", "db.example.org, 10.1.0.0/16")
     assert environment.read().connect_allow == ("db.example.org", "10.1.0.0/16")
+
+
+@pytest.mark.seed("S4-149")
+def test_service_admins_are_named_with_commas_and_any_spaces(bare: pytest.MonkeyPatch) -> None:
+    bare.setenv("LAKEWARDEN_SERVICE_ADMINS", "root , ops")
+    assert tuple(environment.read().service_admins) == ("root", "ops")

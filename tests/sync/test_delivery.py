@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.test import Client
 from django.utils import timezone
 
 from accounts import people
@@ -12,7 +13,7 @@ from catalog.models import Detail
 from catalog.queries import find
 from lakewarden.objects import ObjectRef
 from policies.models import Backend, BackendFinding, OutboxEntry
-from policies.services import grants, members, realms, roles
+from policies.services import backends, grants, members, realms, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
 from policies.sync.errors import Transient
@@ -50,7 +51,6 @@ def test_discovery_reads_objects_comments_columns_and_what_others_granted(govern
     assert foreign.get(place="sales.orders").securable_id == orders.id
 
 
-@pytest.mark.seed("S4-001")
 def test_the_database_answers_as_the_law_does(governed: Backend, source: Source) -> None:
     assert worker.deliver(governed).settled
     # Olivia owns it, Mia is an analyst, Carl is one too but denied, legacy was let in by others
@@ -274,3 +274,26 @@ def test_while_the_law_is_not_enforced_the_database_is_left_as_it_is(
     assert not OutboxEntry.objects.exists()
     realms.set_mode(governed.realm, "on", by=BY, authority=AUTHORITY)
     assert worker.deliver(governed).settled
+
+
+@pytest.mark.seed("S4-007")
+def test_each_source_has_its_own_state_and_errors(governed: Backend, source: Source) -> None:
+    root = the("metalake")
+    url = "postgresql://postgres@127.0.0.1:1/nowhere"
+    other = backends.connect(root, "away", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
+    worker.deliver(governed)
+    worker.deliver(other)
+    states = dict(Backend.objects.values_list("catalog__placements__name", "state"))
+    assert states == {"shop": Backend.State.IN_SYNC, "away": Backend.State.BEHIND}
+    assert source.reads("mia")
+
+
+@pytest.mark.seed("S4-008")
+def test_the_console_shows_what_the_database_allows_beyond_what_was_decided(
+    governed: Backend, client: Client
+) -> None:
+    worker.deliver(governed)
+    client.force_login(people.make_account("olivia"), backend="django.contrib.auth.backends.ModelBackend")
+    page = client.get(f"/objects/{the('table', ORDERS).id}/sync").content.decode()
+    assert "legacy" in page
+    assert "Foreign" in page
