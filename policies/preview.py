@@ -7,6 +7,7 @@ would be.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -109,15 +110,29 @@ class Preview:
 NOT_AT_ALL = float("-inf")
 
 
-class _World:
+class World:
     """The rules of everybody a change concerns, as they are."""
 
-    def __init__(self, node: Node, holders: Sequence[Principal], actions: Sequence[str], now: datetime):
+    def __init__(
+        self,
+        node: Node,
+        holders: Sequence[Principal],
+        actions: Sequence[str],
+        now: datetime,
+        also: Iterable[Node] = (),
+    ):
         self.node, self.holders, self.actions, self.now = node, holders, actions, now
         self.law = dialects.get(node.kind)
         realm = Realm(pk=node.realm_id, kind=node.kind)
         asked = {one.pk for one in (*holders, *self.people)}
-        self.loaded = facts.load(realm, node.realm, asked, now=now, objects=node.lineage)
+        objects = {key for one in (node, *also) for key in one.lineage}
+        self.loaded = facts.load(realm, node.realm, asked, now=now, objects=objects)
+
+    def at(self, node: Node, actions: Sequence[str]) -> World:
+        """The same people and rules, asked about another of the objects."""
+        other = copy(self)
+        other.node, other.actions = node, actions
+        return other
 
     @cached_property
     def groups(self) -> dict[int, Principal]:
@@ -203,7 +218,7 @@ class _World:
 def of_grant(wish: Wish, by: Actor, *, now: datetime | None = None) -> Preview:
     """What a wish would do for everybody it reaches."""
     now = now or timezone.now()
-    world = _World(wish.node, wish.holders, _actions(wish.node, wish.privileges), now)
+    world = World(wish.node, wish.holders, actions_of(wish.node, wish.privileges), now)
     given = grants.gifts(wish, by, now=now)
     gone = _replaced(wish, given)
     effects = []
@@ -213,7 +228,7 @@ def of_grant(wish: Wish, by: Actor, *, now: datetime | None = None) -> Preview:
         after = (*(rule for rule in before if rule.fact not in gone), *(_rule(wish, gift) for gift in mine))
         also = [gift for gift in mine if gift.node.id != wish.node.id]
         effects.append(world.effect(person, before, after, also))
-    return _sorted(effects, world.loaded.revision)
+    return in_order(effects, world.loaded.revision)
 
 
 def of_removal(
@@ -221,14 +236,14 @@ def of_removal(
 ) -> Preview:
     """What taking direct grants back would do: who really loses, and who keeps access by another path."""
     now = now or timezone.now()
-    world = _World(node, holders, _actions(node, privileges), now)
+    world = World(node, holders, actions_of(node, privileges), now)
     rows = [row for holder in holders for row in grants.direct(node, holder).filter(privilege__in=privileges)]
     gone = {f"grant:{row.pk}" for row in rows}
     effects = []
     for person in world.people:
         before = tuple(world.loaded.rules_of(person.pk))
         effects.append(world.effect(person, before, tuple(r for r in before if r.fact not in gone), ()))
-    return _sorted(effects, world.loaded.revision)
+    return in_order(effects, world.loaded.revision)
 
 
 def _inside(node: Node, privileges: Sequence[str]) -> Iterable[str]:
@@ -240,7 +255,7 @@ def _inside(node: Node, privileges: Sequence[str]) -> Iterable[str]:
             yield from (f"{type_}:{known.category}" for type_ in sorted(known.binds - CONTAINERS))
 
 
-def _actions(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
+def actions_of(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     first = [*_inside(node, privileges), *grants.actions_given(node, privileges)]
     rest = [
         name
@@ -250,7 +265,7 @@ def _actions(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*first, *rest]))
 
 
-def _reaches(world: _World, holder: Principal, person: Principal) -> bool:
+def _reaches(world: World, holder: Principal, person: Principal) -> bool:
     via = world.through.get(person.pk)
     return holder.pk == person.pk or (via is not None and via.pk == holder.pk)
 
@@ -278,6 +293,6 @@ def _rule(wish: Wish, gift: Gift) -> Rule:
     )
 
 
-def _sorted(effects: list[Effect], revision: int) -> Preview:
+def in_order(effects: list[Effect], revision: int) -> Preview:
     ordered = sorted(effects, key=lambda one: (ORDER.index(one.kind), one.principal.label.casefold()))
     return Preview(tuple(ordered), revision)

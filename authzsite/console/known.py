@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,10 +14,11 @@ from accounts.models import Membership, Principal
 from accounts.text import holdable
 from authzsite.console.requests import Request, asker_of
 from catalog.nodes import Node
-from policies import history
+from catalog.queries import nodes
+from policies import decisions, history, slices
 from policies.history import Sight
 from policies.models import RealmMember
-from policies.queries import realms_of
+from policies.queries import realms_of, search
 
 
 @dataclass(frozen=True)
@@ -82,3 +83,15 @@ def circle_of(request: Request) -> Circle:
 def realm_words(circle: Circle) -> str:
     """The realm's name for the foot of the navigation, when there is just one."""
     return circle.realms[0].name if len(circle.realms) == 1 else ""
+
+
+def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
+    """The objects whose access he may change: those a search finds, or without a text those he governs."""
+    now = timezone.now()
+    for realm in circle.realms:
+        slice_ = slices.current(circle.asker, realm, now=now)
+        found = [row.securable_id for row in search(slice_, realm, text, now=now)[:200]] if text else ()
+        for node in nodes(found or (() if text else circle.sight.objects)).values():
+            fitting = node.realm_id == realm.realm_id and node.type != "role"
+            if fitting and decisions.answer(slice_, "grant", node, now=now):
+                yield node

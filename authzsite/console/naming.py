@@ -62,6 +62,8 @@ def icon_of(type_: str) -> str:
 
 def page_of(id_: int, type_: str) -> str:
     """Where an object opens: containers as a place to browse, all else as its own page."""
+    if type_ == "role":
+        return reverse("console:role", args=[id_])
     return reverse("console:browse" if type_ in CONTAINERS else "console:object", args=[id_])
 
 

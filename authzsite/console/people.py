@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -13,7 +12,7 @@ from django.urls import reverse
 from accounts.models import Membership, Principal
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
-from authzsite.console.known import Circle, circle_of, realm_words
+from authzsite.console.known import Circle, circle_of, giveable, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Who
@@ -21,9 +20,6 @@ from authzsite.console.person import Held, Visit, number_in, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from catalog.queries import nodes
-from policies import decisions, slices
-from policies.queries import search
 from policies.services.grants import revision_now
 
 KINDS = (("", "Everybody"), ("user", "People"), ("group", "Groups"), ("service", "Service accounts"))
@@ -181,23 +177,9 @@ def _grantable(seen: Visit, text: str) -> list[Held]:
             "",
             None,
         )
-        for node in sorted(_giveable(seen, text), key=lambda one: (len(one.names), one.names))
+        for node in sorted(giveable(seen.circle, text), key=lambda one: (len(one.names), one.names))
     ][:30]
 
 
 def _form(seen: Visit, node: Node) -> str:
     return f"{reverse('console:grant', args=[node.id])}?{urlencode({'who': str(seen.person)})}"
-
-
-def _giveable(seen: Visit, text: str) -> Iterable[Node]:
-    now = seen.reach.now
-    for realm in seen.circle.realms:
-        slice_ = slices.current(seen.circle.asker, realm, now=now)
-        if text:
-            keys = [row.securable_id for row in search(slice_, realm, text, now=now)[:200]]
-        else:
-            keys = list(seen.circle.sight.objects)
-        for node in nodes(keys).values():
-            fitting = node.realm_id == realm.realm_id and node.type != "role"
-            if fitting and decisions.answer(slice_, "grant", node, now=now):
-                yield node

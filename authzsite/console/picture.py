@@ -97,7 +97,7 @@ def draw(reach: Reach) -> Picture | None:
     sheet = _Sheet(reach, ways)
     name = reach.person.label
     return Picture(
-        f"How {name} reaches {reach.picked.node.ref.full_name or reach.picked.node.name}",
+        f"Paths of {name} to {reach.picked.node.ref.full_name or reach.picked.node.name}",
         " ".join(_told(way, reach) for way in ways),
         tuple(sheet.boxes.values()),
         tuple(sorted(set(sheet.lines), key=lambda line: (line.look != "", line.look == "on", line.d))),

@@ -43,6 +43,7 @@ NAV = (
         (
             Room("catalog", "Catalog", "catalog", "c"),
             Room("people", "People", "user", "p"),
+            Room("roles", "Roles", "role", "o", rest=True),
             Room("why", "Why", "why", "w"),
         ),
     ),

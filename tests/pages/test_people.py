@@ -83,7 +83,7 @@ def test_the_table_is_filtered_by_name_and_by_kind(shop: Node, signed_in: Enter)
     denied = text_of(olivia, page_of("carl", "?how=denied"))
     assert "Read tables denied" in denied
     picked = text_of(olivia, page_of("carl", f"?pick={orders.id}"))
-    assert "How Carl Conrad reaches shop.sales.orders" in picked or "How carl reaches" in picked
+    assert "to shop.sales.orders</title>" in picked
 
 
 def test_the_deciding_path_is_lit(shop: Node, signed_in: Enter) -> None:

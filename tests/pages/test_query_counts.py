@@ -47,6 +47,11 @@ PAGES = {
     "a person's groups": "/people/{person}/groups",
     "a group's people": "/people/{group}/groups",
     "granting to a person": "/people/{person}/grant?q=o",
+    "roles": "/roles",
+    "role": "/roles/{role}",
+    "giving a role": "/roles/{role}/assign?who=group:staff",
+    "taking a role": "/roles/{role}/unassign?who=group:analysts",
+    "what a role gives": "/roles/{role}/give/{table}",
     "profile": "/profile",
 }
 
@@ -69,14 +74,16 @@ def counted(signed_in: Callable[[str], Client], many: int) -> dict[str, int]:
     orders = the("table", "shop.sales.orders")
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     grow(orders, many)
-    olivia = signed_in("olivia")
+    olivia, marek = signed_in("olivia"), signed_in("marek")
     numbers = {
         "table": orders.id,
         "schema": the("schema", "shop.sales").id,
         "person": a_person("mia").pk,
         "group": ensure("group", "analysts").pk,
+        "role": the("role", "sales_read").id,
     }
-    return {name: _count(olivia, address.format(**numbers)) for name, address in PAGES.items()}
+    who = {name: marek if address.startswith("/roles") else olivia for name, address in PAGES.items()}
+    return {name: _count(who[name], address.format(**numbers)) for name, address in PAGES.items()}
 
 
 def _count(client: Client, address: str) -> int:

@@ -69,6 +69,15 @@ PAGES = (
     Page("person_groups", "/people/{person}/groups", DOOR, 404, 404, 200),
     Page("person_history", "/people/{person}/history", DOOR, 404, 404, 200),
     Page("person_grant", "/people/{person}/grant", DOOR, 404, 404, 200),
+    Page("roles", "/roles", DOOR, 200, 200, 200),
+    Page("role_new", "/roles/new?in={realm}", DOOR, 404, 403, 403),
+    Page("role", "/roles/{role}", DOOR, 404, 200, 404),
+    Page("role_assign", "/roles/{role}/assign", DOOR, 404, 403, 404),
+    Page("role_assign", "/roles/{role}/assign", KEPT, 404, 403, 404, "post"),
+    Page("role_unassign", "/roles/{role}/unassign?who=user:ana", DOOR, 404, 403, 404),
+    Page("role_delete", "/roles/{role}/delete", DOOR, 404, 403, 404),
+    Page("role_give", "/roles/{role}/give", DOOR, 404, 200, 404),
+    Page("role_give_on", "/roles/{role}/give/{table}", DOOR, 404, 403, 404),
     Page("profile", "/profile", DOOR, 200, 200, 200),
     Page("profile", "/profile", KEPT, 302, 302, 302, "post"),
 )
@@ -82,6 +91,8 @@ def test_each_page_answers_each_visitor(visitor: str, shop: Node, signed_in: Cal
         "table": the("table", "shop.sales.orders").id,
         "schema": the("schema", "shop.sales").id,
         "person": a_person("carl").pk,
+        "role": the("role", "sales_read").id,
+        "realm": shop.id,
     }
     wrong = []
     for page in PAGES:

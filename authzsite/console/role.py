@@ -1,0 +1,248 @@
+"""The page of a role: what it allows and denies on which objects, and who holds it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+
+from accounts.models import Membership, Principal
+from authzsite.console import naming, record, words
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, Who
+from authzsite.console.place import Place, visit
+from authzsite.console.requests import Request
+from authzsite.console.shell import page
+from authzsite.console.wishes import ORDER
+from catalog.nodes import Node
+from catalog.queries import nodes
+from lakewarden import dialects
+from policies import decisions, history
+from policies.models import Assignment, Grant
+from policies.models.grants import Effect
+from policies.queries import owner_of
+from policies.services.personal import is_personal
+
+ASSIGN, DELETE = "Permission.grantRolesToUser", "Role.deleteRole"
+INSIDE = 12
+
+
+@dataclass(frozen=True)
+class Given:
+    what: Who
+    allows: str
+    denies: Chip | None
+    ends: Chip | None
+    action: Action
+
+
+@dataclass(frozen=True)
+class Holder:
+    who: Who
+    people: str
+    ends: Chip | None
+    action: Action
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A role as one viewer sees it."""
+
+    place: Place
+
+    @property
+    def node(self) -> Node:
+        return self.place.node
+
+    @cached_property
+    def personal(self) -> bool:
+        return is_personal(self.node.name)
+
+    @cached_property
+    def root(self) -> Node:
+        return next(iter(self.node.above()))
+
+    @cached_property
+    def may_assign(self) -> bool:
+        return self.place.may(ASSIGN) and not self.personal
+
+    @cached_property
+    def may_delete(self) -> bool:
+        return self.place.may(DELETE) and not self.personal
+
+    @cached_property
+    def owner(self) -> Principal | None:
+        return owner_of(self.node)
+
+    @cached_property
+    def all_holders(self) -> bool:
+        """Whether he may know who else holds it."""
+        sight = history.sight(self.place.asker, [self.root])
+        return self.place.may(ASSIGN) or sight.sees(self.node)
+
+    # What it gives
+
+    @cached_property
+    def grants(self) -> dict[int, list[Grant]]:
+        rows: dict[int, list[Grant]] = {}
+        for row in Grant.objects.open().filter(role=self.node.id, securable__isnull=False):
+            rows.setdefault(row.securable_id or 0, []).append(row)
+        return rows
+
+    @cached_property
+    def objects(self) -> list[Node]:
+        """Those of its objects that the viewer may see, by name."""
+        now, slice_ = self.place.now, self.place.slice
+        seen = [one for one in nodes(self.grants).values() if decisions.may_see(slice_, one, now=now)]
+        return sorted(seen, key=lambda one: (one.names, one.type))
+
+    def gives(self) -> list[Given]:
+        return [self._given(one) for one in self.objects]
+
+    def _given(self, node: Node) -> Given:
+        rows = self.grants[node.id]
+        above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+        icon, url = naming.icon_of(node.type), naming.page_of(node.id, node.type)
+        ends = [row.valid_until for row in rows if row.valid_until]
+        denied = _rights(node, rows, Effect.DENY)
+        return Given(
+            Who(node.name, Face("thing", icon), above, url),
+            _rights(node, rows, Effect.ALLOW),
+            Chip("denied", f"{denied} denied") if denied else None,
+            naming.ends_chip(min(ends)) if ends else None,
+            self._change(node),
+        )
+
+    def _change(self, node: Node) -> Action:
+        may = decisions.answer(self.place.slice, "grant", node, now=self.place.now)
+        url = reverse("console:role_give_on", args=[self.node.id, node.id])
+        more, reason = f"what it gives on {node.name}", "" if may else "why-not-give"
+        return Action("Change", url, "mini", more=more, reason=reason)
+
+    # Who holds it
+
+    def holders(self) -> list[Holder]:
+        rows = Assignment.objects.open().filter(role=self.node.id).select_related("holder")
+        if not self.all_holders:
+            own = Membership.objects.open().within(self.place.now).filter(member=self.place.asker)
+            rows = rows.filter(holder__in=[self.place.asker.pk, *own.values_list("group", flat=True)])
+        found = list(rows.order_by("holder__display_name", "holder__name"))
+        people = self._people([row.holder for row in found])
+        return [self._holder(row, people.get(row.holder_id, [])) for row in found]
+
+    def _people(self, holders: list[Principal]) -> dict[int, list[str]]:
+        groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+        rows = Membership.objects.open().within(self.place.now).filter(group__in=groups)
+        inside: dict[int, list[str]] = {}
+        for row in rows.select_related("member").order_by("member__display_name", "member__name"):
+            inside.setdefault(row.group_id, []).append(row.member.label)
+        return inside
+
+    def _holder(self, row: Assignment, people: list[str]) -> Holder:
+        holder = row.holder
+        note = words.count(len(people), "person", "people") if holder.kind == "group" else holder.name
+        who = naming.who(holder, note, reverse("console:person", args=[holder.pk]))
+        url = f"{reverse('console:role_unassign', args=[self.node.id])}?{urlencode({'who': str(holder)})}"
+        reason = "" if self.may_assign else "why-not-assign"
+        action = Action("Take back", url, "mini", more=f"from {holder.label}", reason=reason)
+        return Holder(who, words.listed(people, INSIDE), naming.ends_chip(row.valid_until), action)
+
+    # What one may do
+
+    def actions(self) -> list[Action]:
+        number = [self.node.id]
+        no_assign = "" if self.may_assign else "why-not-assign"
+        no_delete = "" if self.may_delete else "why-not-delete"
+        return [
+            Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
+            Action("Change what it gives", reverse("console:role_give", args=number)),
+            Action(
+                "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign
+            ),
+        ]
+
+    def reasons(self) -> list[Reason]:
+        if self.personal:
+            text = "A personal role is what somebody was granted directly; it changes with his grants alone."
+            return [
+                Reason(code, text) for code in ("why-not-assign", "why-not-delete")
+            ] + self._object_reason()
+        told = []
+        givers = f"the owner of {self.root.name} and by who holds Manage grants on it"
+        if not self.may_assign:
+            told.append(Reason("why-not-assign", f"Roles are given and taken by {givers}."))
+        if not self.may_delete:
+            owner = f"its owner, {self.owner.label}, or " if self.owner else ""
+            told.append(
+                Reason("why-not-delete", f"A role is deleted by {owner}the owner of {self.root.name}.")
+            )
+        return told + self._object_reason()
+
+    def _object_reason(self) -> list[Reason]:
+        text = "What a role gives on an object is changed by who may give access to that object."
+        locked = any(self._change(one).reason for one in self.objects)
+        return [Reason("why-not-give", text)] if locked else []
+
+    def facts(self, holders: list[Holder]) -> Facts:
+        denies = sum(any(row.effect == Effect.DENY for row in self.grants[one.id]) for one in self.objects)
+        owner = Fact("Owner", self.owner.label if self.owner else "No owner")
+        return Facts(
+            (
+                owner,
+                Fact("Held by", words.count(len(holders), "holder") if holders else "Nobody"),
+                Fact("Gives on", words.count(len(self.objects), "object") if self.objects else "Nothing"),
+                Fact("Denies on", words.count(denies, "object") if denies else "Nothing"),
+            )
+        )
+
+
+def _rights(node: Node, rows: list[Grant], effect: str) -> str:
+    law = dialects.get(node.kind)
+    found = [law.privilege(row.privilege) for row in rows if row.effect == effect]
+    known = sorted((one for one in found if one), key=lambda one: (ORDER.index(one.category), one.bit))
+    labels = [naming.right(one.code, node.type, node.kind) for one in known]
+    return naming.sentence_list(list(dict.fromkeys(labels)))
+
+
+def visit_role(request: Request, id: int) -> Seen:
+    """The role of that number; not found when it is none or hidden."""
+    place = visit(request, id)
+    if place.node.type != "role":
+        raise Http404
+    return Seen(place)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What it gives and who holds it."""
+    seen = visit_role(request, id)
+    holders = seen.holders()
+    latest = history.page(
+        history.Filter(object=seen.node), history.sight(seen.place.asker, [seen.root]), limit=4
+    )
+    context: dict[str, Any] = {
+        "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
+        "heading": seen.node.name,
+        "kind": "Personal role" if seen.personal else "Role",
+        "actions": seen.actions(),
+        "facts": seen.facts(holders),
+        "reasons": seen.reasons(),
+        "gives": seen.gives(),
+        "holders": holders,
+        "others": "" if seen.all_holders else "Who else holds it is shown to those who may give it.",
+        "latest": record.timeline(record.rows(latest.entries)[:6]),
+    }
+    return page(
+        request,
+        "console/role/role.html",
+        context,
+        room="roles",
+        realm=seen.node.realm,
+        revision=seen.place.slice.revision,
+    )

@@ -1,0 +1,259 @@
+"""Giving a role to people and groups, taking it back, and deleting it, each with what it changes first."""
+
+from __future__ import annotations
+
+import secrets
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console import naming, words
+from authzsite.console.conflict import done_before
+from authzsite.console.door import signed_in
+from authzsite.console.foretold import Foretold
+from authzsite.console.history import somebody
+from authzsite.console.methods import reads_and_writes
+from authzsite.console.parts import Note
+from authzsite.console.refusal import refused
+from authzsite.console.requests import Request
+from authzsite.console.revoke import MANY
+from authzsite.console.role import ASSIGN, DELETE, Seen, visit_role
+from authzsite.console.roles import nonce_in
+from authzsite.console.shell import page, say
+from authzsite.console.wishes import ENDS, Draft
+from policies.authority import Actor
+from policies.errors import Invalid
+from policies.events import ROLE_ASSIGNED, ROLE_DELETED, ROLE_UNASSIGNED
+from policies.models import Assignment
+from policies.role_preview import RoleChange, of_role_change
+from policies.services import roles
+from policies.services.authorities import authorized
+from policies.services.grants import revision_now
+
+
+def _changeable(request: Request, id: int) -> Seen:
+    seen = visit_role(request, id)
+    if seen.personal:
+        raise Http404
+    return seen
+
+
+class Assigning(Draft):
+    """Who is to hold a role, until when and why; what it lets them do is the role's own."""
+
+    @cached_property
+    def may(self) -> tuple[str, ...]:
+        return ("hold",)
+
+    def button(self) -> str:
+        return f"Give {self.node.name} {self.end_words()}".strip()
+
+    @property
+    def change(self) -> RoleChange | None:
+        if not self.chosen or (self.until == "date" and self.end is None):
+            return None
+        return RoleChange(joins=tuple(self.chosen), valid_until=self.end)
+
+
+@reads_and_writes
+@signed_in
+def assign(request: Request, id: int) -> HttpResponse:
+    """Who, until when, why; what it changes; then it is done."""
+    seen = _changeable(request, id)
+    if not seen.may_assign:
+        return refused(request, seen.place, "grant")
+    draft = Assigning(seen.place, request.POST if request.method == "POST" else request.GET)
+    if request.method != "POST" or request.POST.get("step") != "save" or {"add", "drop"} & set(request.POST):
+        if draft.find and not draft.matches:
+            draft.problems["who"] = draft.nobody()
+        return _show(request, seen, draft, [])
+    if not draft.check():
+        return _show(request, seen, draft, [])
+    return _save(request, seen, draft)
+
+
+def _save(request: Request, seen: Seen, draft: Assigning) -> HttpResponse:
+    actor = Actor(seen.place.asker, "console", request_id=draft.nonce)
+    names = words.listed([one.label for one in draft.chosen], 3)
+    if done_before(actor) is None:
+        try:
+            with authorized(ROLE_ASSIGNED, seen.node, ASSIGN, by=actor, reason=draft.reason) as authority:
+                for one in draft.chosen:
+                    roles.assign(seen.node, one, by=actor, authority=authority, valid_until=draft.end)
+        except Invalid as problem:
+            return _show(request, seen, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
+    until = f" until {words.moment(draft.end)}" if draft.end else ""
+    had = "" if done_before(actor) else "; they had it already"
+    say(request, f"{names}: role {seen.node.name}{until}{had}")
+    return redirect("console:role", id=seen.node.id)
+
+
+def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> HttpResponse:
+    wanted = draft.change
+    foretold = Foretold(of_role_change(seen.node, wanted)) if wanted else None
+    typed = "" if (draft.typed_one and len(draft.matches) == 1) or "add" in draft.data else draft.find
+    context: dict[str, Any] = {
+        "heading": f"Give role {seen.node.name}",
+        "place": naming.place_words(seen.node),
+        "notes": notes,
+        "here": request.path,
+        "back": reverse("console:role", args=[seen.node.id]),
+        "nonce": draft.nonce,
+        "seen": revision_now(),
+        **who_fields(draft, typed),
+        "ends": list(zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True)),
+        "until": draft.until,
+        "date": draft.data.get("date", "")[:40],
+        "zone": words.zone(),
+        "reason": draft.reason,
+        "problems": draft.problems,
+        "button": draft.button(),
+        "tally": foretold.tally() if foretold and foretold.parts else None,
+        "diff": foretold.diff() if foretold else None,
+        "preview_empty": "Name a person or a group, and this side tells who gains and who loses.",
+        "sum": foretold.sum() if foretold else "",
+    }
+    status = 422 if draft.problems and draft.data.get("step") == "save" else 200
+    return page(
+        request,
+        "console/role/assign.html",
+        context,
+        room="roles",
+        realm=seen.node.realm,
+        revision=seen.place.slice.revision,
+        status=status,
+    )
+
+
+def who_fields(draft: Draft, typed: str) -> dict[str, Any]:
+    """The people chosen so far and those that match what is typed."""
+    options = [
+        {
+            "code": str(one),
+            "name": one.label,
+            "note": f"{one.get_kind_display()} {one.name}",
+            "face": naming.face_of(one),
+        }
+        for one in (draft.matches if typed else [])
+    ]
+    return {
+        "chosen": [
+            {
+                "code": str(one),
+                "name": one.label,
+                "note": "" if one.kind == "user" else one.get_kind_display(),
+            }
+            for one in draft.chosen
+        ],
+        "find": typed,
+        "options": options,
+        "nobody": draft.nobody() if typed and not options else "",
+    }
+
+
+# Taking back, deleting
+
+
+@reads_and_writes
+@signed_in
+def unassign(request: Request, id: int) -> HttpResponse:
+    """Who loses what when the role is taken from one holder; then it is done."""
+    seen = _changeable(request, id)
+    if not seen.may_assign:
+        return refused(request, seen.place, "grant")
+    asked = request.GET.get("who", "")
+    holder = somebody(asked) if ":" in asked else None
+    if holder is None:
+        raise Http404
+    foretold = Foretold(of_role_change(seen.node, RoleChange(leaves=(holder,))), removal=True)
+    name, role = naming.spoken(holder), seen.node.name
+    held = Assignment.objects.open().filter(role=seen.node.id, holder=holder).exists()
+    if request.method == "POST":
+        return _taken(request, seen, holder)
+    notes = [] if held else [Note("", f"{holder.label} does not hold {role}.", "It may have ended.")]
+    return _confirm(
+        request,
+        seen,
+        foretold,
+        {
+            "heading": f"Take role {role} from {name}?",
+            "nothing": not held,
+            "notes": notes,
+            "button": f"Take {role} from {name}",
+        },
+    )
+
+
+def _taken(request: Request, seen: Seen, holder: Principal) -> HttpResponse:
+    actor = Actor(seen.place.asker, "console", request_id=nonce_in(request))
+    ended = False
+    if done_before(actor) is None:
+        with authorized(ROLE_UNASSIGNED, seen.node, ASSIGN, by=actor, reason=_reason(request)) as authority:
+            ended = roles.unassign(seen.node, holder, by=actor, authority=authority)
+    told = f"Role {seen.node.name} is taken from {holder.label}"
+    say(request, told if ended else f"Nothing changed: {holder.label} does not hold {seen.node.name}")
+    return redirect("console:role", id=seen.node.id)
+
+
+@reads_and_writes
+@signed_in
+def delete(request: Request, id: int) -> HttpResponse:
+    """Who loses what when the role ends; its name is asked for when that is many."""
+    seen = _changeable(request, id)
+    if not seen.may_delete:
+        return refused(request, seen.place, "drop")
+    foretold = Foretold(of_role_change(seen.node, RoleChange(deleted=True)), removal=True)
+    name, losing = seen.node.name, foretold.count("lose")
+    problems = {}
+    if request.method == "POST":
+        if losing <= MANY or request.POST.get("name", "") == name:
+            return _deleted(request, seen)
+        problems["name"] = f"Type {name} as it is written above."
+    from_ = f" and take it from {words.count(losing, 'person', 'people')}" if losing else ""
+    context = {
+        "heading": f"Delete role {name}?",
+        "button": f"Delete {name}{from_}",
+        "type_name": name if losing > MANY else "",
+        "problems": problems,
+    }
+    return _confirm(request, seen, foretold, context)
+
+
+def _deleted(request: Request, seen: Seen) -> HttpResponse:
+    actor = Actor(seen.place.asker, "console", request_id=nonce_in(request))
+    if done_before(actor) is None:
+        with authorized(ROLE_DELETED, seen.node, DELETE, by=actor, reason=_reason(request)) as authority:
+            roles.delete(seen.node, by=actor, authority=authority)
+    say(request, f"Role {seen.node.name} is deleted with all it gave")
+    return redirect("console:roles")
+
+
+def _reason(request: Request) -> str:
+    return request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+
+
+def _confirm(request: Request, seen: Seen, foretold: Foretold, context: dict[str, Any]) -> HttpResponse:
+    frame = {
+        "notes": [],
+        "nothing": False,
+        "place": naming.place_words(seen.node),
+        "tally": foretold.tally(),
+        "diff": foretold.diff(),
+        "seen": revision_now(),
+        "nonce": secrets.token_hex(12),
+        "reason": _reason(request),
+        "problems": {},
+        "back": reverse("console:role", args=[seen.node.id]),
+    }
+    return page(
+        request,
+        "console/revoke.html",
+        {**frame, **context},
+        room="roles",
+        realm=seen.node.realm,
+        revision=seen.place.slice.revision,
+    )

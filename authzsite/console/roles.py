@@ -1,0 +1,220 @@
+"""Roles: those one may see, by name, personal ones folded away; making a role."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.conflict import done_before
+from authzsite.console.door import signed_in
+from authzsite.console.known import Circle, circle_of, realm_words
+from authzsite.console.lists import Pager, Toggle
+from authzsite.console.methods import reads, reads_and_writes
+from authzsite.console.parts import Action, Empty, Face, Note, Reason, Who
+from authzsite.console.person import number_in
+from authzsite.console.place import Place, visit
+from authzsite.console.refusal import refused
+from authzsite.console.requests import Request
+from authzsite.console.shell import page, say
+from catalog.models import Placement
+from catalog.nodes import Node
+from policies import decisions, slices
+from policies.authority import Actor
+from policies.errors import PolicyError
+from policies.events import ROLE_CREATED
+from policies.models import Assignment, Grant, Ownership
+from policies.queries import children
+from policies.services import roles
+from policies.services.authorities import authorized
+from policies.services.grants import revision_now
+from policies.services.personal import MARK
+
+SHOWN = 50
+CREATE = "Role.createRole"
+
+
+@dataclass(frozen=True)
+class Row:
+    who: Who
+    holders: str
+    gives: str
+    denies: str
+    owner: str
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The roles one may see."""
+    circle = circle_of(request)
+    text, after = request.GET.get("q", "").strip()[:255], number_in(request.GET.get("after", ""))
+    personal = request.GET.get("how", "") == "personal"
+    every = [row for realm in circle.realms for row in _visible(circle, realm)]
+    named = [row for row in every if text.casefold() in row.name.casefold()]
+    kinds = {True: [], False: []}  # type: dict[bool, list[Placement]]
+    for row in named:
+        kinds[row.name.startswith(MARK)].append(row)
+    wanted = kinds[personal]
+    create, reason = _creating(circle)
+    context = {
+        "heading": "Roles",
+        "lead": "What several people need, given once and to all of them.",
+        "actions": [create] if create else [],
+        "reason": reason,
+        "asked": text,
+        "how": "personal" if personal else "",
+        "toggles": (
+            Toggle("Roles", _url(text, ""), not personal, words.number(len(kinds[False]))),
+            *(
+                [Toggle("Personal roles", _url(text, "personal"), personal, words.number(len(kinds[True])))]
+                if kinds[True]
+                else []
+            ),
+        ),
+        "rows": _rows(wanted[after : after + SHOWN], circle.realms),
+        "pager": Pager(
+            f"{words.count(len(wanted), 'role')}, by name",
+            _url(text, "personal" if personal else "") if after else "",
+            _url(text, "personal" if personal else "", after + SHOWN) if after + SHOWN < len(wanted) else "",
+        ),
+        "empty": _empty(text),
+    }
+    realm, revision = realm_words(circle), revision_now()
+    return page(request, "console/roles.html", context, room="roles", realm=realm, revision=revision)
+
+
+def _url(text: str, how: str, after: int = 0) -> str:
+    asked = {"q": text, "how": how, "after": after}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def _visible(circle: Circle, realm: Node) -> Sequence[Placement]:
+    return list(children(slices.current(circle.asker, realm), realm, "role"))
+
+
+def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
+    """The button, or the button disabled with the reason; none where a realm knows no roles."""
+    here = [one for one in circle.realms if one.type == "metalake"]
+    if not here:
+        return None, None
+    for realm in here:
+        if decisions.ask(circle.asker, CREATE, realm):
+            return Action("Make a role", f"{reverse('console:role_new')}?in={realm.id}", "primary"), None
+    text = "Roles are made by the owner of the metalake and by who holds Create role on it."
+    asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
+    why = f"{reverse('console:why')}?{urlencode(asked)}"
+    return Action("Make a role", look="primary", reason="why-no-role"), Reason(
+        "why-no-role", text, why, "See what you lack"
+    )
+
+
+def _rows(places: Sequence[Placement], realms: Sequence[Node]) -> list[Row]:
+    """Three queries, however many roles."""
+    keys = [one.securable_id for one in places]
+    held = Counter(Assignment.objects.open().filter(role__in=keys).values_list("role", flat=True))
+    given: Counter[tuple[int | None, str]] = Counter()
+    for role, effect, _ in set(
+        Grant.objects.open().filter(role__in=keys).values_list("role", "effect", "securable")
+    ):
+        given[role, effect] += 1
+    owners = {
+        row.securable_id: row.owner.label
+        for row in Ownership.objects.open().filter(securable__in=keys).select_related("owner")
+    }
+    realm_of = {one.id: one.name for one in realms}
+    return [
+        Row(
+            Who(
+                one.name,
+                Face("thing", "role"),
+                realm_of.get(one.parent_id or 0, ""),
+                naming.page_of(one.securable_id, "role"),
+            ),
+            words.count(held[one.securable_id], "holder") if held[one.securable_id] else "Nobody",
+            _objects(given[one.securable_id, "allow"]),
+            _objects(given[one.securable_id, "deny"]),
+            owners.get(one.securable_id, ""),
+        )
+        for one in places
+    ]
+
+
+def _objects(many: int) -> str:
+    return f"On {words.count(many, 'object')}" if many else "Nothing"
+
+
+def _empty(text: str) -> Empty:
+    if text:
+        return Empty(f"No role is called “{text}”", drawn=False, actions=(Action("Show all", "?"),))
+    return Empty("No role that you may see", "You see the roles you hold, own, or may give to others.")
+
+
+# Making one
+
+
+@reads_and_writes
+@signed_in
+def new(request: Request) -> HttpResponse:
+    """A name; whoever makes a role owns it."""
+    number = request.GET.get("in", "")
+    if not number.isdecimal() or len(number) > 18:
+        raise Http404
+    place = visit(request, int(number))
+    if place.node.type != "metalake":
+        raise Http404
+    if not place.may(CREATE):
+        return refused(request, place, "create_role")
+    if request.method == "POST":
+        return _make(request, place)
+    return _form(request, place, "", "", [])
+
+
+def _make(request: Request, place: Place) -> HttpResponse:
+    name = request.POST.get("name", "").strip()
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    actor = Actor(place.asker, "console", request_id=nonce_in(request))
+    if done_before(actor) is not None:
+        return redirect("console:roles")
+    try:
+        with authorized(ROLE_CREATED, place.node, CREATE, by=actor, reason=reason) as authority:
+            made = roles.create(place.node, name, by=actor, authority=authority, owner=place.asker)
+    except PolicyError as problem:
+        return _form(request, place, name, reason, [Note("bad", "Not made.", str(problem))], status=422)
+    say(request, f"Role {name} is made; it gives nothing and nobody holds it yet")
+    return redirect("console:role", id=made.id)
+
+
+def nonce_in(request: Request) -> str:
+    """What tells a form sent twice from two forms."""
+    asked = request.POST.get("nonce", "")
+    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+
+
+def _form(
+    request: Request, place: Place, name: str, reason: str, notes: list[Note], *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "notes": notes,
+        "name": name,
+        "reason": reason,
+        "nonce": secrets.token_hex(12),
+        "realm": place.node.name,
+        "back": reverse("console:roles"),
+    }
+    return page(
+        request,
+        "console/role/new.html",
+        context,
+        room="roles",
+        realm=place.node.realm,
+        revision=place.slice.revision,
+        status=status,
+    )

@@ -1,0 +1,119 @@
+"""What a change of a role would do, worked out before it is made: for everybody who holds it or would."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.nodes import Node, nodes
+from lakewarden.facts import Rule, Station
+from policies.models import Assignment, Grant
+from policies.models.grants import Effect
+from policies.preview import Preview, World, actions_of, in_order
+from policies.services.roles import Privilege
+
+NODES = 25
+"""Of more objects than this a change of a role is not foretold; which are left out is for the page to say."""
+
+
+@dataclass(frozen=True)
+class RoleChange:
+    """What is to become of a role: who gets and who loses it, what it gives and no longer gives, its end."""
+
+    joins: tuple[Principal, ...] = ()
+    leaves: tuple[Principal, ...] = ()
+    adds: tuple[tuple[Node, Privilege], ...] = ()
+    removes: tuple[tuple[Node, Privilege], ...] = ()
+    deleted: bool = False
+    valid_until: datetime | None = None
+
+
+def of_role_change(
+    role: Node, wanted: RoleChange, *, now: datetime | None = None
+) -> tuple[tuple[Node, Preview], ...]:
+    """What a change of a role would do, object by object, for everybody who holds it or would."""
+    now = now or timezone.now()
+    gives = _given_by(role, wanted)
+    holders = (*wanted.joins, *wanted.leaves) or _holders_of(role)
+    nodes_ = [node for node, _ in gives][:NODES]
+    if not nodes_ or not holders:
+        return ()
+    world = World(nodes_[0], holders, (), now, also=nodes_)
+    future = _Future(role, wanted, world, gives)
+    return tuple((node, future.preview(node, codes)) for node, codes in gives[:NODES])
+
+
+def _given_by(role: Node, wanted: RoleChange) -> list[tuple[Node, tuple[Privilege, ...]]]:
+    """The objects that the change is about, with what the role gives or is to give on each."""
+    pairs = [*wanted.adds, *wanted.removes]
+    if not pairs:
+        rows = Grant.objects.open().filter(role=role.id)
+        known = nodes(row.securable_id for row in rows if row.securable_id)
+        pairs = [
+            (known[row.securable_id], Privilege(row.privilege, row.effect))
+            for row in rows
+            if row.securable_id in known
+        ]
+    by_node: dict[int, tuple[Node, list[Privilege]]] = {}
+    for node, privilege in pairs:
+        by_node.setdefault(node.id, (node, []))[1].append(privilege)
+    return [(node, tuple(some)) for node, some in sorted(by_node.values(), key=lambda pair: pair[0].names)]
+
+
+def _holders_of(role: Node) -> tuple[Principal, ...]:
+    held = Assignment.objects.open().filter(role=role.id).values("holder")
+    return tuple(Principal.objects.filter(pk__in=held))
+
+
+@dataclass(frozen=True)
+class _Future:
+    """The rules of everybody as they would be after the change."""
+
+    role: Node
+    wanted: RoleChange
+    world: World
+    gives: list[tuple[Node, tuple[Privilege, ...]]]
+
+    def preview(self, node: Node, privileges: tuple[Privilege, ...]) -> Preview:
+        world = self.world.at(node, actions_of(node, [one.code for one in privileges]))
+        effects = []
+        for person in world.people:
+            before = tuple(world.loaded.rules_of(person.pk))
+            kept = (rule for rule in before if not self._ends(rule, person))
+            effects.append(world.effect(person, before, (*kept, *self._new(person)), ()))
+        return in_order(effects, world.loaded.revision)
+
+    def _ends(self, rule: Rule, person: Principal) -> bool:
+        if not rule.via or rule.via[-1].key != self.role.id:
+            return False
+        holder = rule.via[0].key if rule.via[0].kind == Principal.Kind.GROUP else person.pk
+        taken = {(node.id, one.code, one.effect == Effect.ALLOW) for node, one in self.wanted.removes}
+        left = holder in {one.pk for one in self.wanted.leaves}
+        return self.wanted.deleted or left or (rule.object, rule.privilege, rule.allow) in taken
+
+    def _new(self, person: Principal) -> Iterable[Rule]:
+        station = Station("role", self.role.name, self.role.id)
+        until = self.wanted.valid_until.timestamp() if self.wanted.valid_until else None
+        if self.wanted.joins:
+            group = self.world.through.get(person.pk) if person not in self.wanted.joins else None
+            around = (Station("group", group.name, group.pk),) if group else ()
+            for node, some in self.gives:
+                yield from (_given(node, one, (*around, station), until) for one in some)
+        for way in self._ways(person):
+            yield from (_given(node, one, (*way, station), until) for node, one in self.wanted.adds)
+
+    def _ways(self, person: Principal) -> Iterable[tuple[Station, ...]]:
+        """By which groups, or by none, somebody holds the role."""
+        loaded = self.world.loaded
+        around = [(group, (Station("group", name, group),)) for group, name, _ in loaded.groups[person.pk]]
+        for holder, way in [(person.pk, ()), *around]:
+            if any(key == self.role.id for key, _, _ in loaded.roles[holder]):
+                yield way
+
+
+def _given(node: Node, one: Privilege, way: tuple[Station, ...], until: float | None) -> Rule:
+    return Rule(node.id, one.code, one.effect == Effect.ALLOW, way, None, until)

@@ -1,0 +1,31 @@
+"""Authority for one change, decided on the very state that the change finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from catalog.nodes import Node
+from policies import decisions
+from policies.authority import Actor, Authority, require
+from policies.changes import change
+from policies.errors import Refused
+from policies.services import realm_of
+
+
+def may(actor: Actor, operation: str, node: Node, *, otherwise: str = "") -> Authority:
+    """The authority to do an operation to an object, by the same law as everything else.  Raises Refused."""
+    if actor.decides_as is None:
+        raise Refused("Nobody is signed in.")
+    answer = decisions.ask(actor.decides_as, operation, node)
+    said = otherwise or f"You may not do this to {node.ref.full_name or node.name}."
+    return require(answer.decision, actor, otherwise=said)
+
+
+@contextmanager
+def authorized(
+    kind: str, node: Node, operation: str, *, by: Actor, reason: str = "", otherwise: str = ""
+) -> Iterator[Authority]:
+    """A change whose authority is judged under the writers' lock.  Raises Refused."""
+    with change(kind, realm=realm_of(node), by=by, reason=reason):
+        yield may(by, operation, node, otherwise=otherwise)
