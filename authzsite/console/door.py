@@ -56,7 +56,7 @@ def _zone(name: str) -> Any:
 
 
 def _outside(request: Request) -> HttpResponse:
-    if request.htmx:
+    if request.htmx and not kept.is_whole(request):
         return render(request, "errors/part_signed_out.html", status=401)
     if request.method == "POST":
         return door(request, SignIn(), next_=request.get_full_path(), packed=kept.pack(request), status=401)
@@ -75,7 +75,9 @@ def door(
         "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
         "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
     }
-    response = render(request, "console/sign_in.html", context, status=status)
+    response = kept.in_place_of_the_page(
+        request, render(request, "console/sign_in.html", context, status=status)
+    )
     if status == 401:
         response["WWW-Authenticate"] = 'Session realm="lakewarden"'
     return response

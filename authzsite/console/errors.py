@@ -67,6 +67,8 @@ def server_error(request: Request) -> HttpResponse:
 
 def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     """A form older than the session: nothing was done, and what was typed is kept."""
+    if request.htmx and not kept.is_whole(request):
+        return render(request, "errors/part_signed_out.html", status=403)
     packed = kept.pack(request)
     if isinstance(request.user, AnonymousUser):
         own = request.path != reverse("console:sign_in")
@@ -80,4 +82,4 @@ def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
             status=403,
         )
     context = {"shell": surroundings(request), "kept": packed}
-    return render(request, "errors/csrf.html", context, status=403)
+    return kept.in_place_of_the_page(request, render(request, "errors/csrf.html", context, status=403))

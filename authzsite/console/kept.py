@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core import signing
-from django.http import QueryDict
+from django.http import HttpResponse, QueryDict
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from authzsite.console.requests import Request
@@ -59,6 +59,18 @@ def take(request: Request) -> QueryDict | None:
     for name, values in kept["form"].items():
         form.setlist(name, values)
     return form
+
+
+def is_whole(request: Request) -> bool:
+    """Whether htmx sent a form itself, and would put the answer in the place of all that was typed."""
+    return bool(getattr(request, "htmx", False)) and request.method == "POST" and not request.htmx.target
+
+
+def in_place_of_the_page(request: Request, response: HttpResponse) -> HttpResponse:
+    """The whole page that answers a form, shown as one also when htmx sent it."""
+    if is_whole(request):
+        response["HX-Retarget"], response["HX-Reswap"] = "body", "innerHTML"
+    return response
 
 
 def is_own(request: Request, address: str) -> bool:
