@@ -124,8 +124,8 @@ class Draft:
             typed = parse_datetime(self.data.get("date", ""))
         except ValueError:
             return None
-        if typed is None:
-            return None
+        if typed is None or not datetime.min.year < typed.year < datetime.max.year:
+            return None  # the zones of the first and the last year lead out of the calendar
         return typed if timezone.is_aware(typed) else timezone.make_aware(typed)
 
     # The rest

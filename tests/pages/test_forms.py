@@ -146,6 +146,8 @@ def test_somebody_changed_it_meanwhile(orders: Node, signed_in: Callable[[str], 
         ({"until": "date", "date": ""}, "Give a date and a time that are still to come."),
         ({"until": "date", "date": "2020-01-01T10:00"}, "Give a date and a time that are still to come."),
         ({"until": "date", "date": "31 June"}, "Give a date and a time that are still to come."),
+        ({"until": "date", "date": "0001-01-01T00:00"}, "Give a date and a time that are still to come."),
+        ({"until": "date", "date": "9999-12-31T23:59"}, "Give a date and a time that are still to come."),
         ({"find": "somebody"}, "Nobody of that name is in demo."),
     ],
 )
