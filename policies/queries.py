@@ -53,9 +53,18 @@ def children(
 
 
 def realms_of(principal: Principal) -> list[Node]:
-    """The realms that admit a principal, himself or through a group, and those open to all, by name."""
+    """The realms that admit a principal, himself or through a group, and those open to all, by name.
+
+    Nobody has heard of a principal without a row, so he has the open ones.
+    """
+    if not principal.pk:
+        return _roots(RealmMember.objects.none())
     groups = Membership.objects.open().filter(member=principal).values("group")
     admitted = RealmMember.objects.open().filter(Q(principal=principal) | Q(principal__in=groups))
+    return _roots(admitted)
+
+
+def _roots(admitted: QuerySet[RealmMember]) -> list[Node]:
     open_kinds = [law.code for law in dialects.every() if law.open_to_all]
     places = (
         Placement.objects.open()

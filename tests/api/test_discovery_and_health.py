@@ -32,6 +32,9 @@ def test_discovery_lists_what_is_offered_under_the_address_asked(
         "policy_decision_point": base,
         "access_evaluation_endpoint": base + EVALUATION,
         "access_evaluations_endpoint": base + EVALUATIONS,
+        "search_subject_endpoint": f"{base}/access/v1/search/subject",
+        "search_resource_endpoint": f"{base}/access/v1/search/resource",
+        "search_action_endpoint": f"{base}/access/v1/search/action",
     }
 
 

@@ -49,16 +49,16 @@ class Inquiry:
         self.asker, self.cases, self.now, self.run = asker, cases, now, run
 
     def outcome(self, case: Case) -> Answer | Refusal:
-        if not self._may_ask(case):
+        if not self.may_ask(case):
             return undecided(403, OF_A_RUN if self.run else ABOUT_OTHERS)
-        slice_ = self._slice(case)
+        slice_ = self.slice_of(case)
         if slice_ is not None and case.node is not None:
             answer = decisions.answer(slice_, case.action, case.node, now=self.now)
             if answer:
                 return Answer(True, {"revision": slice_.revision})
         return Refusal(case, slice_, self._deepest_seen(case, slice_), self._revision(slice_))
 
-    def _may_ask(self, case: Case) -> bool:
+    def may_ask(self, case: Case) -> bool:
         """Everybody about himself; about others service accounts, because asking is what pipelines do, people
         with the duty to look at the object's history, and service admins; a run about itself only."""
         if self.run is not None:
@@ -68,19 +68,19 @@ class Inquiry:
             return True
         if is_service_admin(self.asker):
             return True
-        return bool(case.places) and not self._watched.isdisjoint(case.places[-1].lineage)
+        return bool(case.places) and not self.watched.isdisjoint(case.places[-1].lineage)
 
     def look(self, case: Case) -> access_log.Look | None:
         """What is recorded when a person asks about somebody else; for service accounts it is their work."""
         operation = case.operation
         if case.node is None or operation is None or case.subject == self.asker:
             return None
-        if self.asker.kind == Principal.Kind.SERVICE or not self._may_ask(case):
+        if self.asker.kind == Principal.Kind.SERVICE or not self.may_ask(case):
             return None
         return access_log.Look(self.asker, f"why {operation}", case.node)
 
     @cached_property
-    def _watched(self) -> frozenset[int]:
+    def watched(self) -> frozenset[int]:
         return duties.held(self.asker, "view_history", now=self.now)
 
     @cached_property
@@ -95,7 +95,7 @@ class Inquiry:
             for pk, slice_ in slices.currents(list(people.values()), root, now=self.now).items()
         }
 
-    def _slice(self, case: Case) -> Slice | None:
+    def slice_of(self, case: Case) -> Slice | None:
         if not case.places or case.subject is None:
             return None
         realm = case.places[0].realm_id

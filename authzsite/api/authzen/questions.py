@@ -48,7 +48,31 @@ class Batch(NamedTuple):
 
 def read_question(body: Body) -> Question:
     """One question.  Unknown fields are ignored; raises BadQuestion."""
-    question = Question(_entity(body, "subject"), _action(_object(body, "action")), _entity(body, "resource"))
+    return _checked(
+        body, Question(_entity(body, "subject"), _action(_object(body, "action")), _entity(body, "resource"))
+    )
+
+
+def read_subject_search(body: Body) -> Question:
+    """Who may do this to that?  An id of the subject is ignored."""
+    return _checked(
+        body, Question(_kind(body, "subject"), _action(_object(body, "action")), _entity(body, "resource"))
+    )
+
+
+def read_resource_search(body: Body) -> Question:
+    """What may he do this to?  An id of the resource is ignored."""
+    return _checked(
+        body, Question(_entity(body, "subject"), _action(_object(body, "action")), _kind(body, "resource"))
+    )
+
+
+def read_action_search(body: Body) -> Question:
+    """What may he do to that?  An action is ignored."""
+    return _checked(body, Question(_entity(body, "subject"), Action(""), _entity(body, "resource")))
+
+
+def _checked(body: Body, question: Question) -> Question:
     _optional_object(body, "context")
     return question
 
@@ -101,6 +125,11 @@ def _entity(body: Body, name: str) -> Entity:
     return Entity(
         _string(found, name, "type"), _string(found, name, "id"), _optional_object(found, "properties", name)
     )
+
+
+def _kind(body: Body, name: str) -> Entity:
+    found = _object(body, name)
+    return Entity(_string(found, name, "type"), "", _optional_object(found, "properties", name))
 
 
 def _action(found: Body) -> Action:

@@ -80,5 +80,8 @@ def configuration(request: HttpRequest) -> HttpResponse:
             "policy_decision_point": base,
             "access_evaluation_endpoint": base + reverse("authzen-evaluation"),
             "access_evaluations_endpoint": base + reverse("authzen-evaluations"),
+            "search_subject_endpoint": base + reverse("authzen-search-subject"),
+            "search_resource_endpoint": base + reverse("authzen-search-resource"),
+            "search_action_endpoint": base + reverse("authzen-search-action"),
         }
     )
