@@ -87,6 +87,7 @@ class Head:
             "lead": self.detail.comment if self.detail else "",
             "actions": self.actions(),
             "grant_reason": None if self.place.may_grant or not given_on(self.node) else self.grant_reason(),
+            "owner_reason": self.owner_reason(),
             "facts": self.facts(),
             "tabs": self.tabs(),
             "there": self.there,
@@ -111,11 +112,28 @@ class Head:
         reason = "" if self.place.may_grant else "why-not-grant"
         if not given_on(self.node):
             return [why]
-        actions = [why, Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a")]
+        actions = [
+            why,
+            Action(
+                "Set owner", reverse("console:object_owner", args=[self.node.id]), reason=self._no_owner()
+            ),
+            Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a"),
+        ]
         if self.node.type in naming.CONTAINERS:
             browse = Action("Browse", reverse("console:browse", args=[self.node.id]), "", "schema")
             actions.insert(1, browse)
         return actions
+
+    def _no_owner(self) -> str:
+        """Which reason stands beside the disabled button; none when it is not."""
+        if self.place.may("set_owner"):
+            return ""
+        return "why-not-owner" if self.place.may_grant else "why-not-grant"
+
+    def owner_reason(self) -> Reason | None:
+        if self._no_owner() != "why-not-owner" or not given_on(self.node):
+            return None
+        return Reason("why-not-owner", f"The owner of {self.node.name} is set by {self.owner_words()}.")
 
     def grant_reason(self) -> Reason:
         asked = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import Count
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from authzsite.console import naming, words
@@ -15,15 +17,17 @@ from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of, giveable, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads
-from authzsite.console.parts import Action, Crumbs, Empty, Face, Who
+from authzsite.console.parts import Action, Crumbs, Empty, Face, Reason, Who
 from authzsite.console.person import Held, Visit, number_in, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from catalog.nodes import Node
+from policies import decisions, slices
 from policies.services.grants import revision_now
 
 KINDS = (("", "Everybody"), ("user", "People"), ("group", "Groups"), ("service", "Service accounts"))
 LISTED = 50
+NO_ADD = "why-no-member"
 
 
 @dataclass(frozen=True)
@@ -48,16 +52,21 @@ def room(request: Request) -> HttpResponse:
     after = number_in(request.GET.get("after", ""))
     found = list(circle.people(text, kind)[after : after + LISTED + 1])
     shown = found[:LISTED]
+    adding = list(_adding(circle))
     context = {
         "heading": "People",
         "lead": _lead(circle),
+        "reason": _no_adding(adding),
         "asked": text,
         "kind": kind,
         "toggles": _kinds(circle, text, kind),
         "rows": _lines(circle, shown),
         "pager": _pager(text, kind, after, len(shown), more=len(found) > LISTED),
         "empty": _nobody(text),
-        "actions": [Action("Your own access", reverse("console:person", args=[circle.asker.pk]))],
+        "actions": [
+            Action("Your own access", reverse("console:person", args=[circle.asker.pk])),
+            *adding,
+        ],
     }
     return page(
         request,
@@ -67,6 +76,23 @@ def room(request: Request) -> HttpResponse:
         realm=realm_words(circle),
         revision=revision_now(),
     )
+
+
+def _adding(circle: Circle) -> Iterable[Action]:
+    """For each realm with members, the button; with the reason where one may not."""
+    for realm in (one for one in circle.realms if one.type == "metalake"):
+        slice_, now = slices.current(circle.asker, realm), timezone.now()
+        adds = ("User.addUser", "Group.addGroup")
+        may = any(decisions.answer(slice_, name, realm, now=now) for name in adds)
+        label = "Add a member" if len(circle.realms) == 1 else f"Add a member to {realm.name}"
+        url = reverse("console:member_add", args=[realm.id])
+        yield Action(label, url, "primary" if len(circle.realms) == 1 else "", reason="" if may else NO_ADD)
+
+
+def _no_adding(adding: Iterable[Action]) -> Reason | None:
+    if not any(one.reason for one in adding):
+        return None
+    return Reason(NO_ADD, "Members are added by the owner of a metalake, or who may manage its users.")
 
 
 def _lead(circle: Circle) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -26,7 +26,7 @@ from catalog.nodes import Node
 from catalog.queries import nodes
 from policies import access_log, decisions, history, slices
 from policies.history import Filter
-from policies.models import Assignment
+from policies.models import Assignment, RealmMember
 from policies.services.grants import revision_now
 from policies.services.personal import is_personal
 
@@ -91,7 +91,18 @@ class Visit:
         if not self.circle.gives_access:
             return [why]
         give = reverse("console:person_grant", args=[self.person.pk])
-        return [why, Action(f"Grant to {self.person.label}", give, "primary", key="a")]
+        return [why, *self._removing(), Action(f"Grant to {self.person.label}", give, "primary", key="a")]
+
+    def _removing(self) -> Iterable[Action]:
+        """From each realm whose members the viewer manages."""
+        operation = "Group.removeGroup" if self.person.kind == "group" else "User.removeUser"
+        member = RealmMember.objects.open().filter(principal=self.person).values_list("realm", flat=True)
+        inside = set(member)
+        for realm in self.circle.realms:
+            if realm.realm_id in inside and decisions.ask(self.circle.asker, operation, realm):
+                url = reverse("console:member_remove", args=[realm.id])
+                asked = urlencode({"who": str(self.person)})
+                yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger")
 
     def facts(self) -> Facts:
         fits = self.reach.fits
@@ -183,7 +194,7 @@ def person_csv(request: Request, id: int) -> HttpResponseBase:
 
 def _csv_lines(seen: Visit) -> Iterator[list[object]]:
     for one in seen.reach.wanted:
-        ways = naming.paths(one.rules, one.node, seen.reach.groups)
+        ways = naming.paths(seen.reach.telling(one), one.node, seen.reach.groups)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
         when = naming.from_seconds(one.ends)
         usable = "no" if one.lacking else "yes"

@@ -19,6 +19,7 @@ from authzsite.console.lists import Toggle
 from authzsite.console.parts import Action, Chip, Face, Path, Who
 from catalog.nodes import Node
 from catalog.queries import nodes
+from lakewarden import dialects
 from lakewarden.engine import DENIED
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import decisions, slices
@@ -210,11 +211,28 @@ class Reach:
             what=who,
             can=one.words,
             note=one.note,
-            how=naming.paths(one.rules, node, self.groups),
+            how=naming.paths(self.telling(one), node, self.groups),
             ends=naming.ends_chip(one.ends),
             picked=self.picked is one,
             actions=tuple(self._actions(one)),
         )
+
+    def telling(self, one: Reached) -> list[Rule]:
+        """The rules on an object, and those above it that say something of it."""
+        if one.node.type in naming.CONTAINERS:
+            return list(one.rules)
+        above = [self.by_number[key] for key in one.node.lineage[:-1] if key in self.by_number]
+        rules = (rule for other in above for rule in other.rules)
+        from_above = [rule for rule in rules if rule.privilege == OWNER or self._binds(rule, one.node)]
+        return [*one.rules, *from_above]
+
+    def _binds(self, rule: Rule, node: Node) -> bool:
+        known = dialects.get(node.kind).privilege(rule.privilege)
+        return known is not None and node.type in known.binds
+
+    @cached_property
+    def by_number(self) -> dict[int, Reached]:
+        return {one.node.id: one for one in self.all}
 
     def _actions(self, one: Reached) -> Iterable[Action]:
         more = f"to {one.node.name}"

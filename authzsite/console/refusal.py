@@ -17,7 +17,13 @@ from authzsite.console.shell import page
 from policies import access_log, decisions
 from policies.queries import owners_along
 
-DONE = {"grant": "give access to"}
+DONE = {
+    "grant": "give access to",
+    "set_owner": "set the owner of",
+    "create_role": "make roles in",
+    "create_user": "change the members of",
+    "drop": "delete",
+}
 
 
 def refused(request: Request, place: Place, action: str) -> HttpResponse:

@@ -190,7 +190,9 @@ class Seen:
 
     def facts(self, holders: list[Holder]) -> Facts:
         denies = sum(any(row.effect == Effect.DENY for row in self.grants[one.id]) for one in self.objects)
-        owner = Fact("Owner", self.owner.label if self.owner else "No owner")
+        url = "" if self.personal or not self.place.may("set_owner") else "console:object_owner"
+        hand = reverse(url, args=[self.node.id]) if url else ""
+        owner = Fact("Owner", self.owner.label if self.owner else "No owner", hand)
         return Facts(
             (
                 owner,
