@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from django.core.management.base import BaseCommand, CommandParser
+from django.db import OperationalError
 
 from accounts import people
 from accounts.models import Principal
@@ -20,8 +21,8 @@ from policies.authority import OPERATOR, Authority, of_operator
 from policies.errors import PolicyError
 from policies.sync.errors import BackendError, Misconfigured
 
-FAILURES = (PolicyError, BackendError, people.BadName)
-MISUSE = (BadPrincipal, BadName, UnknownScope, Misconfigured)
+FAILURES = (PolicyError, BackendError)
+MISUSE = (BadPrincipal, BadName, people.BadName, UnknownScope, Misconfigured)
 
 
 class OperatorCommand(BaseCommand):
@@ -32,7 +33,7 @@ class OperatorCommand(BaseCommand):
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
         parser = super().create_parser(prog_name, subcommand, **kwargs)
-        parser.called_from_command_line = True  # argparse's own one line and exit 2
+        parser.error = lambda message: parser.exit(2, f"{parser.prog}: {message}\n")  # type: ignore[method-assign]
         return parser
 
     @property
@@ -46,6 +47,8 @@ class OperatorCommand(BaseCommand):
             self.fail(str(problem), code=2)
         except FAILURES as problem:
             self.fail(str(problem), code=1)
+        except OperationalError as problem:
+            self.fail(f"the console's own database: {problem}", code=1)
 
     if TYPE_CHECKING:
         run: Callable[..., None]  # each command names the options it takes
@@ -65,7 +68,10 @@ def realm_root(name: str) -> Node:
 
 def catalog_node(place: str) -> Node:
     """The catalog named `REALM/CATALOG`.  Raises PolicyError, BadName."""
-    found = find(ObjectRef.parse("catalog", place))
+    ref = ObjectRef.parse("catalog", place)
+    if not ref.path:
+        raise BadName(f"`{place}` is no REALM/CATALOG")
+    found = find(ref)
     if found is None:
         raise PolicyError(f"there is no catalog `{place}`")
     return found

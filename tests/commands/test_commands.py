@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -76,6 +79,16 @@ BAD_USE = [
     "connect demo/shop postgresql --url postgresql://u:$NOT_SET@localhost/x",
     "connect demo/shop postgresql --url postgresql://u@example.org/x",
     "discover demo/..",
+    "discover demo",
+    "connect demo postgresql --url postgresql://u@localhost/x",
+    "createrealm gravitino a/b --owner x",
+    "createrealm gravitino c --owner ''",
+    "createtoken ''",
+    "createtoken ana --days soon",
+    "sync --wait nan",
+    "sync --wait -1",
+    "assignrole demo browse user:ana robot:r2",
+    "duty demo view_history user:ana robot:r2",
 ]
 FAILURES = [
     "createrealm gravitino demo --owner x",
@@ -102,9 +115,24 @@ def test_errors_are_one_line_without_a_traceback_and_change_nothing(
     assert (got, out) == (code, ""), err
     assert "Traceback" not in err
     assert err
-    if code == 1:
-        assert "\n" not in err
+    assert "\n" not in err
     assert Change.objects.count() == before
+
+
+def test_a_console_database_that_does_not_answer_is_one_line() -> None:
+    environment = {**os.environ, "DATABASE_URL": "postgresql://nobody@127.0.0.1:1/nothing"}
+    environment.pop("DJANGO_SETTINGS_MODULE", None)
+    done = subprocess.run(
+        [sys.executable, "manage.py", "verify_audit"],
+        cwd=DOCS.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (1, "")
+    assert len(done.stderr.splitlines()) == 1
+    assert "database" in done.stderr
 
 
 def test_a_token_is_printed_alone_and_kept_as_a_digest(shop: Node, shell: Shell) -> None:

@@ -21,11 +21,12 @@ class Command(OperatorCommand):
         parser.add_argument("--remove", action="store_true", help="take it back instead")
 
     def run(self, *, realm: str, role: str, holders: list[str], remove: bool, **_: Any) -> None:
+        named = [principal(text) for text in holders]
         root = realm_root(realm)
         found = find(ObjectRef("role", root.name, (role,)))
         if found is None:
             raise NotFound(f"there is no role `{role}` in {realm}")
         act = roles.unassign if remove else roles.assign
-        for text in holders:
-            act(found, principal(text), by=self.by, authority=self.authority)
+        for one in named:
+            act(found, one, by=self.by, authority=self.authority)
         self.stdout.write(f"{'took' if remove else 'gave'} {role}: {', '.join(holders)}")

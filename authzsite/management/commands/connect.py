@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from authzsite.management.base import OperatorCommand, realm_root
-from policies.errors import Invalid
+from lakewarden.objects import BadName
 from policies.models import Backend
 from policies.services import backends
 from policies.sync.connections import check_allowed, filled_in
@@ -23,7 +23,7 @@ class Command(OperatorCommand):
     def run(self, *, place: str, kind: str, url: str, mode: str, **_: Any) -> None:
         realm, slash, catalog = place.partition("/")
         if not slash or not catalog:
-            raise Invalid(f"`{place}` is no REALM/CATALOG")
+            raise BadName(f"`{place}` is no REALM/CATALOG")
         real_url = filled_in(url)
         check_allowed(real_url)
         row = backends.connect(

@@ -9,6 +9,7 @@ from accounts import people
 from authzsite.management.base import OperatorCommand
 from catalog.models import Mode
 from lakewarden import dialects
+from lakewarden.objects import BadName
 from policies.services import realms
 
 
@@ -25,7 +26,9 @@ class Command(OperatorCommand):
     def run(
         self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **_: Any
     ) -> None:
-        owning = people.ensure("user", owner or getpass.getuser())
+        if "/" in name:
+            raise BadName(f"`{name}` cannot be a realm: a slash ends a realm's name in REALM/full.name")
+        owning = people.ensure("user", getpass.getuser() if owner is None else owner)
         realms.create(
             kind,
             name,

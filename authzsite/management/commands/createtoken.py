@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentTypeError
 from typing import Any
 
 from accounts import people, tokens
@@ -34,7 +35,6 @@ class Command(OperatorCommand):
 
 
 def _days(text: str) -> int:
-    days = int(text)
-    if not 1 <= days <= LONGEST:
-        raise ValueError
-    return days
+    if text.isdecimal() and 1 <= (days := int(text)) <= LONGEST:
+        return days
+    raise ArgumentTypeError(f"a whole number from 1 to {LONGEST}, not `{text}`")

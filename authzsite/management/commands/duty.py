@@ -23,10 +23,11 @@ class Command(OperatorCommand):
         parser.add_argument("--remove", action="store_true", help="take it back instead")
 
     def run(self, *, place: str, duty: str, holders: list[str], remove: bool, **_: Any) -> None:
+        named = [principal(text) for text in holders]
         node = self._node(place)
         act = duties.take if remove else duties.give
-        for text in holders:
-            act(node, duty, principal(text), by=self.by, authority=self.authority)
+        for one in named:
+            act(node, duty, one, by=self.by, authority=self.authority)
         self.stdout.write(f"{'took' if remove else 'gave'} {duty} on {place}: {', '.join(holders)}")
 
     def _node(self, place: str) -> Node:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 import time
+from argparse import ArgumentTypeError
 from typing import Any
 
 from authzsite.management.base import OperatorCommand, catalog_node
@@ -23,7 +25,7 @@ class Command(OperatorCommand):
         parser.add_argument("place", nargs="?", metavar="REALM/CATALOG", help="default: every backend")
         parser.add_argument("--dry-run", action="store_true", help="compare, change nothing")
         parser.add_argument(
-            "--wait", type=float, default=0.0, metavar="SECONDS", help="try again for so long"
+            "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="try again for so long"
         )
 
     def run(self, *, place: str | None, dry_run: bool, wait: float, **_: Any) -> None:
@@ -56,3 +58,13 @@ class Command(OperatorCommand):
         except BackendError as error:
             self.fail(f"{row}: {error}")
         return report, report.error
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not 0 <= seconds < math.inf:
+        raise ArgumentTypeError(f"a number of seconds, not `{text}`")
+    return seconds
