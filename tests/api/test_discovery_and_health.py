@@ -121,3 +121,14 @@ def test_probes_are_read_only(db: None, client: Client) -> None:
     assert client.post("/health/live").status_code == 405
     assert client.post("/health/ready").status_code == 405
     assert timedelta(minutes=10) > health.LATE
+
+
+@pytest.mark.parametrize("method", ["post", "put", "patch", "delete"])
+def test_a_wrong_method_on_the_configuration_is_405(method: str) -> None:
+    answer = getattr(Client(enforce_csrf_checks=True), method)(CONFIGURATION)
+    assert answer.status_code == 405
+
+
+def test_the_configuration_names_its_request(client: Client) -> None:
+    assert client.get(CONFIGURATION, headers={"X-Request-ID": "r-1"})["X-Request-ID"] == "r-1"
+    assert not client.get(CONFIGURATION).has_header("X-Request-ID")

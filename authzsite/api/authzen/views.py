@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
@@ -71,11 +72,12 @@ class Evaluations(Evaluation):
         ]
 
 
+@csrf_exempt  # a wrong method is 405, as on the calls themselves
 @require_safe
 def configuration(request: HttpRequest) -> HttpResponse:
     """`GET /.well-known/authzen-configuration`: what is offered here, under the address that was asked."""
     base = f"{request.scheme}://{request.get_host()}"
-    return JsonResponse(
+    response = JsonResponse(
         {
             "policy_decision_point": base,
             "access_evaluation_endpoint": base + reverse("authzen-evaluation"),
@@ -85,3 +87,6 @@ def configuration(request: HttpRequest) -> HttpResponse:
             "search_action_endpoint": base + reverse("authzen-search-action"),
         }
     )
+    if request_id := request.headers.get("X-Request-ID"):
+        response.headers["X-Request-ID"] = request_id
+    return response
