@@ -199,6 +199,25 @@ def _flush_past_the_triggers() -> Iterator[None]:
     DatabaseOperations.execute_sql_flush = real
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _end_sessions_left_behind() -> Iterator[None]:
+    """The test database goes though the server has not yet noticed that a killed worker is gone."""
+    from django.db.backends.postgresql.creation import DatabaseCreation
+
+    real = DatabaseCreation._destroy_test_db
+
+    def destroy(self: Any, name: str, verbosity: int) -> None:
+        with self._nodb_cursor() as cursor:
+            cursor.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+            )
+        real(self, name, verbosity)
+
+    DatabaseCreation._destroy_test_db = destroy
+    yield
+    DatabaseCreation._destroy_test_db = real
+
+
 @pytest.fixture(autouse=True)
 def _forget_slices() -> Iterator[None]:
     yield
