@@ -1,0 +1,117 @@
+"""What the parameters of a question name: a realm, an object, somebody, a moment, a place in a list."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from django.core import signing
+from django.utils.dateparse import parse_date, parse_datetime
+
+from accounts import people
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.api.strictjson import BadBody
+from catalog.nodes import Node
+from catalog.resolve import find_all, spelled
+from lakewarden import dialects
+from lakewarden.objects import BadName, ObjectRef
+
+Asked = Mapping[str, str]
+USUAL, MOST = 100, 1000
+
+
+def needed(asked: Asked, name: str) -> str:
+    value = asked.get(name, "")
+    if not value:
+        raise BadBody(f"the parameter {name} is missing")
+    return value
+
+
+def limit(asked: Asked) -> int:
+    text = asked.get("limit", "")
+    if not text:
+        return USUAL
+    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < 1:
+        raise BadBody("limit must be a whole number from 1")
+    return min(int(text), MOST)
+
+
+def moment(asked: Asked, name: str) -> datetime | None:
+    """A time as ISO 8601 writes it; without a zone it is UTC."""
+    text = asked.get(name, "")
+    if not text:
+        return None
+    for reading in (text, text.replace(" ", "+")):  # a plus sign that nobody escaped
+        try:
+            found = parse_datetime(reading)
+            day = parse_date(reading) if found is None else None
+        except ValueError:
+            continue
+        if day is not None:
+            found = datetime(day.year, day.month, day.day)
+        if found is not None:
+            return found if found.tzinfo else found.replace(tzinfo=UTC)
+    raise BadBody(f"{name} must be a time such as 2026-01-31T12:00:00Z")
+
+
+def reference(asked: Asked) -> tuple[str, str]:
+    """The type and id of `resource`; the type stands in `type`, or before a colon, or is told by the name."""
+    text, type_ = needed(asked, "resource"), asked.get("type", "")
+    first, colon, rest = text.partition(":")
+    if not type_ and colon and any(first in law.types for law in dialects.every()):
+        type_, text = first, rest
+    return type_ or _usual_type(text), text
+
+
+def _usual_type(id_: str) -> str:
+    """What a name most likely means: of the types with so many parts the first that exists."""
+    refs = spelled(_readings(id_))
+    found = next((node for node in find_all(refs) if node is not None), None) if refs else None
+    return found.type if found else refs[0].type if refs else "table"
+
+
+def _readings(id_: str) -> list[ObjectRef]:
+    if not holdable(id_):
+        return []
+    try:
+        depth = len(ObjectRef.parse("", id_).path)
+    except BadName:
+        return []
+    laws = dialects.every()
+    types = [one for law in laws for one in law.types if law.type_path(one, depth) is not None]
+    return [ObjectRef.parse(type_, id_) for type_ in dict.fromkeys(types)]
+
+
+def the_object(asked: Asked) -> Node | None:
+    """The object that `resource` names, if there is one."""
+    type_, id_ = reference(asked)
+    try:
+        refs = spelled([ObjectRef.parse(type_, id_)]) if holdable(id_) else []
+    except BadName:
+        return None
+    return find_all(refs)[0] if refs else None
+
+
+def somebody(text: str) -> Principal | None:
+    """`user:ana`, `group:analysts`, `service:etl`; a bare name is a user's."""
+    kind, colon, name = text.partition(":")
+    if not colon or kind not in Principal.Kind.values:
+        kind, name = Principal.Kind.USER, text
+    return people.find(kind, name) if holdable(name) else None
+
+
+def cursor(asked: Asked, salt: str) -> list[object] | None:
+    text = asked.get("cursor", "")
+    if not text:
+        return None
+    try:
+        found: list[object] = signing.loads(text, salt=salt)
+    except (signing.BadSignature, ValueError):
+        raise BadBody("cursor was not made here") from None
+    return found
+
+
+def listed(results: list[dict[str, object]], after: list[object] | None, salt: str) -> dict[str, object]:
+    """One page of a list, with the cursor to the next."""
+    return {"results": results, "next": None if after is None else signing.dumps(after, salt=salt)}

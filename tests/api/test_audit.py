@@ -1,0 +1,142 @@
+"""The record for programs: in order, in pages, with refusals, for those who may read it."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.utils import timezone
+
+from policies import access_log
+from policies.services import objects
+from policies.services.objects import NewObject
+from tests.api.world import BY, EVALUATION, Caller, Shop, question, token, user
+
+AUDIT = "/authz/v1/audit"
+
+
+@pytest.fixture
+def marek(shop: Shop) -> Caller:
+    return Caller(token("user", "marek"))
+
+
+def ask(caller: Caller, **asked: str) -> Any:
+    response = caller.get(f"{AUDIT}?{urlencode({'realm': 'demo', **asked})}")
+    assert response.status_code == 200, response.content
+    return response.json()
+
+
+def kinds(caller: Caller, **asked: str) -> list[str]:
+    return [one["kind"] for one in ask(caller, **asked)["results"]]
+
+
+def test_events_come_in_order_with_names_and_words(shop: Shop, marek: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    answer = ask(marek)
+    found = [one["revision"] for one in answer["results"]]
+    assert found == sorted(found)
+    assert answer["next"] is None
+    last = answer["results"][-1]
+    assert (last["kind"], last["actor"]) == ("grant.added", "operator")
+    assert last["object"] == {"type": "schema", "id": "demo/shop.sales"}
+    assert "readers" in last["text"]
+    [joined] = [one for one in answer["results"] if "user:bob" in one["people"]]
+    assert joined["kind"] == "member.added"
+
+
+def refuse(caller: Caller, times: int = 1) -> None:
+    for _ in range(times):
+        assert not caller.send(
+            EVALUATION, question("user:ana", "read", "table:demo/shop.sales.orders")
+        ).json()["decision"]
+
+
+def test_a_refusal_is_one_entry_that_counts(shop: Shop, ana: Caller, marek: Caller) -> None:
+    refuse(ana, 3)
+    [refused] = ask(marek, actor="user:ana")["results"]
+    assert refused["kind"] == "refused"
+    assert refused["operation"] == "Table.loadTable"
+    assert refused["object"] == {"type": "table", "id": "demo/shop.sales.orders"}
+    assert (refused["actor"], refused["count"]) == ("user:ana", 3)
+    assert ask(marek, kind="refused")["results"] == ask(marek, actor="ana")["results"] == [refused]
+
+
+def test_a_refusal_at_nothing_is_the_realms(shop: Shop, ada: Caller, marek: Caller) -> None:
+    access_log.refused(user("ana"), "Table.loadTable", None, name="demo/shop.sales.nothing", via="x")
+    access_log.refused(user("ana"), "Table.loadTable", None, name="demolition/a", via="x")
+    assert [one["object"]["id"] for one in ask(marek, kind="refused")["results"]] == [
+        "demo/shop.sales.nothing"
+    ]
+    assert kinds(ada, kind="refused") == []
+
+
+def test_filters_narrow_and_pages_are_the_whole(shop: Shop, ana: Caller, marek: Caller) -> None:
+    refuse(ana)
+    shop.allow(shop.sales, "SELECT_TABLE")
+    shop.take(shop.sales, "SELECT_TABLE")
+    refuse(ana)
+    middle = timezone.now()
+    shop.allow(shop.secret, "SELECT_TABLE")
+    whole = ask(marek)["results"]
+    assert [one["kind"] for one in whole][-4:] == ["refused", "grant.added", "grant.removed", "grant.added"]
+    assert set(kinds(marek, kind="grant")) == {"grant.added", "grant.removed"}
+    assert kinds(marek, kind="grant.removed,refused") == ["refused", "grant.removed"]
+    assert kinds(marek, since=middle.isoformat()) == ["grant.added"]
+    assert kinds(marek, kind="nothing") == kinds(marek, actor="nobody") == kinds(marek, kind="\0") == []
+    assert kinds(marek, resource="demo/shop.secret", kind="grant") == ["grant.added"]
+    assert kinds(marek, resource="schema:demo/shop.secret", kind="grant") == ["grant.added"]
+    paged, cursor = [], ""
+    while cursor is not None:
+        page = ask(marek, limit="3", cursor=cursor)
+        assert 0 < len(page["results"]) <= 3
+        paged += page["results"]
+        cursor = page["next"]
+    assert paged == whole
+
+
+def test_a_duty_shows_what_it_is_about(shop: Shop, ada: Caller, marek: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    shop.allow(shop.secret, "SELECT_TABLE")
+    objects.register(shop.secret, [NewObject("table", "hidden")], **BY)
+    places = {one["object"]["id"] for one in ask(ada)["results"]}
+    assert places
+    assert all(place.startswith("demo/shop.sales") for place in places)
+    assert places < {one["object"]["id"] for one in ask(marek)["results"] if one["object"]}
+    assert ada.get(f"{AUDIT}?realm=demo&resource=demo/shop.secret").status_code == 403
+
+
+@pytest.mark.parametrize("asked", ["realm=demo", "realm=nothing", "realm=demo&resource=demo/shop.nothing"])
+def test_without_the_duty_nothing_is_told(shop: Shop, ana: Caller, asked: str) -> None:
+    response = ana.get(f"{AUDIT}?{asked}")
+    assert response.status_code == 403
+    assert response.headers["Content-Type"] == "application/problem+json"
+    assert "view_history" in response.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "",
+        "realm=",
+        "limit=0",
+        "limit=x",
+        "limit=-1",
+        "since=yesterday",
+        "since=2026-02-31",
+        "cursor=x",
+        "format=xml",
+    ],
+)
+def test_a_broken_question_is_400(marek: Caller, asked: str) -> None:
+    path = f"{AUDIT}?realm=demo&{asked}" if asked and not asked.startswith("realm") else f"{AUDIT}?{asked}"
+    response = marek.get(path)
+    assert response.status_code == 400
+    assert response.headers["Content-Type"] == "application/problem+json"
+
+
+def test_a_token_needs_the_scope(shop: Shop) -> None:
+    assert Caller(token("user", "marek", "check")).get(f"{AUDIT}?realm=demo").status_code == 403
+    assert Caller(token("user", "marek", "audit")).get(f"{AUDIT}?realm=demo").status_code == 200
+    assert Caller().get(f"{AUDIT}?realm=demo").status_code == 401
+    assert Caller(token("user", "marek")).post(f"{AUDIT}?realm=demo").status_code == 405
