@@ -85,15 +85,15 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
     if case.subject is None:
         return [Lack("subject")]
     if refusal.slice is None or not refusal.seen:
-        realm = ObjectRef(_root_type(case.ref), case.ref.realm)
-        return [Lack("membership", ref=realm)]
+        root = _root_type(case.ref)
+        return [Lack("membership", ref=ObjectRef(root, case.ref.realm)) if root else Lack("object")]
     if case.operation is None:
         return [Lack("action", ref=case.ref)]
     return _by_law(refusal, refusal.slice, case.ref, case.operation, now)
 
 
 def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now: float) -> list[Lack]:
-    lineage, names = _way(refusal, ref)
+    lineage, names = way(refusal, ref)
     if not refusal.whole and _would_be_seen(slice_, lineage, now):
         return [Lack("object", ref=ref)]
     explanation = explain(slice_, operation, lineage, now=now)
@@ -101,7 +101,7 @@ def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now
     return found or [Lack(explanation.decision.reason, ref=ref)]
 
 
-def _way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
+def way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
     """The lineage of the object, or of one that would bear its name below what may be spoken of."""
     known = refusal.case.places[: refusal.seen]
     names: dict[Key, ObjectRef] = {place.id: place.ref for place in (*known[-1].above(), *known)}
@@ -127,9 +127,10 @@ def _explained(explanation: Explanation, lineage: Lineage, names: Mapping[Key, O
         yield Lack(lack.kind, lack.privilege, names.get(lack.object), through)
 
 
-def _root_type(ref: ObjectRef) -> str:
+def _root_type(ref: ObjectRef) -> str | None:
+    """The type of realm that such an object could be in; None when no law knows objects like that."""
     laws = [law for law in dialects.every() if law.type_path(ref.type, len(ref.path)) is not None]
-    return laws[0].root_type if laws else ref.type
+    return laws[0].root_type if laws else None
 
 
 def _owners(keys: set[int]) -> dict[int, str]:

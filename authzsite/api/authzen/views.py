@@ -43,13 +43,17 @@ class Evaluation(Surface):
         return ask(caller.principal, questions, self.link, now=timezone.now(), run=caller.run)
 
     def link(self, question: Question) -> str:
-        """Where a person can see why, and ask for what is lacking."""
-        subject, action, resource = question
-        who = subject.id if subject.type == "user" else f"{subject.type}:{subject.id}"
-        asked = {"who": who, "action": action.name, "what": resource.id, "type": resource.type}
-        short = {name: value for name, value in asked.items() if len(value) <= LONGEST_LINKED}
-        query = urlencode(short, errors="replace")
-        return self.request.build_absolute_uri(f"{reverse('console:why')}?{query}")
+        return link_to(self.request, question)
+
+
+def link_to(request: Request, question: Question) -> str:
+    """Where a person can see why, and ask for what is lacking."""
+    subject, action, resource = question
+    who = subject.id if subject.type == "user" else f"{subject.type}:{subject.id}"
+    asked = {"who": who, "action": action.name, "what": resource.id, "type": resource.type}
+    short = {name: value for name, value in asked.items() if len(value) <= LONGEST_LINKED}
+    query = urlencode(short, errors="replace")
+    return request.build_absolute_uri(f"{reverse('console:why')}?{query}")
 
 
 class Evaluations(Evaluation):

@@ -1,0 +1,67 @@
+"""Rules and the parts of a decision as they are sent, with names in the place of numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from lakewarden.explain import Lack, Node
+from lakewarden.facts import Key, Rule, Station
+from lakewarden.objects import ObjectRef
+
+Names = Mapping[Key, ObjectRef]
+
+
+def tree(node: Node, names: Names) -> dict[str, Any]:
+    """A part of a condition, whether it holds, and the rules that decide it."""
+    wire: dict[str, Any] = {"holds": node.holds, "kind": node.kind}
+    told = {"label": node.label, "privilege": node.privilege, "object": place(node.object, names)}
+    wire |= {name: value for name, value in told.items() if value}
+    if node.denied:
+        wire["denied"] = True
+    if node.needed:
+        wire["needed"] = True
+    if node.rules:
+        wire["rules"] = rules(node.rules, names)
+    if node.children:
+        wire["children"] = [tree(child, names) for child in node.children]
+    return wire
+
+
+def rules(found: Sequence[Rule], names: Names) -> list[dict[str, Any]]:
+    return [rule(one, names) for one in found]
+
+
+def rule(one: Rule, names: Names) -> dict[str, Any]:
+    """A rule: what it gives or denies, on which object, by which way it reaches the principal, and when."""
+    return {
+        "privilege": one.privilege,
+        "allow": one.allow,
+        "object": place(one.object, names),
+        "via": [_station(station) for station in one.via],
+        "valid_from": _moment(one.valid_from),
+        "valid_until": _moment(one.valid_until),
+        "since_revision": one.opened,
+    }
+
+
+def lacks(found: Sequence[Lack], names: Names) -> list[dict[str, Any]]:
+    wires = []
+    for lack in found:
+        told = {"privilege": lack.privilege, "object": place(lack.object, names)}
+        wires.append({"kind": lack.kind, **{name: value for name, value in told.items() if value}})
+    return wires
+
+
+def place(key: Key, names: Names) -> dict[str, str] | None:
+    ref = names.get(key)
+    return {"type": ref.type, "id": ref.id} if ref else None
+
+
+def _station(station: Station) -> dict[str, str]:
+    return {"kind": station.kind, "name": station.name}
+
+
+def _moment(seconds: float | None) -> str | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
