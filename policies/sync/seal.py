@@ -42,9 +42,13 @@ def parts_of(url: str) -> dict[str, str]:
         parts = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     except (ProgrammingError, UnicodeError):
         raise _no_url() from None
-    if not all(port.isdecimal() for port in filter(None, parts.get("port", "").split(","))):
+    if not all(map(_is_port, filter(None, parts.get("port", "").split(",")))):
         raise _no_url()
     return parts
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 5 and 0 < int(text) < 65536
 
 
 def _no_url() -> Misconfigured:

@@ -81,6 +81,7 @@ BAD_USE = [
     "discover demo/..",
     "discover demo",
     "connect demo postgresql --url postgresql://u@localhost/x",
+    "connect demo/shop postgresql --url postgresql://u@localhost:99999/x",
     "createrealm gravitino a/b --owner x",
     "createrealm gravitino c --owner ''",
     "createtoken ''",
