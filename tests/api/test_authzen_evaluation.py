@@ -41,6 +41,15 @@ def test_a_no_says_what_is_lacking_who_can_give_it_and_where_to_ask(shop: Shop, 
     assert isinstance(context["revision"], int)
 
 
+@pytest.mark.parametrize("what", ["record:demo/shop.sales.orders", "Table:demo/shop", "table:demo/orders"])
+def test_a_kind_of_object_that_no_law_knows_is_not_taken_for_a_realm(
+    shop: Shop, ana: Caller, what: str
+) -> None:
+    context = ana.decide("user:ana", "read", what)["context"]
+    assert context["missing"] == [{"kind": "object"}]
+    assert context["reason_user"].endswith("there is no such object, or it may not be known.")
+
+
 @pytest.mark.parametrize(
     "extra",
     [
