@@ -138,9 +138,9 @@ def _form(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, Any]:
         "picker_url": reverse("console:grant_people", args=[node.id]),
         "preview_url": reverse("console:grant_preview", args=[node.id]),
         "actions_known": _rights(draft),
-        "ends": _ends(draft),
+        "ends": ends(draft),
         "until": draft.until,
-        "end_texts": _end_texts(),
+        "end_texts": end_texts(),
         "date": draft.data.get("date", "")[:40],
         "zone": words.zone(),
         "reason": draft.reason,
@@ -174,11 +174,11 @@ def _right_text(node: Node, one: Privilege) -> str:
     return one.description.replace(f"the {node.type}", node.name)
 
 
-def _ends(draft: Draft) -> list[tuple[str, str]]:
+def ends(draft: Draft) -> list[tuple[str, str]]:
     return list(zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True))
 
 
-def _end_texts() -> list[tuple[str, str]]:
+def end_texts() -> list[tuple[str, str]]:
     return [
         ("friday", f"Ends by itself on {words.moment(words.next_friday())}, {words.zone()}."),
         ("month", f"Ends by itself in 30 days at 18:00, {words.zone()}."),

@@ -15,6 +15,7 @@ from authzsite.console import naming, words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.foretold import Foretold
+from authzsite.console.grants import end_texts, ends
 from authzsite.console.history import somebody
 from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Note
@@ -24,7 +25,7 @@ from authzsite.console.revoke import MANY
 from authzsite.console.role import ASSIGN, DELETE, Seen, visit_role
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
-from authzsite.console.wishes import ENDS, Draft
+from authzsite.console.wishes import Draft
 from policies.authority import Actor
 from policies.errors import Invalid
 from policies.events import ROLE_ASSIGNED, ROLE_DELETED, ROLE_UNASSIGNED
@@ -105,7 +106,8 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
         "nonce": draft.nonce,
         "seen": revision_now(),
         **who_fields(draft, typed),
-        "ends": list(zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True)),
+        "ends": ends(draft),
+        "end_texts": end_texts(),
         "until": draft.until,
         "date": draft.data.get("date", "")[:40],
         "zone": words.zone(),
