@@ -70,7 +70,6 @@ class Console:
         self.said: list[str] = []
 
     def start(self) -> None:
-        self.began = time.monotonic()
         self.process = subprocess.Popen(
             COMMAND,
             cwd=ROOT,
@@ -84,7 +83,6 @@ class Console:
         self.reader.start()
         assert soon(lambda: READY in self.text or self.process.poll() is not None, 90), self.text
         assert self.process.poll() is None, self.text
-        self.took = time.monotonic() - self.began
 
     def read(self) -> None:
         assert self.process.stdout is not None
@@ -180,12 +178,11 @@ def test_a_wrong_port_is_one_line(tmp_path: Path, port: str) -> None:
 
 
 @pytest.mark.slow
-def test_the_second_start_is_quicker_and_keeps_the_data(tmp_path: Path) -> None:
+def test_the_second_start_keeps_the_data(tmp_path: Path) -> None:
     first, second = Console(tmp_path, free_port()), Console(tmp_path, free_port())
     for console in (first, second):
         console.start()
         assert console.end(signal.SIGTERM) == 0
-    assert second.took < first.took
     greeting = slice(first.text.index("olivia"), first.text.index(READY))
     assert first.text[greeting] in second.text
 
