@@ -69,7 +69,7 @@ def objects(
         wanted |= _candidates(reach, type_, now)
     rows = Placement.objects.open().filter(wanted, type=type_, securable__gt=after)
     if within is not None:
-        rows = rows.filter(_on_or_below(within))
+        rows = rows.filter(on_or_below(within))
     keys = list(rows.order_by("securable").values_list("securable", flat=True)[: SCANNED + 1])
     known = nodes(keys[:SCANNED]) if keys else {}
     able: list[Node] = []
@@ -93,7 +93,7 @@ def _candidates(reach: Reach, type_: str, now: datetime) -> Q:
     bare = replace(reach.slice, bits={}, rules=(), selves=frozenset(), next_change_at=None)
     if engine.decide(bare, operation, somewhere, now=now.timestamp()):
         return inside
-    return inside & _on_or_below(_telling(reach.slice))
+    return inside & on_or_below(_telling(reach.slice))
 
 
 def _telling(slice_: Slice) -> set[int]:
@@ -101,7 +101,8 @@ def _telling(slice_: Slice) -> set[int]:
     return {key for key in given | slice_.selves if isinstance(key, int)}
 
 
-def _on_or_below(keys: Collection[int]) -> Q:
+def on_or_below(keys: Collection[int]) -> Q:
+    """Placements of the objects of these numbers and of what is below them."""
     return any_of("securable_id", keys) | Q(ancestors__overlap=list(keys))
 
 

@@ -6,11 +6,17 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from catalog.nodes import Node as Place
 from lakewarden.explain import Lack, Node
 from lakewarden.facts import Key, Rule, Station
 from lakewarden.objects import ObjectRef
 
 Names = Mapping[Key, ObjectRef]
+
+
+def names_of(node: Place) -> Names:
+    """The names of an object and of all above it."""
+    return {place.id: place.ref for place in (*node.above(), node)}
 
 
 def tree(node: Node, names: Names) -> dict[str, Any]:

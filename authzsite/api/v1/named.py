@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from django.core import signing
@@ -29,12 +29,17 @@ def needed(asked: Asked, name: str) -> str:
 
 
 def limit(asked: Asked) -> int:
-    text = asked.get("limit", "")
+    found = whole(asked, "limit", least=1)
+    return USUAL if found is None else min(found, MOST)
+
+
+def whole(asked: Asked, name: str, *, least: int = 0) -> int | None:
+    text = asked.get(name, "")
     if not text:
-        return USUAL
-    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < 1:
-        raise BadBody("limit must be a whole number from 1")
-    return min(int(text), MOST)
+        return None
+    if not (text.isascii() and text.isdigit()) or len(text) > 18 or int(text) < least:
+        raise BadBody(f"{name} must be a whole number from {least}")
+    return int(text)
 
 
 def moment(asked: Asked, name: str) -> datetime | None:
@@ -112,6 +117,6 @@ def cursor(asked: Asked, salt: str) -> list[object] | None:
     return found
 
 
-def listed(results: list[dict[str, object]], after: list[object] | None, salt: str) -> dict[str, object]:
+def listed(results: list[dict[str, object]], after: Sequence[object] | None, salt: str) -> dict[str, object]:
     """One page of a list, with the cursor to the next."""
     return {"results": results, "next": None if after is None else signing.dumps(after, salt=salt)}

@@ -1,0 +1,110 @@
+"""`GET /authz/v1/access`: everybody who can do something to an object, or all that somebody can reach."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from accounts.models import Principal
+from authzsite.api.strictjson import BadBody
+from authzsite.api.surface import Forbidden, respond
+from authzsite.api.v1 import evidence, named
+from authzsite.api.v1.call import Call
+from authzsite.api.v1.named import Asked
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from lakewarden import dialects
+from policies import access, access_log, decisions, history
+from policies.access import AccessMap
+from policies.reachable import Reached, reachable, slice_at
+from policies.services import duties
+
+MAY_NOT = "you may not see others' access here; it takes the right to grant, view_history or review_access"
+SALT = "access"
+DUTIES = ("view_history", "review_access")
+
+
+class Access(Call):
+    http_method_names = ["get"]
+
+    def get(self, request: Request) -> HttpResponse:
+        viewer, now = self.require_scope("check").principal, timezone.now()
+        asked = request._request.GET.dict()
+        if ("resource" in asked) == ("principal" in asked):
+            raise BadBody("either resource or principal must be given")
+        if "resource" in asked:
+            return respond(_of_object(viewer, asked, now))
+        return respond(_of_somebody(viewer, asked, now))
+
+
+def _of_object(viewer: Principal, asked: Asked, now: datetime) -> dict[str, Any]:
+    node = named.the_object(asked)
+    if node is None or not _may_look(viewer, node, now):
+        raise Forbidden(MAY_NOT)
+    access_log.looked(viewer, "access", node, via="api")
+    people = AccessMap(node, now=now, as_of=named.whole(asked, "as_of"))
+    after, limit = _after(asked), named.limit(asked)
+    rows = (people.access_of(one) for pk, one in sorted(people.people.items()) if pk > after)
+    able = [row for row in rows if row.can]
+    more = [able[limit - 1].principal.pk] if len(able) > limit else None
+    return named.listed([_holder(row, node) for row in able[:limit]], more, SALT)
+
+
+def _may_look(viewer: Principal, node: Node, now: datetime) -> bool:
+    if decisions.ask(viewer, "grant", node, now=now):
+        return True
+    return any(duties.has(viewer, duty, node, now=now) for duty in DUTIES)
+
+
+def _holder(row: access.Access, node: Node) -> dict[str, Any]:
+    names = evidence.names_of(node)
+    order = dialects.get(node.kind).actions_for(node.type)
+    paths = [{**evidence.rule(path.rule, names), "direct": path.direct} for path in row.paths]
+    return {
+        "principal": str(row.principal),
+        "actions": [name for name in order if name in row.can],
+        "owner": row.owns,
+        "paths": paths,
+    }
+
+
+def _of_somebody(viewer: Principal, asked: Asked, now: datetime) -> dict[str, Any]:
+    realm = realm_named(named.needed(asked, "realm"))
+    person = named.somebody(asked["principal"])
+    top = root(realm) if realm else None
+    within = None if person == viewer else _governed(viewer, top)
+    if top is None or person is None:
+        return named.listed([], None, SALT)
+    if within is not None:
+        access_log.looked(viewer, f"access of {person.pseudonym}", top, via="api")
+    slice_ = slice_at(person, top, now=now, as_of=named.whole(asked, "as_of"))
+    found = reachable(slice_, top, after=_after(asked), limit=named.limit(asked), now=now, within=within)
+    return named.listed(
+        [_reached(one) for one in found.found], None if found.next is None else [found.next], SALT
+    )
+
+
+def _governed(viewer: Principal, top: Node | None) -> Collection[int]:
+    """Where the viewer may grant or review.  Raises Forbidden when that is nowhere."""
+    found: set[int] = set()
+    if top is not None:
+        found = {*history.sight(viewer, [top]).objects, *duties.held(viewer, "review_access")}
+    if not found:
+        raise Forbidden(MAY_NOT)
+    return found
+
+
+def _reached(one: Reached) -> dict[str, Any]:
+    names = evidence.names_of(one.node)
+    resource = {"type": one.node.type, "id": one.node.ref.id}
+    return {"resource": resource, "actions": list(one.can), "paths": evidence.rules(one.rules, names)}
+
+
+def _after(asked: Asked) -> int:
+    found = named.cursor(asked, SALT)
+    return found[0] if found and isinstance(found[0], int) else 0
