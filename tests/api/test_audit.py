@@ -140,3 +140,14 @@ def test_a_token_needs_the_scope(shop: Shop) -> None:
     assert Caller(token("user", "marek", "audit")).get(f"{AUDIT}?realm=demo").status_code == 200
     assert Caller().get(f"{AUDIT}?realm=demo").status_code == 401
     assert Caller(token("user", "marek")).post(f"{AUDIT}?realm=demo").status_code == 405
+
+
+def test_what_the_gravitino_api_refuses_is_there(shop: Shop, ana: Caller, marek: Caller) -> None:
+    table = "/api/metalakes/demo/catalogs/shop/schemas/sales/tables"
+    for name in ("orders", "orders", "nothing"):
+        assert ana.get(f"{table}/{name}").status_code == 403
+    found = ask(marek, actor="user:ana", kind="refused")["results"]
+    assert [(one["operation"], one["count"]) for one in found] == [
+        ("Table.loadTable", 2),
+        ("Table.loadTable", 1),
+    ]
