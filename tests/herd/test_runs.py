@@ -12,6 +12,8 @@ from accounts import people
 from accounts.models import Token
 from policies import slices
 from policies.models import AccessRecord, Change, Event, Ownership
+from policies.services import entries, objects
+from policies.services.objects import NewObject
 from tests.herd.test_entries import lacking, texts
 from tests.herd.test_scenario import pdp
 from tests.herd.world import BY, REST, Caller, a_herd, give, namespaces, question, the_namespace
@@ -184,3 +186,28 @@ def test_job_definitions_are_registered_read_and_changed(pdp: Caller) -> None:
     assert rey.get(f"{JOBS}/namespaces/ETL/jobNames/none").status_code == 404
     assert texts(jarjar.send("POST", JOBS, {"namespace": "ETL", "jobName": "j"}), 400)
     assert texts(Caller("admin").delete(f"{REST}/namespaces/ETL"), 400).startswith("A constraint")
+
+
+def test_a_run_searches_for_its_account_in_its_realm_only(registered: Caller) -> None:
+    run, other = started(Caller("Rey")), a_herd("second")
+    objects.register(other, [NewObject("namespace", "ETL")], **BY)
+    entries.replace(the_namespace("ETL", "second"), people.ensure("user", "JarJar"), ["READ"], **BY)
+
+    def search(caller: Caller, user: str) -> Any:
+        who, where = {"type": "user", "id": user}, {"type": "namespace"}
+        body = {"subject": who, "action": {"name": "read"}, "resource": where}
+        return caller.send("POST", "/access/v1/search/resource", body)
+
+    everywhere = {one["id"] for one in search(registered, "JarJar").json()["results"]}
+    here = {one["id"] for one in search(run, "JarJar").json()["results"]}
+    assert "second/ETL" in everywhere
+    assert here == everywhere - {"second/ETL"}
+    assert search(run, "Rey").status_code == 403
+    explain = "/authz/v1/explain?action=read&resource=namespace:{}&principal=user:{}"
+    statuses = [
+        run.get(explain.format(*asked)).status_code
+        for asked in (("herd/ETL", "JarJar"), ("herd/ETL", "Rey"), ("second/ETL", "JarJar"))
+    ]
+    assert statuses == [200, 403, 403]
+    assert run.get("/authz/v1/audit?realm=herd").status_code == 403
+    assert run.get("/authz/v1/access?principal=user:JarJar&realm=herd").status_code == 403
