@@ -141,7 +141,15 @@ class Run:
         while True:
             for part in self.parts:
                 part.look()
+            self._mind_servers()
             time.sleep(0.2)
+
+    def _mind_servers(self) -> None:
+        """A keeper starts its server again; a killed keeper needs us."""
+        for name, server in self.servers:
+            if not server.running:
+                say(f"{name} ended with its keeper; starting it again")
+                server.start()
 
     def stop(self) -> None:
         for part in self.parts:

@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import naming, record, words
+from authzsite.console import naming, record, unseen, words
 from authzsite.console.door import signed_in
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.history import somebody
@@ -116,7 +116,7 @@ def room(request: Request) -> HttpResponse:
         type=request.GET.get("type", "")[:24],
     )
     found = asked.answered() if asked.what else None
-    answer = _answer(asked, *found, request) if found else _open(asked)
+    answer = _answer(asked, *found, request) if found else _unanswered(asked, request)
     known = _known(found[0].node.type) if found else list(USUAL)
     node = found[0].node if found else None
     context = {
@@ -148,6 +148,16 @@ def _people(asked: Question) -> list[tuple[str, str]]:
         return [(str(asked.asker), asked.asker.label)]
     rows = {row.pk: row for realm in asked.realms for row in admitted(realm)[:50]}
     return [(str(row), row.label) for row in rows.values()]
+
+
+def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
+    """About oneself there is an answer even where nothing may be seen; it names what programs are told."""
+    if asked.what and not asked.places and asked.person == asked.asker:
+        told = unseen.answer(asked.asker, asked.action, asked.what, asked.type, request)
+        if told:
+            asked.problems.pop("what", None)
+            return told
+    return _open(asked)
 
 
 def _open(asked: Question) -> dict[str, Any]:

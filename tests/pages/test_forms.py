@@ -349,3 +349,19 @@ def test_a_banner_says_that_the_law_is_not_enforced(db: None, signed_in: Callabl
         "Authorization is pass-through in calm"
         in signed_in("marek").get(f"/objects/{root.id}").content.decode()
     )
+
+
+def test_why_tells_what_is_lacking_of_what_one_may_not_see_and_of_what_is_absent_alike(
+    shop: Node, client: Client
+) -> None:
+    client.force_login(make_account("ana"), backend="django.contrib.auth.backends.ModelBackend")
+    pages = []
+    for name in ("orders", "nothing"):
+        asked = {"who": "ana", "action": "read", "what": f"demo/shop.sales.{name}", "type": "table"}
+        page = client.get("/why", asked).content.decode()
+        assert f"ana cannot read shop.sales.{name}" in page
+        assert "Use schema on schema shop.sales" in page
+        assert f"Read on table shop.sales.{name}" in page
+        pages.append(re.sub("orders|nothing", "NAME", page[page.index("<main") :]))
+    assert pages[0] == pages[1]
+    assert "There is nothing of that name" in client.get("/why", {"what": "nowhere/x.y.z"}).content.decode()

@@ -17,6 +17,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from authzsite import embedded
+
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "authzsite.processes"]
 READY = "Ctrl-C stops everything"
@@ -195,6 +197,14 @@ def test_a_killed_part_comes_back(console: Console, word: str) -> None:
     assert soon(lambda: "ended (killed by SIGKILL); starting it again" in console.text)
     assert soon(lambda: console.part(word) not in (0, killed))
     assert soon(lambda: status(console.port) > 0)
+
+
+@pytest.mark.slow
+def test_a_server_whose_keeper_was_killed_comes_back(console: Console) -> None:
+    kept = int((console.var / "redis" / "keeper.lock").read_text())
+    os.kill(kept, signal.SIGKILL)
+    assert soon(lambda: "broker ended with its keeper; starting it again" in console.text)
+    assert soon(embedded.redis(console.var).answers)
 
 
 @pytest.mark.slow
