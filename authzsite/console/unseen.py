@@ -24,14 +24,16 @@ SHAPES = {1: "catalog", 2: "schema", 3: "table"}
 def answer(asker: Principal, action: str, what: str, type_: str, request: Request) -> dict[str, Any] | None:
     """The parts of the page for a question about oneself; None where programs are told no more either."""
     realm, slash, name = what.partition("/")
-    type_ = type_ or (SHAPES.get(name.count(".") + 1, "table") if slash else "metalake")
+    if not slash:
+        return None
+    type_ = type_ or SHAPES.get(name.count(".") + 1, "table")
     question = Question(Entity(asker.kind, asker.name), Action(action), Entity(type_, what))
     [found] = ask(asker, [question], lambda _: request.build_absolute_uri(), now=timezone.now())
     lacks = [lack for lack in found.context.get("missing", ()) if lack["kind"] != "object"]
     if found.allowed or not realm or not lacks:
         return None
     when = f"Answered at revision {words.number(found.context['revision'])}."
-    heading = f"{asker.label} cannot {action} {name or realm}"
+    heading = f"{asker.label} cannot {action} {name}"
     text = f"{_count(lacks)} What one may not see reads like what is not there. {when}"
     return {
         "verdict": Verdict("no", heading, text),

@@ -364,4 +364,5 @@ def test_why_tells_what_is_lacking_of_what_one_may_not_see_and_of_what_is_absent
         assert f"Read on table shop.sales.{name}" in page
         pages.append(re.sub("orders|nothing", "NAME", page[page.index("<main") :]))
     assert pages[0] == pages[1]
-    assert "There is nothing of that name" in client.get("/why", {"what": "nowhere/x.y.z"}).content.decode()
+    assert "Membership of metalake nowhere" in client.get("/why", {"what": "nowhere/x.y.z"}).content.decode()
+    assert "There is nothing of that name" in client.get("/why", {"what": "?"}).content.decode()
