@@ -11,7 +11,12 @@ def main() -> None:
         from django.core.management import execute_from_command_line
     except ImportError as missing:
         sys.exit(f"manage.py: {missing}; run it with .venv/bin/python (`make setup` makes it)")
-    execute_from_command_line(sys.argv)
+    from django.db import OperationalError
+
+    try:
+        execute_from_command_line(sys.argv)
+    except OperationalError as away:
+        sys.exit(f"manage.py: the console's own database: {' '.join(str(away).split())}")
 
 
 if __name__ == "__main__":

@@ -43,6 +43,11 @@ class Report:
     def settled(self) -> bool:
         return not (self.missing or self.extra or self.error) and self.complete
 
+    @classmethod
+    def unread(cls, backend: str) -> Report:
+        """What can be said of a backend that could not be read: nothing is known to be in sync."""
+        return cls(backend, 0, 0, 0, 0, 0, 0, 0, complete=False)
+
     def line(self) -> dict[str, object]:
         """The public answer: what `manage.py sync` prints."""
         names = (

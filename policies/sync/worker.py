@@ -64,6 +64,13 @@ def look(backend: Backend) -> Report | None:
         return reconcile(backend) if alone else None
 
 
+def settle(backend: Backend, report: Report, started: datetime) -> None:
+    """What was due before a reconciliation began that proved the backend equal is done."""
+    if report.settled:
+        done = OutboxEntry.objects.filter(backend=backend, revision__lte=report.revision, due__lte=started)
+        done.delete()
+
+
 def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
     try:
         report = reconcile(backend)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 
 import pytest
+from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -297,3 +299,17 @@ def test_the_console_shows_what_the_database_allows_beyond_what_was_decided(
     page = client.get(f"/objects/{the('table', ORDERS).id}/sync").content.decode()
     assert "legacy" in page
     assert "Foreign" in page
+
+
+def test_the_command_delivers_what_is_due_and_says_what_it_could_not_read(
+    governed: Backend, source: Source, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call_command("sync", "demo/shop")
+    assert json.loads(capsys.readouterr().out)["complete"] is True
+    assert not OutboxEntry.objects.exists()
+    Backend.objects.update(sealed_url=seal("postgresql://postgres@127.0.0.1:1/governed"))
+    with pytest.raises(SystemExit):
+        call_command("sync", "demo/shop")
+    told = capsys.readouterr()
+    assert json.loads(told.out)["complete"] is False
+    assert "connect" in told.err

@@ -9,10 +9,14 @@ import time
 from argparse import ArgumentTypeError
 from typing import Any
 
+from django.utils import timezone
+
 from authzsite.management.base import OperatorCommand, catalog_node
+from catalog.nodes import last
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.sync.errors import BackendError, Transient
+from policies.sync import worker
+from policies.sync.errors import BackendError
 from policies.sync.reconcile import Report, reconcile
 
 
@@ -44,20 +48,25 @@ class Command(OperatorCommand):
             if (report and report.settled) or time.monotonic() >= deadline:
                 break
             time.sleep(0.5)
-        if report:
-            self.stdout.write(json.dumps(report.line()))
+        self.stdout.write(json.dumps((report or Report.unread(name_of(row))).line()))
         if error:
             self.stderr.write(f"{row}: {error}".replace("\n", " "))
         return report
 
     def _once(self, row: Backend, dry_run: bool) -> tuple[Report | None, str]:
+        started = timezone.now()
         try:
             report = reconcile(row, dry_run=dry_run)
-        except Transient as error:
-            return None, str(error)
         except BackendError as error:
-            self.fail(f"{row}: {error}")
+            return None, str(error)
+        if not dry_run:
+            worker.settle(row, report, started)
         return report, report.error
+
+
+def name_of(row: Backend) -> str:
+    catalog = last(row.catalog_id)
+    return f"{catalog.realm}/{catalog.name}" if catalog else str(row)
 
 
 def _seconds(text: str) -> float:
