@@ -37,14 +37,8 @@ class Worker:
 
     def start(self) -> None:
         command = [sys.executable, "-m", "celery", "-A", "authzsite", "worker", "--pool", "solo", "-B"]
-        schedule = [
-            "--schedule",
-            str(Path(os.environ["LAKEWARDEN_VAR"]) / "beat-of-tests"),
-            "--loglevel",
-            "ERROR",
-        ]
         self.process = subprocess.Popen(
-            [*command, *schedule], cwd=ROOT, env=self.environment, start_new_session=True
+            [*command, "--loglevel", "ERROR"], cwd=ROOT, env=self.environment, start_new_session=True
         )
 
     def kill(self) -> None:
