@@ -44,7 +44,6 @@ OWNER_ENDED = event("owner.ended", "ended the ownership of {object} by {person}"
 DUTY_GIVEN = event("duty.given", "gave the duty {duty} on {object} to {person}")
 DUTY_TAKEN = event("duty.taken", "took the duty {duty} on {object} from {person}")
 BACKEND_CONNECTED = event("backend.connected", "connected {object} to {backend}")
-BACKEND_POLICY = event("backend.policy", "set {object}'s sync to {policy}")
 RUN_STARTED = event("run.started", "started {object} to run as {person}")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")

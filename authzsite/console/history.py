@@ -40,7 +40,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "site",
         "Realms and backends",
-        ("realm.created", "realm.mode", "realm.mode.ended", "backend.connected", "backend.policy"),
+        ("realm.created", "realm.mode", "realm.mode.ended", "backend.connected"),
     ),
 )
 

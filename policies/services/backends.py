@@ -10,7 +10,7 @@ from lakewarden.objects import ObjectRef
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.errors import Invalid
-from policies.events import BACKEND_CONNECTED, BACKEND_POLICY
+from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.saying import said
 from policies.services import objects, realm_of
@@ -64,12 +64,3 @@ def _mark_connected(catalog: Node) -> None:
     detail, _ = Detail.objects.get_or_create(securable_id=catalog.id)
     detail.properties = {**detail.properties, "connected": True}
     detail.save(update_fields=["properties"])
-
-
-def set_policy(row: Backend, catalog: Node, policy: str, *, by: Actor, authority: Authority) -> None:
-    """Let a backend be repaired, or only reported on."""
-    if policy not in Backend.Policy.values:
-        raise Invalid(f"unknown policy `{policy}`; known are {', '.join(Backend.Policy.values)}")
-    with change(BACKEND_POLICY, realm=realm_of(catalog), by=by) as current:
-        Backend.objects.filter(pk=row.pk).update(policy=policy)
-        current.say(said(BACKEND_POLICY, catalog, policy=policy), by=authority)
