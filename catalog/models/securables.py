@@ -5,11 +5,17 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
-from django.db.models.functions import Upper
+from django.db.models import F, Func, Q, TextField
+from django.db.models.functions import Collate, Upper
 
 from accounts.record import Fact
 from catalog.models.realms import Realm
+
+
+FOLDED = Collate(Upper("name"), "C")
+"""A name as it is sorted and its beginning sought, in any case of its letters."""
+PIECES = Func(F("name"), function="name_pieces", output_field=ArrayField(TextField()))
+"""Each three letters that stand together in a name, by which its parts are found."""
 
 
 class Securable(models.Model):
@@ -71,6 +77,8 @@ class Placement(Fact):
             models.Index(
                 "scope", "type", Upper("name"), condition=Q(closed__isnull=True), name="names_in_any_case"
             ),
+            models.Index(FOLDED, "id", condition=Q(closed__isnull=True), name="names_in_order"),
+            GinIndex(PIECES, condition=Q(closed__isnull=True), name="names_by_pieces"),
         ]
 
     def __str__(self) -> str:
