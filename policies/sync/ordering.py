@@ -14,7 +14,7 @@ from heapq import heapify, heappop, heappush
 
 from policies.sync.backends.base import Step
 
-_RANKS = {"take": 1, "make_role": 2, "give": 3, "switch": 4, "drop_role": 5}
+_RANKS = {"take_foreign": 0, "take": 1, "make_role": 2, "give": 3, "switch": 4, "drop_role": 5}
 
 # places of two steps in the sorted list, the first to come before the second
 _Rules = set[tuple[int, int]]

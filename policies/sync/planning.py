@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from policies.sync.backends.base import Desired, Observation, Plan, Right, Step
+from policies.sync.backends.base import Desired, Observation, Order, Plan, Right, Step
 from policies.sync.ordering import in_order
 
 T = TypeVar("T")
@@ -19,13 +19,18 @@ class _Difference(Generic[T]):
     same: frozenset[T]
 
 
-def plan(desired: Desired, observed: Observation) -> Plan:
-    """What to do so that `observed` becomes `desired`; people whom the backend does not know are left out."""
+def plan(desired: Desired, observed: Observation, orders: Iterable[Order] = ()) -> Plan:
+    """What to do so that `observed` becomes `desired`; people whom the backend does not know are left out.
+
+    What is foreign stays, but for what an order names.
+    """
     rights = _rights(desired, observed)
     memberships = _memberships(desired, observed)
     differences: list[_Difference[Right] | _Difference[str]] = [*rights.values(), *memberships.values()]
     return Plan(
-        steps=in_order(_steps(desired, observed, rights, memberships), observed.members),
+        steps=in_order(
+            [*_steps(desired, observed, rights, memberships), *_ordered(orders, observed)], observed.members
+        ),
         missing=sum(len(difference.missing) for difference in differences),
         extra=sum(len(difference.extra) for difference in differences),
         in_sync=sum(len(difference.same) for difference in differences),
@@ -88,6 +93,26 @@ def _steps(
         step = _switch(person, differing, observed)
         if step.joins or step.leaves:
             yield step
+
+
+def _ordered(orders: Iterable[Order], observed: Observation) -> Iterator[Step]:
+    """What owners decided to take, if it is still there and nobody is cut off before our own roles stand."""
+    there = set(observed.foreign)
+    for order in orders:
+        foreign = order.foreign
+        if foreign in there and (not order.replaced or gives(observed, foreign.holder, foreign.right)):
+            yield Step(
+                "take_foreign", person=foreign.holder, rights=(foreign.right,), grantor=foreign.grantor
+            )
+
+
+def gives(observed: Observation, person: str, right: Right) -> bool:
+    """Whether one of our roles gives a person a right out there now."""
+    return any(
+        person in people - observed.amiss_members.get(key, frozenset())
+        and right in observed.roles.get(key, frozenset()) - observed.amiss_rights.get(key, frozenset())
+        for key, people in observed.members.items()
+    )
 
 
 def _switch(person: str, change: _Difference[str], observed: Observation) -> Step:

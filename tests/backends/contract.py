@@ -8,7 +8,7 @@ from itertools import islice
 import pytest
 
 from policies.sync import planning
-from policies.sync.backends.base import Desired, Plan, Right, Step
+from policies.sync.backends.base import Desired, Order, Plan, Right, Step
 from policies.sync.errors import Gone, Transient
 from tests.backends.worlds import Site, look, on, settle, wanted
 
@@ -110,6 +110,37 @@ class Contract:
         assert_settled(site, Desired({}, {}))
         assert site.foreign() == before
         assert {one for one in look(site).foreign if one.right.kind == "table"} == before
+
+    def test_what_others_gave_is_taken_on_an_order_and_nothing_else_is(self, site, ana):
+        bo = site.person("bo")
+        right = Right("table", ("sales", "orders"), "SELECT")
+        for holder in (ana, bo):
+            site.give_by_hand(right, holder)
+        before = site.foreign()
+        ordered = next(one for one in before if one.holder == ana)
+        seen = look(site)
+        plan = planning.plan(wanted({"r": READ}, r={bo}), seen, [Order(ordered)])
+        assert plan.steps[0].kind == "take_foreign"
+        backend = site.backend()
+        for _ in range(2):  # once more does no harm
+            assert [one.error for one in backend.apply(plan) if one.error] == []
+        backend.close()
+        assert site.foreign() == before - {ordered}
+        assert not site.may(ana, "SELECT", "sales", "orders")
+        assert site.may(bo, "SELECT", "sales", "orders")
+
+    def test_what_is_replaced_is_taken_only_after_our_own_stands(self, site, ana):
+        site.give_by_hand(Right("table", ("sales", "orders"), "SELECT"), ana)
+        [theirs] = site.foreign()
+        orders, desired = [Order(theirs, replaced=True)], wanted({"r": READ}, r={ana})
+        first = planning.plan(desired, look(site), orders)
+        assert "take_foreign" not in {step.kind for step in first.steps}
+        settle(site, desired)
+        [then] = planning.plan(desired, look(site), orders).steps
+        assert then.kind == "take_foreign"
+        settle(site, desired, orders=orders)
+        assert site.foreign() == set()
+        assert site.may(ana, "SELECT", "sales", "orders")
 
     def test_a_switch_leaves_one_role_for_the_other(self, site, ana):
         settle(site, wanted({"r": READ, "c": COSTS}, r={ana}))

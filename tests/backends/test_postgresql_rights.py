@@ -192,3 +192,31 @@ def test_the_sequence_goes_with_the_insert(shop, ana, lost_first):
         "SELECT relacl::text FROM pg_class WHERE relname = 'orders_id_seq'"
     ).fetchall()
     assert shop.role("r") not in held
+
+
+def test_a_foreign_right_is_taken_in_its_givers_name(shop, ana):
+    """A second giver's grant of the same right to the same person is another one, and stays."""
+    giver = shop.person("giver")
+    shop.do("GRANT USAGE ON SCHEMA sales TO {}", giver)
+    shop.do("GRANT SELECT ON sales.orders TO {} WITH GRANT OPTION", giver)
+    with shop.acting_as(giver):
+        shop.do("GRANT SELECT ON sales.orders TO {}", ana)
+    shop.give_by_hand(SELECT, ana)
+    step = Step("take_foreign", person=ana, rights=(SELECT,), grantor=giver)
+    assert "permission denied" in str(try_step(shop, step))
+    assert len([one for one in shop.foreign() if one.holder == ana]) == 2
+    shop.do("GRANT {} TO {}", giver, shop.pusher)
+    assert try_step(shop, step) is None
+    assert [one.grantor for one in shop.foreign() if one.holder == ana] == [shop.owner]
+
+
+def test_a_foreign_right_that_was_granted_on_is_not_cut_through(shop, ana):
+    bo = shop.person("bo")
+    shop.do("GRANT USAGE ON SCHEMA sales TO {}", ana)
+    with shop.acting_as(shop.owner):
+        shop.do("GRANT SELECT ON sales.orders TO {} WITH GRANT OPTION", ana)
+    with shop.acting_as(ana):
+        shop.do("GRANT SELECT ON sales.orders TO {}", bo)
+    error = try_step(shop, Step("take_foreign", person=ana, rights=(SELECT,), grantor=shop.owner))
+    assert type(error) is Rejected
+    assert "dependent privileges exist" in str(error)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import Protocol
@@ -11,7 +12,7 @@ from psycopg import sql
 
 from policies.sync import planning
 from policies.sync.backends import memory, postgresql
-from policies.sync.backends.base import Backend, Desired, Foreign, Observation, Outcome, Right
+from policies.sync.backends.base import Backend, Desired, Foreign, Observation, Order, Outcome, Right
 from policies.sync.backends.memory import Memory
 from policies.sync.backends.postgresql_names import Identity
 
@@ -46,12 +47,16 @@ class Site(Protocol):
     def may(self, person: str, word: str, schema: str, table: str) -> bool: ...
 
 
-def settle(site: Site, desired: Desired, *, rounds: int = 1) -> list[Outcome]:
+def settle(
+    site: Site, desired: Desired, *, rounds: int = 1, orders: Sequence[Order] = ()
+) -> list[Outcome]:
     """Observe, plan, apply as a worker does."""
     backend = site.backend()
     try:
         return [
-            one for _ in range(rounds) for one in backend.apply(planning.plan(desired, backend.observe()))
+            one
+            for _ in range(rounds)
+            for one in backend.apply(planning.plan(desired, backend.observe(), orders))
         ]
     finally:
         backend.close()

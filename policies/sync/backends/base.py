@@ -57,6 +57,14 @@ class Foreign:
 
 
 @dataclass(frozen=True)
+class Order:
+    """An owner's decision that a foreign right is to go; `replaced` once our own roles give the same."""
+
+    foreign: Foreign
+    replaced: bool = False
+
+
+@dataclass(frozen=True)
 class Bypass:
     """Power that no grant of ours can limit: a superuser, an owner, PUBLIC, a predefined role."""
 
@@ -103,7 +111,7 @@ class Desired:
     revision: int = 0
 
 
-StepKind = Literal["make_role", "give", "switch", "take", "drop_role"]
+StepKind = Literal["make_role", "give", "switch", "take", "drop_role", "take_foreign"]
 
 
 @dataclass(frozen=True)
@@ -112,7 +120,7 @@ class Step:
 
     `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one
     transaction where the backend has them; Transient when the person is in any other managed role by then);
-    `drop_role` role.
+    `drop_role` role; `take_foreign` rights that `grantor` gave to `person`, which only an order of an owner asks for.
     """
 
     kind: StepKind
@@ -123,11 +131,12 @@ class Step:
     leaves: tuple[str, ...] = ()
     keeps: tuple[str, ...] = ()
     label: str = ""
+    grantor: str = ""
 
     @property
     def removes(self) -> int:
         """How many rights or memberships this step takes away."""
-        return len(self.leaves) + (len(self.rights) if self.kind == "take" else 0)
+        return len(self.leaves) + (len(self.rights) if self.kind in ("take", "take_foreign") else 0)
 
 
 @dataclass(frozen=True)

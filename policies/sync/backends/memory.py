@@ -170,6 +170,8 @@ class Memory:
                 self._switch(step)
             case "drop_role":
                 self._drop(step.role)
+            case "take_foreign":
+                self._take_foreign(step)
 
     def _give(self, step: Step) -> None:
         held, gone = self._held(step.role), []
@@ -184,6 +186,13 @@ class Memory:
     def _take(self, step: Step) -> None:
         held = self._world.roles.get(step.role, set())
         held -= {entry for entry in held if self._right(*entry) in step.rights}
+
+    def _take_foreign(self, step: Step) -> None:
+        self._world.foreign -= {
+            grant
+            for grant in self._world.foreign
+            if grant[2:] == (step.person, step.grantor) and self._right(*grant[:2]) in step.rights
+        }
 
     def _switch(self, step: Step) -> None:
         if step.person not in self._world.people:

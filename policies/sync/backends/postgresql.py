@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from policies.sync.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
 from policies.sync.backends.postgresql_check import check
+from policies.sync.backends.postgresql_foreign import take_foreign
 from policies.sync.backends.postgresql_names import Identity
 from policies.sync.backends.postgresql_read import observe
 from policies.sync.backends.postgresql_rights import change_rights
@@ -36,6 +37,7 @@ _DEEDS: dict[str, Callable[[Session, Step], None]] = {
     "switch": switch,
     "take": change_rights,
     "drop_role": drop_role,
+    "take_foreign": take_foreign,
 }
 
 

@@ -18,7 +18,7 @@ from policies.sync.errors import BackendError, Gone, Misconfigured, Rejected, Tr
 
 # two locks at most for each (a table and its sequence): far below what a server of default size has room for
 _OBJECTS_A_TRANSACTION = 500
-_KEYWORD = {
+KEYWORD = {
     "catalog": sql.SQL("DATABASE"),
     "schema": sql.SQL("SCHEMA"),
     "table": sql.SQL("TABLE"),
@@ -145,9 +145,9 @@ def _statements(step: Step, chunk: Sequence[_Target], role: sql.Identifier) -> I
         alike["table" if target.kind == "view" else target.kind, target.words].append(target.name)
         if target.sequences:
             alike["sequence", ("USAGE",)].extend(target.sequences)
-    compose = _grant if step.kind == "give" else _revoke
+    compose = _grant if step.kind == "give" else revocations
     for (kind, words), names in alike.items():
-        yield from compose(words, _KEYWORD[kind], sql.SQL(", ").join(names), role)
+        yield from compose(words, KEYWORD[kind], sql.SQL(", ").join(names), role)
 
 
 def _grant(
@@ -157,9 +157,10 @@ def _grant(
     yield sql.SQL("GRANT {} ON {} {} TO {}").format(listed, keyword, names, role)
 
 
-def _revoke(
-    words: Iterable[str], keyword: sql.SQL, names: sql.Composed, role: sql.Identifier
+def revocations(
+    words: Iterable[str], keyword: sql.SQL, names: sql.Composable, role: sql.Identifier
 ) -> Iterator[sql.Composed]:
+    """The statements that take rights back from a role; the option to grant on is taken by its own."""
     parsed = [_privilege(word) for word in words]
     for clause, option in ((sql.SQL(""), False), (sql.SQL("GRANT OPTION FOR "), True)):
         listed = [privilege for privilege, with_option in parsed if with_option is option]

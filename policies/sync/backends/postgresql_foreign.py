@@ -1,0 +1,61 @@
+"""Take what somebody else gave in PostgreSQL, when an owner has ordered it: in the giver's own name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import sql
+
+from policies.sync.backends import postgresql_catalog as catalog
+from policies.sync.backends.base import Right, Step
+from policies.sync.backends.postgresql_rights import KEYWORD, revocations
+from policies.sync.backends.postgresql_session import Session, Transaction
+from policies.sync.errors import Misconfigured, Rejected
+
+
+def take_foreign(session: Session, step: Step) -> None:
+    """Revoke exactly the rights that `grantor` gave `person`.  What was granted on from them is never cut."""
+    session.write(lambda tx: _take(tx, step))
+
+
+def _take(tx: Transaction, step: Step) -> None:
+    if any("\0" in part for right in step.rights for part in (*right.path, step.person, step.grantor)):
+        raise Rejected("a name holds a NUL")
+    if not tx.rows(catalog.MARK, (step.person,)):
+        return  # the holder is gone, and his rights went with him
+    for right in step.rights:
+        if right.kind == "role":
+            _leave(tx, right, step)
+        else:
+            _revoke(tx, right, step)
+
+
+def _revoke(tx: Transaction, right: Right, step: Step) -> None:
+    name = sql.Identifier(*(right.path or (tx.rows(catalog.SERVER)[0].name,)))
+    with _as_grantor(tx, step.grantor):
+        for statement in revocations([right.right], KEYWORD[right.kind], name, sql.Identifier(step.person)):
+            tx.run(statement)
+
+
+def _leave(tx: Transaction, right: Right, step: Step) -> None:
+    """End a membership; until 15 there is one for each pair, whoever gave it."""
+    statement = sql.SQL("REVOKE {} FROM {}").format(sql.Identifier(*right.path), sql.Identifier(step.person))
+    if tx.version < 16:
+        tx.run(statement)
+        return
+    with _as_grantor(tx, step.grantor):
+        tx.run(statement + sql.SQL(" GRANTED BY {}").format(sql.Identifier(step.grantor)))
+
+
+@contextmanager
+def _as_grantor(tx: Transaction, grantor: str) -> Iterator[None]:
+    if not tx.rows(catalog.MARK, (grantor,)):
+        raise Rejected(f"{grantor}, who gave it, is no role there any more")
+    try:
+        with tx.acting_as(grantor):
+            yield
+    except psycopg.errors.InsufficientPrivilege as error:
+        words = error.diag.message_primary or str(error)
+        raise Misconfigured(f"{words} (acting as {grantor}, who gave it)") from error
