@@ -1,20 +1,24 @@
-"""Every page, by who comes: nobody signed in, a stranger to the realm, a reader of the table, its owner.
+"""Every page, by who comes: nobody signed in, a stranger, a member, a reader, and those with authority.
 
-A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.
+A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.  A service
+admin who is no member has no access inside a realm, and a duty gives no data.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from django.test import Client
 from django.urls import get_resolver
 
+from accounts import people
 from catalog.nodes import Node
 from policies.models import AccessRecord
-from tests.factories import a_person, the
+from policies.services import duties
+from tests.factories import AUTHORITY, BY, a_person, a_role, admit, the
 
 DOOR, KEPT = 302, 401
 
@@ -27,70 +31,112 @@ class Page:
     address: str
     anonymous: int
     stranger: int
+    member: int
     reader: int
+    grantor: int
     owner: int
+    duty: int
+    admin: int
     method: str = "get"
 
 
 PAGES = (
-    Page("home", "/", DOOR, 200, 200, 200),
-    Page("sign_in", "/sign-in", 200, 302, 302, 302),
-    Page("sign_out", "/sign-out", 302, 302, 302, 302, "post"),
-    Page("resume", "/resume", KEPT, 302, 302, 302, "post"),
-    Page("preferences", "/preferences", KEPT, 302, 302, 302, "post"),
-    Page("keys", "/keys", DOOR, 200, 200, 200),
-    Page("catalog", "/catalog", DOOR, 200, 302, 302),
-    Page("browse", "/catalog/{schema}", DOOR, 404, 200, 200),
-    Page("nodes", "/catalog/{schema}/nodes", DOOR, 404, 200, 200),
-    Page("browse_csv", "/catalog/{schema}/list.csv", DOOR, 404, 200, 200),
-    Page("object", "/objects/{table}", DOOR, 404, 200, 200),
-    Page("object_csv", "/objects/{table}/access.csv", DOOR, 404, 404, 200),
-    Page("object_rules", "/objects/{table}/rules", DOOR, 404, 200, 200),
-    Page("object_history", "/objects/{table}/history", DOOR, 404, 200, 200),
-    Page("object_sync", "/objects/{table}/sync", DOOR, 404, 404, 404),  # no backend mirrors this catalog
-    Page("object_columns", "/objects/{table}/columns", DOOR, 404, 200, 200),
-    Page("object_state", "/objects/{table}/state", DOOR, 404, 200, 200),
-    Page("grant", "/objects/{table}/grant", DOOR, 404, 403, 200),
-    Page("grant", "/objects/{table}/grant", KEPT, 404, 403, 200, "post"),
-    Page("grant_people", "/objects/{table}/grant/people?find=a", DOOR, 404, 403, 200),
-    Page("grant_preview", "/objects/{table}/grant/preview", KEPT, 404, 403, 200, "post"),
-    Page("revoke", "/objects/{table}/revoke?who=user:ana", DOOR, 404, 403, 200),
-    Page("revoke", "/objects/{table}/revoke?who=user:ana", KEPT, 404, 403, 302, "post"),
-    Page("undo", "/undo/1", DOOR, 302, 302, 302),
-    Page("undo", "/undo/1", KEPT, 302, 302, 302, "post"),
-    Page("why", "/why?what=shop.sales.orders", DOOR, 200, 200, 200),
-    Page("history", "/history", DOOR, 200, 200, 200),
-    Page("history_csv", "/history.csv", DOOR, 200, 200, 200),
-    Page("search", "/search?q=orders", DOOR, 200, 200, 200),
-    Page("sync", "/sync", DOOR, 200, 200, 200),
-    Page("people", "/people", DOOR, 200, 200, 200),
-    Page("person", "/people/{person}", DOOR, 404, 404, 200),
-    Page("person_csv", "/people/{person}/reach.csv", DOOR, 404, 404, 200),
-    Page("person_groups", "/people/{person}/groups", DOOR, 404, 404, 200),
-    Page("person_history", "/people/{person}/history", DOOR, 404, 404, 200),
-    Page("person_grant", "/people/{person}/grant", DOOR, 404, 404, 200),
-    Page("object_owner", "/objects/{table}/owner", DOOR, 404, 403, 200),
-    Page("object_owner", "/objects/{table}/owner", KEPT, 404, 403, 200, "post"),
-    Page("member_add", "/realms/{realm}/members/add", DOOR, 404, 403, 403),
-    Page("member_remove", "/realms/{realm}/members/remove?who=user:carl", DOOR, 404, 403, 403),
-    Page("roles", "/roles", DOOR, 200, 200, 200),
-    Page("role_new", "/roles/new?in={realm}", DOOR, 404, 403, 403),
-    Page("role", "/roles/{role}", DOOR, 404, 200, 404),
-    Page("role_assign", "/roles/{role}/assign", DOOR, 404, 403, 404),
-    Page("role_assign", "/roles/{role}/assign", KEPT, 404, 403, 404, "post"),
-    Page("role_unassign", "/roles/{role}/unassign?who=user:ana", DOOR, 404, 403, 404),
-    Page("role_delete", "/roles/{role}/delete", DOOR, 404, 403, 404),
-    Page("role_give", "/roles/{role}/give", DOOR, 404, 200, 404),
-    Page("role_give_on", "/roles/{role}/give/{table}", DOOR, 404, 403, 404),
-    Page("profile", "/profile", DOOR, 200, 200, 200),
-    Page("profile", "/profile", KEPT, 302, 302, 302, "post"),
+    Page("home", "/", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("sign_in", "/sign-in", 200, 302, 302, 302, 302, 302, 302, 302),
+    Page("sign_out", "/sign-out", 302, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("resume", "/resume", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("preferences", "/preferences", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("keys", "/keys", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("catalog", "/catalog", DOOR, 200, 302, 302, 302, 302, 302, 200),
+    Page("browse", "/catalog/{schema}", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("nodes", "/catalog/{schema}/nodes", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("browse_csv", "/catalog/{schema}/list.csv", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object", "/objects/{table}", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object_csv", "/objects/{table}/access.csv", DOOR, 404, 404, 404, 200, 200, 404, 404),
+    Page("object_rules", "/objects/{table}/rules", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object_history", "/objects/{table}/history", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page(
+        "object_sync", "/objects/{table}/sync", DOOR, 404, 404, 404, 404, 404, 404, 404
+    ),  # no backend mirrors this catalog
+    Page("object_columns", "/objects/{table}/columns", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object_state", "/objects/{table}/state", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("grant", "/objects/{table}/grant", DOOR, 404, 404, 403, 200, 200, 404, 404),
+    Page("grant", "/objects/{table}/grant", KEPT, 404, 404, 403, 200, 200, 404, 404, "post"),
+    Page("grant_people", "/objects/{table}/grant/people?find=a", DOOR, 404, 404, 403, 200, 200, 404, 404),
+    Page("grant_preview", "/objects/{table}/grant/preview", KEPT, 404, 404, 403, 200, 200, 404, 404, "post"),
+    Page("revoke", "/objects/{table}/revoke?who=user:ana", DOOR, 404, 404, 403, 200, 200, 404, 404),
+    Page("revoke", "/objects/{table}/revoke?who=user:ana", KEPT, 404, 404, 403, 302, 302, 404, 404, "post"),
+    Page("undo", "/undo/1", DOOR, 302, 302, 302, 302, 302, 302, 302),
+    Page("undo", "/undo/1", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("why", "/why?what=shop.sales.orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("history", "/history", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("history_csv", "/history.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("search", "/search?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("sync", "/sync", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("people", "/people", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("person", "/people/{person}", DOOR, 404, 404, 404, 200, 200, 200, 404),
+    Page("person_csv", "/people/{person}/reach.csv", DOOR, 404, 404, 404, 200, 200, 200, 404),
+    Page("person_groups", "/people/{person}/groups", DOOR, 404, 404, 404, 200, 200, 200, 404),
+    Page("person_history", "/people/{person}/history", DOOR, 404, 404, 404, 200, 200, 200, 404),
+    Page("person_grant", "/people/{person}/grant", DOOR, 404, 404, 404, 200, 200, 200, 404),
+    Page("object_owner", "/objects/{table}/owner", DOOR, 404, 404, 403, 403, 200, 404, 404),
+    Page("object_owner", "/objects/{table}/owner", KEPT, 404, 404, 403, 403, 200, 404, 404, "post"),
+    Page("member_add", "/realms/{realm}/members/add", DOOR, 404, 403, 403, 403, 403, 403, 404),
+    Page(
+        "member_remove",
+        "/realms/{realm}/members/remove?who=user:carl",
+        DOOR,
+        404,
+        403,
+        403,
+        403,
+        403,
+        403,
+        404,
+    ),
+    Page("roles", "/roles", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("role_new", "/roles/new?in={realm}", DOOR, 404, 403, 403, 403, 403, 403, 404),
+    Page("role", "/roles/{role}", DOOR, 404, 404, 200, 404, 404, 404, 404),
+    Page("role_assign", "/roles/{role}/assign", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("role_assign", "/roles/{role}/assign", KEPT, 404, 404, 403, 404, 404, 404, 404, "post"),
+    Page("role_unassign", "/roles/{role}/unassign?who=user:ana", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("role_delete", "/roles/{role}/delete", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("role_give", "/roles/{role}/give", DOOR, 404, 404, 200, 404, 404, 404, 404),
+    Page("role_give_on", "/roles/{role}/give/{table}", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("profile", "/profile", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("profile", "/profile", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
 )
-VISITORS = {"anonymous": "", "stranger": "zoe", "reader": "mia", "owner": "olivia"}
+VISITORS = {
+    "anonymous": "",
+    "stranger": "zoe",
+    "member": "ana",
+    "reader": "mia",  # of schema sales
+    "grantor": "gina",  # reads schema sales and holds Manage grants on it
+    "owner": "olivia",  # of schema sales
+    "duty": "dora",  # reads the history of schema sales, and no data
+    "admin": "sam",  # a service admin, in no realm
+}
+
+
+def people_of(shop: Node) -> None:
+    """Those of the visitors whom the shop does not know yet."""
+    a_person("zoe")
+    a_person("sam")
+    for name in ("gina", "dora"):
+        a_person(name, "staff")
+        admit(shop, name)
+    may = ("USE_SCHEMA", "SELECT_TABLE", "MANAGE_GRANTS")
+    a_role(shop, "sales_grant", *(f"allow {one} on schema shop.sales" for one in may), held_by=("gina",))
+    people.make_account("dora")
+    duties.give(the("schema", "shop.sales"), "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
 
 
 @pytest.mark.parametrize("visitor", VISITORS)
-def test_each_page_answers_each_visitor(visitor: str, shop: Node, signed_in: Callable[[str], Client]) -> None:
-    a_person("zoe")
+def test_each_page_answers_each_visitor(
+    visitor: str, shop: Node, signed_in: Callable[[str], Client], settings: Any
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    people_of(shop)
     numbers = {
         "table": the("table", "shop.sales.orders").id,
         "schema": the("schema", "shop.sales").id,
