@@ -12,10 +12,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.text import holdable
 from catalog.nodes import Node
+from catalog.queries import below
+from policies.models import Grant
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,22 @@ def entries(
         rows: list[tuple[Any, ...]] = cursor.fetchall()
     found = [Entry(*row[:6], privileges=frozenset(row[6])) for row in rows]  # type: ignore[misc]
     return sorted(found, key=lambda one: (one.name, one.kind, one.object_name))
+
+
+def holders_on(node: Node, *, text: str = "", now: datetime | None = None) -> QuerySet[Principal]:
+    """Those who were given something on an object that holds now, whose name holds a text, by name."""
+    given = Grant.objects.open().within(now or timezone.now()).filter(securable=node.id)
+    rows = Principal.objects.filter(pk__in=given.filter(holder__isnull=False).values("holder"))
+    if not holdable(text):
+        return rows.none()
+    named = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text)) if text else rows
+    return named.order_by("name", "pk")
+
+
+def in_use(node: Node, *, apart_from: Principal) -> bool:
+    """Whether anything lies below an object, or anybody else was given something on it."""
+    others = holders_on(node).exclude(name__iexact=apart_from.name)
+    return others.exists() or below(node).exists()
 
 
 def bearers(name: str, kinds: Collection[str]) -> list[Principal]:

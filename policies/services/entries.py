@@ -2,19 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.models import Principal
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
+from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Grant
 from policies.saying import said
 from policies.services import holding, realm_of
 from policies.services.roles import check_binding
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What one holder is to be given, and what is to be taken from him, on one object."""
+
+    holder: Principal
+    gives: frozenset[str] = frozenset()
+    takes: frozenset[str] = frozenset()
+
+
+def turn(
+    node: Node,
+    turns: Collection[Turn],
+    *,
+    by: Actor,
+    authority: Authority,
+    reason: str = "",
+    seen: int | None = None,
+) -> int:
+    """Change the entries of several holders at once, each only where it says so; answers how many facts.
+
+    `seen` is the revision the asker looked at.  Raises Conflict when one of these entries changed since, and
+    Invalid when somebody would take his own GRANT and keep the rest.
+    """
+    kind = GRANT_ADDED if any(one.gives for one in turns) else GRANT_REMOVED
+    with change(kind, realm=realm_of(node), by=by, reason=reason) as current:
+        _unchanged_since(node, [one.holder for one in turns], seen)
+        return sum(_turn(current, node, one, by, authority) for one in turns)
+
+
+def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority: Authority) -> int:
+    rows = list(open_grants(node, one.holder))
+    held = {row.privilege for row in rows}
+    if drops_own_grant(by, one.holder.name, held, held - one.takes | one.gives):
+        raise Invalid("Nobody takes Grant from himself and keeps the rest. Somebody else can take it.")
+    gone = [row for row in rows if row.privilege in one.takes]
+    for row in gone:
+        current.end(row, _said(GRANT_REMOVED, node, one.holder, row), by=authority)
+    new = sorted(one.gives - (held - one.takes))
+    for code in new:
+        _begin(current, node, one.holder, Grant(privilege=code, origin=origin_of(by)), by=authority)
+    return len(gone) + len(new)
+
+
+def _unchanged_since(node: Node, holders: Iterable[Principal], seen: int | None) -> None:
+    mine = Grant.objects.filter(securable=node.id, holder__in=list(holders))
+    if seen is not None and mine.filter(Q(opened__gt=seen) | Q(closed__gt=seen)).exists():
+        raise Conflict("Somebody changed these entries since you opened this page.")
+
+
+def drops_own_grant(by: Actor, user: str, before: Collection[str], after: Collection[str]) -> bool:
+    """Whether somebody would take GRANT from his own entry and keep the entry; he may give up all of it."""
+    own = by.decides_as is not None and by.decides_as.name.upper() == user.upper()
+    return own and bool(after) and "GRANT" in set(before) - set(after)
 
 
 def replace(

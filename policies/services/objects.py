@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from django.db.models import Q
 
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node
 from catalog.queries import all_below
+from lakewarden import dialects
 from lakewarden.facts import Level
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
@@ -79,12 +82,24 @@ def register(
 
 
 def _refuse_taken(scope: Node, new: Sequence[NewObject]) -> None:
+    folded = dialects.get(scope.kind).ignores_case
     names = {checked(one.name) for one in new}
-    taken = Placement.objects.open().filter(scope=scope.id, name__in=names)
-    clash = {(row.type, row.name) for row in taken} & {(one.type, one.name) for one in new}
-    if clash or len({(one.type, one.name) for one in new}) < len(new):
+    wanted = {(one.type, one.name.upper() if folded else one.name) for one in new}
+    rows = Placement.objects.open().filter(scope=scope.id)
+    taken = rows.filter(_same_name(names, folded=folded)).values_list("type", "name")
+    clash = {(type_, name.upper() if folded else name) for type_, name in taken} & wanted
+    if clash or len(wanted) < len(new):
         type_, name = min(clash) if clash else (new[0].type, new[0].name)
         raise AlreadyExists(f"{type_.capitalize()} {name} already exists.")
+
+
+def _same_name(names: Collection[str], *, folded: bool) -> Q:
+    if not folded:
+        return Q(name__in=names)
+    same = Q(pk__in=[])
+    for name in names:
+        same |= Q(name__iexact=name)
+    return same
 
 
 def _child(parent: Node, pk: int, one: NewObject) -> Node:

@@ -115,7 +115,7 @@ def _update(office: Office, named: tuple[Node | None, str, str], asked: list[str
     codes = checks.permissions(asked)
     node, found = _existing(office, *named)
     held = {code for one in found for code in one.privileges}
-    if office.is_caller(named[-1]) and "GRANT" in held - set(codes):
+    if entries.drops_own_grant(office.actor, named[-1], held, codes):
         raise Problem(400, OWN_GRANT)
     authority = office.authority(GRANTING, node)
     _take(office, found[1:])

@@ -14,6 +14,7 @@ from authzsite.api.herd.problems import Problem, in_use, namespace_exists, no_na
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
+from policies import entries
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.services import details, objects
 from policies.services.objects import NewObject
@@ -89,8 +90,7 @@ class Namespace(HerdCall):
             if node is None:
                 raise no_namespace(name)
             authority = office.authority("Namespace.deleteNamespace", node)
-            others = any(not office.is_caller(one.name) for one in office.entries_on(node))
-            if others or below(node).exists():
+            if entries.in_use(node, apart_from=office.caller):
                 raise in_use(node.name)
             shown = _shown(node)
             objects.drop(node, by=office.actor, authority=authority)
