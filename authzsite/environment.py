@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
@@ -27,6 +28,9 @@ _ALLOWED_HOST = re.compile(r"^(\*|\[[0-9A-Fa-f:.]+\]|\.?[A-Za-z0-9]([A-Za-z0-9._
 _NAME = re.compile(r"^[^\s,\x00/]{1,150}$")
 _REALM = re.compile(r"^[\w.-]{1,128}$")
 _MASTER = re.compile(r"^(local(\[(\d+|\*)(,\s*\d+)?\])?|yarn|spark://\S+|k8s://\S+)$")
+_CHECKPOINT_PLACE = re.compile(
+    r"^(file:/[^\x00]+|mailto:[^@\s]+@[^@\s]+|https://\S+|http://(localhost|127\.0\.0\.1)[:/]\S*)$"
+)
 
 T = TypeVar("T")
 
@@ -53,6 +57,9 @@ class Environment:
     connect_allow: tuple[str, ...]
     secret_keys: tuple[str, ...]
     spark_master: str
+    signing_keys: tuple[str, ...]
+    checkpoints: tuple[str, ...]
+    checkpoint_every: int
 
 
 def read() -> Environment:
@@ -79,6 +86,9 @@ def read() -> Environment:
         spark_master=_matching(
             env, "SPARK_MASTER", "local[*]", _MASTER, "local[*], spark://host:port, yarn or k8s://…"
         ),
+        signing_keys=_signing_keys(env, var),
+        checkpoints=_checkpoints(env, var),
+        checkpoint_every=_seconds(env, "LAKEWARDEN_CHECKPOINT_EVERY", 3600),
     )
 
 
@@ -204,3 +214,40 @@ def _secret_keys(env: Env, var: Path) -> tuple[str, ...]:
                 f"LAKEWARDEN_SECRET_KEYS: key {place} is no Fernet key (32 url-safe base64 bytes)"
             ) from None
     return keys
+
+
+def _signing_keys(env: Env, var: Path) -> tuple[str, ...]:
+    given = [part.strip() for part in env.str("LAKEWARDEN_SIGNING_KEYS", "").split(",") if part.strip()]
+    keys = tuple(given) or (kept_secret(var / "signing_key", lambda: b64encode(os.urandom(32)).decode()),)
+    for place, key in enumerate(keys, 1):
+        if not _is_seed(key):
+            raise WrongSetting(
+                f"LAKEWARDEN_SIGNING_KEYS: key {place} is no Ed25519 key (32 bytes in base64; `manage.py "
+                "audit_key --new` makes one)"
+            )
+    return keys
+
+
+def _is_seed(text: str) -> bool:
+    try:
+        return len(b64decode(text, validate=True)) == 32
+    except ValueError:
+        return False
+
+
+def _checkpoints(env: Env, var: Path) -> tuple[str, ...]:
+    given = env.str("LAKEWARDEN_CHECKPOINTS", "").strip() or f"file:{var}/checkpoints.txt"
+    places = tuple(part.strip() for part in given.split(",") if part.strip())
+    for place in places:
+        if not _CHECKPOINT_PLACE.match(place):
+            raise WrongSetting(
+                f"LAKEWARDEN_CHECKPOINTS: {place.partition('?')[0]!r} is none of file:/path, mailto:address, https://…"
+            )
+    return places
+
+
+def _seconds(env: Env, name: str, default: int) -> int:
+    text = env.str(name, str(default)).strip()
+    if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
+        raise WrongSetting(f"{name}={text!r} is not a number of seconds")
+    return int(text)

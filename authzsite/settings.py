@@ -25,6 +25,9 @@ LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
 LAKEWARDEN_CDAP_REALM = ENVIRONMENT.cdap_realm
 LAKEWARDEN_CONNECT_ALLOW = ENVIRONMENT.connect_allow
 LAKEWARDEN_SECRET_KEYS = ENVIRONMENT.secret_keys
+LAKEWARDEN_SIGNING_KEYS = ENVIRONMENT.signing_keys
+LAKEWARDEN_CHECKPOINTS = ENVIRONMENT.checkpoints
+LAKEWARDEN_CHECKPOINT_EVERY = ENVIRONMENT.checkpoint_every
 SPARK_MASTER = ENVIRONMENT.spark_master
 # the door names the people of the demo, never their passwords
 LAKEWARDEN_DEMO_SIGN_INS = () if PUBLIC else passwords.users(VAR)
@@ -141,6 +144,7 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
+    "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
 }
 
 # People and sessions

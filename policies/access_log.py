@@ -5,21 +5,21 @@ The same again within the hour raises a count beside the first record and writes
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.text import told
 from catalog.nodes import Node
-from policies.models import AccessRecord, AccessRepeat
+from lakewarden.record import chain
+from policies.changes import locked
+from policies.models import AccessCounter, AccessRecord, AccessRepeat
 
 REPEATED = timedelta(hours=1)
 LOCK = 0x6C6F_6773
@@ -115,21 +115,22 @@ def _repeat(counts: Mapping[int, int]) -> None:
 
 @transaction.atomic
 def _append(rows: Sequence[AccessRecord], counts: Sequence[int]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    digest = AccessRecord.objects.order_by("-pk").values_list("digest", flat=True).first() or ""
+    locked(LOCK)
+    counter = AccessCounter.objects.get()
+    digest = counter.digest
     for row in rows:
         row.previous = digest
         row.digest = digest = digest_of(row)
     AccessRecord.objects.bulk_create(rows)
+    AccessCounter.objects.filter(pk=counter.pk).update(size=counter.size + len(rows), digest=digest)
     AccessRepeat.objects.bulk_create(
         AccessRepeat(record=row, count=count, last=row.at) for row, count in zip(rows, counts, strict=True)
     )
 
 
 def digest_of(row: AccessRecord) -> str:
-    """SHA-256 over the digest before and what the record says."""
+    """The digest over the one before and what the record says."""
     names = ("kind", "realm", "actor", "operation", "object_type", "object_name", "lineage", "via")
-    body = {name: getattr(row, name) for name in names} | {"at": row.at.isoformat()}
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(f"{row.previous}\n{text}".encode()).hexdigest()
+    return chain.digest(
+        row.previous, {name: getattr(row, name) for name in names} | {"at": row.at.isoformat()}
+    )

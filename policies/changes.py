@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextvars
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -16,6 +14,7 @@ from django.utils import timezone
 from accounts.record import Fact
 from accounts.text import told
 from catalog.models import Realm
+from lakewarden.record import chain
 from policies import invariants, outbox
 from policies.authority import Actor, Authority
 from policies.events import Said
@@ -107,9 +106,14 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
 
 
 def _lock_counter() -> Counter:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [WRITERS_LOCK])
+    locked(WRITERS_LOCK)
     return Counter.objects.get()
+
+
+def locked(number: int) -> None:
+    """Wait for the lock of that number and hold it until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
 
 
 def _write(current: ChangeInProgress, counter: Counter) -> None:
@@ -160,11 +164,15 @@ def _touch(current: ChangeInProgress) -> None:
 
 
 def digest_of(row: Change, events: Iterable[Event]) -> str:
-    """The digest of a change: SHA-256 over the digest before and the canonical JSON of all it says."""
+    """The digest of a change: over the digest before and all that it says."""
+    return chain.digest(row.previous, body_of(row, events))
+
+
+def body_of(row: Change, events: Iterable[Event]) -> dict[str, Any]:
+    """All that a change says, as its digest covers it and as it is exported."""
     body = {name: _plain(getattr(row, name)) for name in _CHANGE_FIELDS}
     body["events"] = [{name: getattr(event, name) for name in _EVENT_FIELDS} for event in events]
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(f"{row.previous}\n{text}".encode()).hexdigest()
+    return body
 
 
 _CHANGE_FIELDS = ("revision", "kind", "realm", "at", "actor", "on_behalf_of", "via", "reason", "request_id")
@@ -185,4 +193,4 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-__all__ = ["ChangeInProgress", "change", "digest_of", "fact_code", "fact_values"]
+__all__ = ["ChangeInProgress", "body_of", "change", "digest_of", "fact_code", "fact_values", "locked"]

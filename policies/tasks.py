@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+
 from celery import shared_task
 from django.utils import timezone
 
+from policies import checkpoints
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.errors import BackendError
+
+log = logging.getLogger(__name__)
 
 
 @shared_task(name="policies.tasks.deliver")
@@ -31,3 +36,12 @@ def look_again() -> None:
             worker.look(row)
         except BackendError as error:
             Backend.objects.filter(pk=row.pk).update(state=Backend.State.FAILED, error=str(error))
+
+
+@shared_task(name="policies.tasks.sign")
+def sign() -> None:
+    """Sign the record when it is time, and bring what was signed to every place that lacks it."""
+    if checkpoints.due():
+        checkpoints.make()
+    for trouble in checkpoints.send():
+        log.warning("a checkpoint was not sent to %s", trouble)

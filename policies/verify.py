@@ -1,50 +1,133 @@
-"""Whether the record is whole: every change there, unchanged, in order, up to the number the site is at."""
+"""Whether the record is whole: every entry there, unchanged, in order, as far as it was signed.
+
+Checkpoints are read from the database and from the files they were sent to; who can change the one place
+cannot make it fit the other.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from policies import access_log
+from lakewarden.record import notes
+from lakewarden.record.merkle import Frontier
+from policies import access_log, checkpoint_places, checkpoints, signing
 from policies.changes import digest_of
-from policies.models import AccessRecord, Change, Counter, Event
+from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter, Event
+
+Roots = dict[int, set[str]]
+"""Sizes at which the record was signed, with the roots that were signed there."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """`broken` names the first thing that does not fit, in words; None when all of it does."""
 
-    changes: int
-    events: int
-    looks: int
+    changes: int = 0
+    events: int = 0
+    looks: int = 0
+    signed: int = 0
     broken: str | None = None
 
     def __bool__(self) -> bool:
         return self.broken is None
 
 
-def verify() -> Verdict:
-    """Read the whole record once, streaming, and recompute every digest; what is added meanwhile waits."""
-    verdict = _verify_changes()
-    return verdict if not verdict else _verify_looks(verdict)
+class _Broken(Exception):
+    """The first thing that does not fit."""
 
 
-def _verify_changes() -> Verdict:
+class _Count:
+    """What was found good so far, kept when the next thing is not."""
+
+    def __init__(self) -> None:
+        self.changes = self.events = self.looks = self.signed = 0
+
+    def verdict(self, broken: str | None = None) -> Verdict:
+        return Verdict(self.changes, self.events, self.looks, self.signed, broken)
+
+
+def verify(outside: str = "") -> Verdict:
+    """Read the whole record once, streaming, and recompute every digest; what is added meanwhile waits.
+
+    `outside` is the text of a file of checkpoints kept elsewhere, beside those the site knows of.
+    """
+    count = _Count()
+    try:
+        roots = _signed_roots(outside, count)
+        _verify_changes(count, roots[checkpoints.name_of(checkpoints.CHANGES)])
+        _verify_looks(count, roots[checkpoints.name_of(checkpoints.ACCESS)])
+    except (_Broken, notes.BadNote) as error:
+        return count.verdict(str(error))
+    return count.verdict()
+
+
+def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
+    """What every note says, by log, once its signature was found good."""
+    found: dict[str, Roots] = defaultdict(lambda: defaultdict(set))
+    kept = Checkpoint.objects.order_by("pk").values_list("note", flat=True)
+    texts = dict.fromkeys([*kept, *notes.each(checkpoint_places.kept_notes()), *notes.each(outside)])
+    own = {checkpoints.name_of(log) for log in (checkpoints.CHANGES, checkpoints.ACCESS)}
+    for text in texts:
+        checkpoint = _opened(text)
+        if checkpoint.log not in own:
+            raise _Broken(f"a checkpoint speaks of {checkpoint.log}, but the record begins otherwise")
+        found[checkpoint.log][checkpoint.size].add(checkpoint.root)
+    count.signed = len(texts)
+    return found
+
+
+def _opened(text: str) -> notes.Checkpoint:
+    keys = signing.public_keys()
+    for key in keys[:-1]:
+        try:
+            return notes.opened(text, key)
+        except notes.BadNote:
+            continue
+    return notes.opened(text, keys[-1])
+
+
+def _verify_changes(count: _Count, roots: Roots) -> None:
     # read first: whatever it counts is committed, and later changes are not yet ours to judge
     counter = Counter.objects.get()
-    previous, revision, events = "", 0, 0
+    previous, tree = "", Frontier()
     for change, its_events in _with_events(counter.revision):
-        revision += 1
-        events += len(its_events)
-        if problem := _problem(change, its_events, revision, previous):
-            return Verdict(revision, events, 0, problem)
+        if problem := _problem(change, its_events, tree.size + 1, previous):
+            raise _Broken(problem)
+        _grow(tree, change.digest, roots, "revision")
         previous = change.digest
-    if (counter.revision, counter.digest) != (revision, previous):
-        return Verdict(
-            revision, events, 0, f"the record ends at revision {revision}, the site is at {counter.revision}"
-        )
-    return Verdict(revision, events, 0)
+        count.changes, count.events = tree.size, count.events + len(its_events)
+    if (counter.revision, counter.digest) != (tree.size, previous):
+        raise _Broken(f"the record ends at revision {tree.size}, the site is at {counter.revision}")
+    _reaches(tree, roots, "revision")
+
+
+def _verify_looks(count: _Count, roots: Roots) -> None:
+    counter = AccessCounter.objects.get()
+    previous, tree = "", Frontier()
+    for row in AccessRecord.objects.order_by("pk")[: counter.size].iterator(chunk_size=2000):
+        if row.previous != previous or access_log.digest_of(row) != row.digest:
+            raise _Broken(f"access record {row.pk} was changed")
+        _grow(tree, row.digest, roots, "access record")
+        previous = row.digest
+        count.looks = tree.size
+    if (counter.size, counter.digest) != (tree.size, previous):
+        raise _Broken(f"the access log ends after {tree.size} records, the site counted {counter.size}")
+    _reaches(tree, roots, "access record")
+
+
+def _grow(tree: Frontier, digest: str, roots: Roots, what: str) -> None:
+    tree.append(bytes.fromhex(digest))
+    if tree.size in roots and roots[tree.size] != {tree.root().hex()}:
+        raise _Broken(f"{what}s up to {tree.size} are not those that were signed")
+
+
+def _reaches(tree: Frontier, roots: Roots, what: str) -> None:
+    beyond = max(roots, default=0)
+    if beyond > tree.size:
+        raise _Broken(f"{what} {beyond} was signed, but the record ends at {tree.size}: its end was cut off")
 
 
 def _problem(change: Change, events: list[Event], revision: int, previous: str) -> str | None:
@@ -70,13 +153,3 @@ def _with_events(last: int) -> Iterator[tuple[Change, list[Event]]]:
             mine = list(ahead[1])
             ahead = next(events, None)
         yield change, mine
-
-
-def _verify_looks(verdict: Verdict) -> Verdict:
-    previous, count = "", 0
-    for row in AccessRecord.objects.order_by("pk").iterator(chunk_size=2000):
-        count += 1
-        if row.previous != previous or access_log.digest_of(row) != row.digest:
-            return Verdict(verdict.changes, verdict.events, count, f"access record {row.pk} was changed")
-        previous = row.digest
-    return Verdict(verdict.changes, verdict.events, count)

@@ -178,7 +178,7 @@ def java() -> str:
 
 @pytest.fixture(scope="session", autouse=True)
 def _flush_past_the_triggers() -> Iterator[None]:
-    """Only the emptying between tests may pass the append-only triggers; it leaves the counter at zero."""
+    """Only the emptying between tests may pass the append-only triggers; it leaves the counters at zero."""
     from django.db.backends.postgresql.operations import DatabaseOperations
 
     real = DatabaseOperations.execute_sql_flush
@@ -190,6 +190,7 @@ def _flush_past_the_triggers() -> Iterator[None]:
                 "SET lakewarden.maintenance = 'on'",
                 *statements,
                 "INSERT INTO policies_counter (revision, digest) VALUES (0, '')",
+                "INSERT INTO policies_accesscounter (size, digest) VALUES (0, '')",
                 "RESET lakewarden.maintenance",
             ],
         )

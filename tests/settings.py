@@ -29,3 +29,5 @@ PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher",
     "django.contrib.auth.hashers.Argon2PasswordHasher",
 ]
+# every test has a record of its own, and a file of checkpoints belongs to one
+LAKEWARDEN_CHECKPOINTS = ()

@@ -1,22 +1,36 @@
+from policies.models.checkpoints import AccessCounter, Checkpoint
 from policies.models.duties import GroupDuty, UserDuty
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
 from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, Touch
-from policies.models.sync import Backend, BackendFinding, OutboxEntry, SyncRun
+from policies.models.sync import (
+    Backend,
+    BackendFinding,
+    BackendLogins,
+    ForeignOrder,
+    OutboxEntry,
+    SyncItem,
+    SyncRun,
+)
 
 __all__ = [
+    "AccessCounter",
     "AccessRecord",
     "AccessRepeat",
     "Assignment",
     "Backend",
     "BackendFinding",
+    "BackendLogins",
     "Change",
+    "Checkpoint",
     "Counter",
     "Event",
+    "ForeignOrder",
     "Grant",
     "GroupDuty",
     "OutboxEntry",
     "Ownership",
     "RealmMember",
+    "SyncItem",
     "SyncRun",
     "Touch",
     "UserDuty",

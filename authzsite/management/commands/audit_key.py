@@ -1,0 +1,27 @@
+"""`manage.py audit_key`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from authzsite.management.base import OperatorCommand
+from policies import signing
+
+
+class Command(OperatorCommand):
+    help = "Print the public key that checkpoints and evidence are checked with."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        which = parser.add_mutually_exclusive_group()
+        which.add_argument("--pem", action="store_true", help="in the form that other programs read")
+        which.add_argument(
+            "--new", action="store_true", help="make a private key for LAKEWARDEN_SIGNING_KEYS"
+        )
+
+    def run(self, *, pem: bool, new: bool, **_: Any) -> None:
+        if new:
+            self.stdout.write(signing.new_key())
+        else:
+            self.stdout.write(signing.public_pem().strip() if pem else str(signing.public_key()))

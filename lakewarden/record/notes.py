@@ -1,0 +1,125 @@
+"""Signed checkpoints: what a log was when its keeper signed it, in the text form of C2SP's signed notes.
+
+    lakewarden/5f3a90c1            the log
+    42                             its size: changes 1 to 42
+    q0v…=                          the root of the Merkle tree over their digests, base64
+
+    — lakewarden/5f3a90c1 8J2…=    the key's name; base64 of its number and the Ed25519 signature
+
+A public key is one line, `name+number+base64`, as the same specification writes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+ED25519 = b"\x01"
+_KEY = re.compile(r"^([^\s+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$")
+_SIGNATURE = re.compile(r"^— (\S+) ([A-Za-z0-9+/=]+)$")
+
+
+class BadNote(ValueError):
+    """The text is no checkpoint, or not one that the key has signed."""
+
+
+class PublicKey(NamedTuple):
+    name: str
+    raw: bytes
+
+    @property
+    def number(self) -> bytes:
+        return key_number(self.name, self.raw)
+
+    def __str__(self) -> str:
+        return f"{self.name}+{self.number.hex()}+{base64.b64encode(ED25519 + self.raw).decode()}"
+
+    @classmethod
+    def read(cls, text: str) -> PublicKey:
+        """Raises BadNote."""
+        match = _KEY.match(text.strip())
+        raw = _decoded(match[3]) if match else b""
+        if match is None or raw[:1] != ED25519 or len(raw) != 33:
+            raise BadNote("this is no public key; it looks like name+12ab34cd+AbC…=")
+        key = cls(match[1], raw[1:])
+        if key.number.hex() != match[2]:
+            raise BadNote("the public key does not fit its own number")
+        return key
+
+
+class Checkpoint(NamedTuple):
+    """A log's name, how many entries it had, and the root over them, in hex."""
+
+    log: str
+    size: int
+    root: str
+
+    @property
+    def body(self) -> str:
+        return f"{self.log}\n{self.size}\n{base64.b64encode(bytes.fromhex(self.root)).decode()}\n"
+
+
+def key_number(name: str, raw: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\n" + ED25519 + raw).digest()[:4]
+
+
+def signed(checkpoint: Checkpoint, key: PublicKey, signature: bytes) -> str:
+    """The note: the checkpoint's text, an empty line, the signature's."""
+    return f"{checkpoint.body}\n— {key.name} {base64.b64encode(key.number + signature).decode()}\n"
+
+
+def opened(text: str, key: PublicKey) -> Checkpoint:
+    """What a note says, once its signature was found good.  Raises BadNote."""
+    body, empty, tail = text.partition("\n\n")
+    checkpoint = _read(body)
+    for line in tail.splitlines() if empty else []:
+        match = _SIGNATURE.match(line)
+        if match and match[1] == key.name and _decoded(match[2])[:4] == key.number:
+            check(key, _decoded(match[2])[4:], checkpoint.body.encode())
+            return checkpoint
+    raise BadNote(f"the checkpoint of {checkpoint.log} is not signed by {key.name}")
+
+
+def each(text: str) -> Sequence[str]:
+    """The notes of a file in which they follow one another."""
+    found, lines = [], text.splitlines(keepends=True)
+    start = 0
+    for place, line in enumerate(lines):
+        if line.startswith("— ") and not (lines[place + 1 : place + 2] or [""])[0].startswith("— "):
+            found.append("".join(lines[start : place + 1]))
+            start = place + 1
+    if "".join(lines[start:]).strip():
+        raise BadNote("the file of checkpoints ends in the middle of one")
+    return found
+
+
+def check(key: PublicKey, signature: bytes, message: bytes) -> None:
+    """Raises BadNote unless the key has signed the message."""
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    try:
+        Ed25519PublicKey.from_public_bytes(key.raw).verify(signature, message)
+    except InvalidSignature:
+        raise BadNote(f"the signature is not by {key.name}") from None
+
+
+def _read(body: str) -> Checkpoint:
+    lines = body.split("\n")
+    if len(lines) < 3 or not lines[0].strip() or not re.match(r"^(0|[1-9][0-9]*)$", lines[1]):
+        raise BadNote("this is no checkpoint")
+    root = _decoded(lines[2])
+    if len(root) != 32 or len(lines) > 3:
+        raise BadNote("this is no checkpoint")
+    return Checkpoint(lines[0], int(lines[1]), root.hex())
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except binascii.Error:
+        return b""

@@ -1,0 +1,108 @@
+"""Places outside the database that checkpoints are sent to: a file, a mailbox, an object store.
+
+`LAKEWARDEN_CHECKPOINTS` names them: `file:/path`, `mailto:auditor@example.org`, `https://store/bucket/`.
+"""
+
+from __future__ import annotations
+
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from django.conf import settings
+from django.core.mail import send_mail
+
+TIMEOUT = 20  # seconds
+
+
+class NotSent(Exception):
+    """The place did not take it; the message says why and holds no secret."""
+
+
+class Place(Protocol):
+    @property
+    def name(self) -> str:
+        """What the place is called in the record of what was sent; never a secret."""
+
+    def put(self, log: str, size: int, note: str) -> None:
+        """Put a note there.  Raises NotSent."""
+
+
+@dataclass(frozen=True)
+class FilePlace:
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return f"file:{self.path}"
+
+    def put(self, log: str, size: int, note: str) -> None:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            if self.path.exists() and note in self.path.read_text():
+                return  # written before a crash that kept us from saying so
+            with self.path.open("a") as file:
+                file.write(note)
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise NotSent(error.strerror or "cannot be written") from error
+
+
+@dataclass(frozen=True)
+class MailPlace:
+    address: str
+
+    @property
+    def name(self) -> str:
+        return f"mailto:{self.address}"
+
+    def put(self, log: str, size: int, note: str) -> None:
+        try:
+            send_mail(f"Checkpoint of {log} at {size}", note, None, [self.address])
+        except OSError as error:
+            raise NotSent(f"the mail was not taken: {error}") from error
+
+
+@dataclass(frozen=True)
+class StorePlace:
+    """Each note becomes an object of its own, by PUT, that no later one overwrites."""
+
+    url: str
+
+    @property
+    def name(self) -> str:
+        return self.url.partition("?")[0]
+
+    def put(self, log: str, size: int, note: str) -> None:
+        base, mark, query = self.url.partition("?")
+        target = f"{base.rstrip('/')}/{log}-{size}.txt{mark}{query}"
+        request = urllib.request.Request(target, note.encode(), {"Content-Type": "text/plain"}, method="PUT")  # noqa: S310 - environment.py admits http(s) alone
+        try:
+            with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
+                pass
+        except urllib.error.HTTPError as error:
+            raise NotSent(f"it answered {error.code}") from None
+        except (OSError, ValueError):
+            raise NotSent("it cannot be reached") from None
+
+
+def configured() -> Sequence[Place]:
+    return [_place(text) for text in settings.LAKEWARDEN_CHECKPOINTS]
+
+
+def kept_notes() -> str:
+    """All notes in the files among the places, one after the other; empty when there is none."""
+    files = [place.path for place in configured() if isinstance(place, FilePlace)]
+    return "".join(path.read_text() for path in files if path.exists())
+
+
+def _place(text: str) -> Place:
+    kind, _, rest = text.partition(":")
+    if kind == "file":
+        return FilePlace(Path(rest))
+    return MailPlace(rest) if kind == "mailto" else StorePlace(text)

@@ -1,0 +1,42 @@
+"""What was signed of the record, and where it was sent."""
+
+from __future__ import annotations
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+
+class AccessCounter(models.Model):
+    """How many access records there are, and the digest of the last.  One row."""
+
+    size = models.BigIntegerField(default=0)
+    digest = models.CharField(max_length=64, blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.size} access records"
+
+
+class Checkpoint(models.Model):
+    """One signed note over a log of `size` entries; `sent` names the places outside that have it.
+
+    `peaks` are the tree's complete subtrees in hex, from which the next checkpoint goes on.
+    """
+
+    class Log(models.TextChoices):
+        CHANGES = "changes", "changes"
+        ACCESS = "access", "refusals and looks"
+
+    log = models.CharField(max_length=8, choices=Log)
+    size = models.BigIntegerField()
+    root = models.CharField(max_length=64)
+    peaks = ArrayField(models.CharField(max_length=64))
+    at = models.DateTimeField()
+    note = models.TextField()
+    sent = ArrayField(models.TextField(), default=list)
+    trouble = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["log", "size"], name="one_checkpoint_a_size")]
+
+    def __str__(self) -> str:
+        return f"{self.log} up to {self.size}"
