@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
+from accounts.models import Principal
 from catalog.models import Realm, Securable
 
 
@@ -13,6 +15,9 @@ class Backend(models.Model):
 
     class Kind(models.TextChoices):
         POSTGRESQL = "postgresql", "PostgreSQL"
+        MARIADB = "mariadb", "MariaDB"
+        MYSQL = "mysql", "MySQL"
+        POSIX = "posix", "Files"
 
     class Policy(models.TextChoices):
         REPAIR = "repair", "repair"
@@ -24,6 +29,7 @@ class Backend(models.Model):
         BEHIND = "behind", "behind"
         FAILED = "failed", "failed"
         PAUSED = "paused", "paused"
+        HELD = "held", "held"
 
     realm = models.ForeignKey(Realm, models.PROTECT, related_name="backends")
     catalog = models.OneToOneField(Securable, models.PROTECT, related_name="backend")
@@ -36,9 +42,30 @@ class Backend(models.Model):
     proved_at = models.DateTimeField(null=True)
     counts = models.JSONField(default=dict)
     error = models.TextField(blank=True)
+    error_kind = models.CharField(max_length=16, blank=True)
+    """transient, gone, rejected, misconfigured: what to do next."""
+    paused_by = models.ForeignKey(Principal, models.SET_NULL, null=True, related_name="+")
+    paused_at = models.DateTimeField(null=True)
+    paused_until = models.DateTimeField(null=True)
+    share = models.PositiveSmallIntegerField(default=50)
+    """A plan that takes something from more than this many of a hundred people is held."""
+    confirmed = models.CharField(max_length=64, blank=True)
+    """The digest of a held plan that somebody has looked at and let through."""
+    restored = models.BooleanField(default=False)
+    """Only reports because the console's own database went back in time, until somebody has seen the plan."""
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.place}"
+
+
+class BackendLogins(models.Model):
+    """Who can sign in to a backend, as of the last look."""
+
+    backend = models.OneToOneField(Backend, models.CASCADE, primary_key=True, related_name="logins")
+    names = ArrayField(models.TextField(), default=list)
+
+    def __str__(self) -> str:
+        return f"logins of {self.backend_id}"
 
 
 class OutboxEntry(models.Model):
@@ -52,7 +79,9 @@ class OutboxEntry(models.Model):
     attempts = models.IntegerField(default=0)
     lease = models.CharField(max_length=32, blank=True)
     parked = models.BooleanField(default=False)
+    parked_at = models.DateTimeField(null=True)
     error = models.TextField(blank=True)
+    error_kind = models.CharField(max_length=16, blank=True)
 
     class Meta:
         indexes = [
@@ -80,8 +109,15 @@ class BackendFinding(models.Model):
     holder = models.CharField(max_length=255, blank=True)
     what = models.TextField()
     grantor = models.CharField(max_length=255, blank=True)
+    type = models.CharField(max_length=16, blank=True)
+    path = models.JSONField(default=list)
+    people = ArrayField(models.TextField(), default=list)
+    """Who is concerned: the members of a role that lacks a right; a foreign holder that can sign in."""
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()
+    accepted_until = models.DateTimeField(null=True)
+    accepted_reason = models.TextField(blank=True)
+    accepted_by = models.ForeignKey(Principal, models.SET_NULL, null=True, related_name="+")
 
     class Meta:
         constraints = [
@@ -94,8 +130,41 @@ class BackendFinding(models.Model):
         return f"{self.kind} {self.what} {self.place}"
 
 
+class ForeignOrder(models.Model):
+    """An owner's decision that one foreign right is to go; done when a look no longer finds it."""
+
+    backend = models.ForeignKey(Backend, models.CASCADE, related_name="orders")
+    securable = models.ForeignKey(Securable, models.SET_NULL, null=True, related_name="+")
+    type = models.CharField(max_length=16)
+    path = models.JSONField(default=list)
+    right = models.TextField()
+    holder = models.CharField(max_length=255)
+    grantor = models.CharField(max_length=255, blank=True)
+    replaced = models.BooleanField(default=False)
+    """Adopted: it goes only when what we give in its stead is there."""
+    revision = models.BigIntegerField()
+    by = models.ForeignKey(Principal, models.SET_NULL, null=True, related_name="+")
+    at = models.DateTimeField()
+    done = models.DateTimeField(null=True)
+    error = models.TextField(blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["backend"], condition=Q(done__isnull=True), name="orders_open")]
+
+    def __str__(self) -> str:
+        return f"take {self.right} from {self.holder}"
+
+
 class SyncRun(models.Model):
-    """One comparison with a backend: what was read, done, and proved by reading again."""
+    """One comparison with a backend: what was read, planned, done, and proved by reading again."""
+
+    class State(models.TextChoices):
+        RUNNING = "running", "running"
+        PROVED = "proved", "proved"
+        UNPROVED = "unproved", "not yet equal"
+        SHOWN = "shown", "only shown"
+        HELD = "held", "held"
+        FAILED = "failed", "failed"
 
     backend = models.ForeignKey(Backend, models.CASCADE, related_name="runs")
     started = models.DateTimeField()
@@ -104,6 +173,45 @@ class SyncRun(models.Model):
     applied = models.IntegerField(default=0)
     counts = models.JSONField(default=dict)
     errors = models.JSONField(default=list)
+    state = models.CharField(max_length=8, choices=State, default=State.RUNNING)
+    total = models.IntegerField(default=0)
+    done = models.IntegerField(default=0)
+    removals = models.IntegerField(default=0)
+    removed = models.IntegerField(default=0)
+    losing = models.IntegerField(default=0)
+    """How many people the plan takes something from."""
+    digest = models.CharField(max_length=64, blank=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["backend", "-id"], name="runs_latest")]
 
     def __str__(self) -> str:
         return f"run {self.pk} of {self.backend_id}"
+
+
+class SyncItem(models.Model):
+    """One step of a run's plan and what became of it, in the backend's own words."""
+
+    class State(models.TextChoices):
+        PLANNED = "planned", "planned"
+        DONE = "done", "done"
+        FAILED = "failed", "failed"
+
+    run = models.ForeignKey(SyncRun, models.CASCADE, related_name="items")
+    number = models.IntegerField()
+    step = models.CharField(max_length=16)
+    role = models.TextField(blank=True)
+    label = models.TextField(blank=True)
+    person = models.TextField(blank=True)
+    what = models.JSONField(default=dict)
+    removes = models.IntegerField(default=0)
+    state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
+    error = models.TextField(blank=True)
+    error_kind = models.CharField(max_length=16, blank=True)
+    at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "number"], name="one_item_each")]
+
+    def __str__(self) -> str:
+        return f"{self.step} {self.role or self.person}"

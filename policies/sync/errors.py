@@ -19,3 +19,18 @@ class Rejected(BackendError):
 
 class Misconfigured(BackendError):
     """Nothing will work until the connection is mended: pause the backend, raise one alert."""
+
+
+NEXT = {
+    "transient": "It is tried again by itself, later each time.",
+    "gone": "The object or the account is not there any more; it is looked at again by itself.",
+    "rejected": "It will not work as it is. Change what was decided, or what stands in its way, and retry.",
+    "misconfigured": "Mend the connection or the rights of its account, then retry.",
+}
+"""What to do next, by the kind of error."""
+
+
+def kind_of(error: Exception) -> str:
+    """transient, gone, rejected, misconfigured; "" for what is no error of a backend."""
+    kinds = (Transient, Gone, Rejected, Misconfigured)
+    return next((kind.__name__.lower() for kind in kinds if isinstance(error, kind)), "")

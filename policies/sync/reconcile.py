@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -12,14 +12,15 @@ from django.utils import timezone
 from catalog.models import Mode
 from catalog.nodes import Node, last, node
 from catalog.queries import mode_of
-from policies.models import Backend, BackendFinding, SyncRun
+from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
-from policies.sync import planning
+from policies.sync import findings, guard, orders, planning
 from policies.sync.backends import base
-from policies.sync.backends.base import Desired, Observation, Outcome, Plan
+from policies.sync.backends.base import Desired, Observation, Outcome, Plan, Step
 from policies.sync.connections import open_backend
 from policies.sync.desired import Wanted, targets_below
-from policies.sync.errors import Misconfigured
+from policies.sync.errors import BackendError, Misconfigured, kind_of
+from policies.sync.progress import Run
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Report:
     complete: bool
     revision: int = 0
     error: str = ""
+    error_kind: str = ""
+    held: bool = False
     plan: Plan | None = None
 
     @property
@@ -64,14 +67,28 @@ class Report:
         return {name: getattr(self, name) for name in names}
 
 
-def reconcile(row: Backend, *, dry_run: bool = False) -> Report:
+Picks = Callable[[Step], bool]
+"""Which steps of a plan are to be done; the others wait."""
+
+
+def reconcile(row: Backend, *, dry_run: bool = False, only: Picks | None = None) -> Report:
     """Compare, repair unless it is a dry run or only to be reported on, read again.  Raises BackendError."""
     catalog = last(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
     out_there = open_backend(row, catalog.realm)
+    look = None
     try:
-        return _reconcile(row, catalog, out_there, dry_run or only_reports(row))
+        look = Look(row, catalog, out_there, timezone.now())
+        if not (dry_run or only_reports(row)):
+            look.repair(only)
+        report = look.report()
+        _remember(look, report)
+        return report
+    except BackendError as error:
+        if look is not None:
+            look.run.fail(error)
+        raise
     finally:
         out_there.close()
 
@@ -84,18 +101,70 @@ def only_reports(row: Backend) -> bool:
     return row.policy == Backend.Policy.REPORT or mode_of(row.realm_id) != Mode.Choice.ON
 
 
-def _reconcile(row: Backend, catalog: Node, out_there: base.Backend, only_look: bool) -> Report:
-    started = timezone.now()
-    seen = out_there.observe()
-    wanted, unknown = _wanted(out_there, catalog, seen, started)
-    plan = planning.plan(wanted, seen)
-    outcomes = [] if only_look else list(out_there.apply(plan))
-    if outcomes:
-        seen = out_there.observe()
-        plan = planning.plan(wanted, seen)
-    report = _report(row, catalog, seen, plan, wanted, outcomes, unknown)
-    _remember(row, catalog, seen, report, started)
-    return report
+@dataclass
+class Look:
+    """One comparison while it goes on."""
+
+    row: Backend
+    catalog: Node
+    out_there: base.Backend
+    started: datetime
+    outcomes: list[Outcome] = field(default_factory=list)
+    held: bool = False
+
+    def __post_init__(self) -> None:
+        self.run = Run(self.row, self.started)
+        self.orders = orders.open_orders(self.row)
+        self.seen = self.out_there.observe()
+        self.wanted, self.absent = _wanted(self.out_there, self.catalog, self.seen, self.started)
+        self.losing, self.holders = guard.losing(self.wanted, self.seen)
+        self._compare()
+
+    def _compare(self) -> None:
+        self.plan = planning.plan(self.wanted, self.seen, self.orders.values())
+
+    def repair(self, only: Picks | None) -> None:
+        """Apply the plan, read again, and apply what only then could be planned; unless it takes too much."""
+        if self._takes_too_much():
+            self.held = True
+            return
+        self._apply([step for step in self.plan.steps if only is None or only(step)])
+        if not any(one.error for one in self.outcomes):
+            # what was adopted is taken from its holder only when our own was read back
+            self._apply([step for step in self.plan.steps if step.kind == "take_foreign"])
+
+    def _apply(self, steps: Sequence[Step]) -> None:
+        if not steps:
+            return
+        plan = replace(self.plan, steps=tuple(steps))
+        self.run.plan(plan, self.wanted.labels, self.losing)
+        self.outcomes += self.run.follow(self.out_there.apply(plan))
+        self.seen = self.out_there.observe()
+        self._compare()
+
+    def _takes_too_much(self) -> bool:
+        confirmed = bool(self.row.confirmed) and self.row.confirmed == guard.digest(self.plan)
+        return guard.too_much(self.losing, self.holders, self.row.share) and not confirmed
+
+    def report(self) -> Report:
+        failed = [outcome for outcome in self.outcomes if outcome.error]
+        error = failed[0].error if failed else None
+        return Report(
+            backend=f"{self.catalog.realm}/{self.catalog.name}",
+            applied=len(self.outcomes) - len(failed),
+            in_sync=self.plan.in_sync,
+            missing=self.plan.missing,
+            extra=self.plan.extra,
+            foreign=len(self.seen.foreign),
+            unknown=len(self.seen.unknown) + len(self.absent),
+            bypass=len(self.seen.bypasses),
+            complete=self.seen.complete,
+            revision=self.wanted.revision,
+            error=str(error) if error else "",
+            error_kind=kind_of(error) if error else "",
+            held=self.held,
+            plan=self.plan,
+        )
 
 
 def _wanted(
@@ -114,103 +183,41 @@ def _wanted(
     return replace(wanted, revision=revision), absent
 
 
-def _report(
-    row: Backend,
-    catalog: Node,
-    seen: Observation,
-    plan: Plan,
-    wanted: Desired,
-    outcomes: Iterable[Outcome],
-    unknown: list[str],
-) -> Report:
-    done = list(outcomes)
-    failed = [outcome for outcome in done if outcome.error]
-    return Report(
-        backend=f"{catalog.realm}/{catalog.name}",
-        applied=len(done) - len(failed),
-        in_sync=plan.in_sync,
-        missing=plan.missing,
-        extra=plan.extra,
-        foreign=len(seen.foreign),
-        unknown=len(seen.unknown) + len(unknown),
-        bypass=len(seen.bypasses),
-        complete=seen.complete,
-        revision=wanted.revision,
-        error=str(failed[0].error) if failed else "",
-        plan=plan,
-    )
-
-
 @transaction.atomic
-def _remember(row: Backend, catalog: Node, seen: Observation, report: Report, started: datetime) -> None:
+def _remember(look: Look, report: Report) -> None:
     now = timezone.now()
-    state = Backend.State.IN_SYNC if report.settled else Backend.State.BEHIND
+    state, ended = _states(look, report)
     proved = {"proved_revision": report.revision, "proved_at": now} if report.settled else {}
-    Backend.objects.filter(pk=row.pk).update(state=state, error=report.error, counts=report.line(), **proved)
-    SyncRun.objects.create(
-        backend=row,
-        started=started,
-        ended=now,
-        revision=report.revision,
-        applied=report.applied,
-        counts=report.line(),
-        errors=[report.error] if report.error else [],
-    )
-    _remember_findings(row, catalog, seen, report.plan, now)
+    if not look.held:
+        proved["confirmed"] = ""
+    mine = Backend.objects.filter(pk=look.row.pk)
+    mine.update(error=report.error, error_kind=report.error_kind, counts=report.line(), **proved)
+    mine.exclude(state=Backend.State.PAUSED).update(state=state)
+    _remember_run(look, report, ended)
+    orders.settle(look.orders, look.seen, look.outcomes, now)
+    findings.remember(look.row, look.catalog, look.seen, look.plan, look.wanted, now)
 
 
-def _remember_findings(
-    row: Backend, catalog: Node, seen: Observation, plan: Plan | None, now: datetime
-) -> None:
-    by_path = {target.path: target.id for target in targets_below(catalog)}
-    found = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan)]
-    rows = [
-        BackendFinding(
-            backend=row,
-            kind=kind,
-            securable_id=by_path.get(path) if path is not None else None,
-            place=".".join(path or ()),
-            holder=holder,
-            what=what,
-            grantor=grantor,
-            first_seen=now,
-            last_seen=now,
-        )
-        for kind, path, holder, what, grantor in sorted(set(found), key=repr)
-    ]
-    BackendFinding.objects.bulk_create(
-        rows,
-        update_conflicts=True,
-        unique_fields=["backend", "kind", "place", "holder", "what", "grantor"],
-        update_fields=["last_seen", "securable"],
-    )
-    BackendFinding.objects.filter(backend=row, last_seen__lt=now).delete()
+def _states(look: Look, report: Report) -> tuple[str, SyncRun.State]:
+    if look.held:
+        return Backend.State.HELD, SyncRun.State.HELD
+    if report.settled:
+        return Backend.State.IN_SYNC, SyncRun.State.PROVED
+    return Backend.State.BEHIND, SyncRun.State.UNPROVED if look.outcomes else SyncRun.State.SHOWN
 
 
-Line = tuple[str, tuple[str, ...] | None, str, str, str]
-
-
-def _foreign(seen: Observation) -> Iterable[Line]:
-    for one in seen.foreign:
-        yield "foreign", one.right.path, one.holder, one.right.right, one.grantor
-
-
-def _bypasses(seen: Observation) -> Iterable[Line]:
-    for one in seen.bypasses:
-        yield "bypass", one.path, one.holder, one.what, ""
-
-
-def _unknown(seen: Observation) -> Iterable[Line]:
-    for text in seen.unknown:
-        yield "unknown", None, "", text, ""
-
-
-def _differences(plan: Plan | None) -> Iterable[Line]:
-    for step in plan.steps if plan else ():
-        kind = "extra" if step.kind == "take" else "missing"
-        for right in step.rights:
-            yield kind, right.path, step.role, right.right, ""
-        for role in step.joins:
-            yield "missing", None, step.person, f"member of {role}", ""
-        for role in step.leaves:
-            yield "extra", None, step.person, f"member of {role}", ""
+def _remember_run(look: Look, report: Report, ended: SyncRun.State) -> None:
+    """Keep what was done, or else the plan that was looked at; the same plan seen again is one run."""
+    row = look.run.row
+    row.revision = report.revision
+    row.counts = {**report.line(), "plan": guard.digest(look.plan, removals_only=False)}
+    row.errors = [report.error] if report.error else []
+    if look.outcomes:
+        look.run.end(ended)
+        return
+    before = SyncRun.objects.filter(backend=look.row).order_by("-pk").first()
+    if before and not before.done and (before.state, before.counts) == (ended, row.counts):
+        SyncRun.objects.filter(pk=before.pk).update(ended=timezone.now(), revision=report.revision)
+        return
+    look.run.plan(look.plan, look.wanted.labels, look.losing)
+    look.run.end(ended)

@@ -16,9 +16,9 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from policies.models import Backend, OutboxEntry
+from policies.models import Backend, OutboxEntry, SyncRun
 from policies.sync.errors import BackendError, Misconfigured, Rejected
-from policies.sync.reconcile import Report, only_reports, reconcile
+from policies.sync.reconcile import Picks, Report, only_reports, reconcile
 
 LONGEST_WAIT = timedelta(hours=1)
 
@@ -61,7 +61,14 @@ def deliver(backend: Backend) -> Report | None:
 def look(backend: Backend) -> Report | None:
     """Compare a backend though nothing is due, to see what others changed; None while it is worked on."""
     with _only_worker(backend) as alone:
-        return reconcile(backend) if alone else None
+        return _compare(backend) if alone else None
+
+
+def _compare(backend: Backend, only: Picks | None = None) -> Report:
+    # whoever holds the lock is the only worker, so a run that still goes on was left by one that died
+    left = SyncRun.objects.filter(backend=backend, state=SyncRun.State.RUNNING)
+    left.update(state=SyncRun.State.FAILED, ended=timezone.now(), errors=["The worker stopped halfway."])
+    return reconcile(backend, only=only)
 
 
 def settle(backend: Backend, report: Report, started: datetime) -> None:
@@ -73,7 +80,7 @@ def settle(backend: Backend, report: Report, started: datetime) -> None:
 
 def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
     try:
-        report = reconcile(backend)
+        report = _compare(backend)
     except BackendError as error:
         _put_back(backend, taken, error)
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -114,7 +115,7 @@ def test_a_failed_delivery_keeps_its_entries_and_tries_again_later(
     assert source.reads("ana")
 
 
-def _away(_: Backend) -> None:
+def _away(_: Backend, **__: object) -> None:
     raise Transient("the target is away")
 
 
@@ -166,7 +167,7 @@ def _kill_at(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
         "claimed": (worker, "reconcile"),
         "observed": (reconcile, "_wanted"),
         "planned": (reconcile.planning, "plan"),
-        "applied": (reconcile, "_report"),
+        "applied": (reconcile.Look, "report"),
         "read again": (reconcile, "_remember"),
         "remembered": (worker, "_settle"),
     }
@@ -245,8 +246,8 @@ def test_a_worker_that_was_overtaken_has_the_state_looked_at_once_more(
     grant_ana()
     real = reconcile.reconcile
 
-    def overtaken(row: Backend) -> reconcile.Report:
-        report = real(row)
+    def overtaken(row: Backend, **more: Any) -> reconcile.Report:
+        report = real(row, **more)
         OutboxEntry.objects.update(lease="another worker")
         monkeypatch.setattr(worker, "reconcile", real)
         return report

@@ -120,7 +120,7 @@ class Step:
 
     `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one
     transaction where the backend has them; Transient when the person is in any other managed role by then);
-    `drop_role` role; `take_foreign` rights that `grantor` gave to `person`, which only an order of an owner asks for.
+    `drop_role` role; `take_foreign` rights that `grantor` gave to `person`, which only an order asks for.
     """
 
     kind: StepKind

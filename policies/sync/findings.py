@@ -1,0 +1,112 @@
+"""What a look found that differs from what was decided, kept as rows that last as long as it is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from catalog.nodes import Node
+from policies.models import Backend, BackendFinding, BackendLogins
+from policies.sync.backends.base import Desired, Observation, Plan
+from policies.sync.desired import targets_below
+
+PEOPLE = 1000
+"""So many of those concerned are kept by name with one finding."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One difference, as its row will say it."""
+
+    kind: str
+    path: tuple[str, ...] | None = None
+    type: str = ""
+    holder: str = ""
+    what: str = ""
+    grantor: str = ""
+    people: tuple[str, ...] = ()
+
+
+def remember(
+    backend: Backend, catalog: Node, seen: Observation, plan: Plan, wanted: Desired, now: datetime
+) -> None:
+    """Bring the rows up to what was just seen; of an incomplete look nothing is taken for ended."""
+    targets = targets_below(catalog)
+    by_path = {("", target.path): target.id for target in targets}
+    by_path |= {(target.kind, target.path): target.id for target in targets}
+    lines = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan, wanted)]
+    rows = [_row(backend, line, by_path, now) for line in sorted(set(lines), key=repr)]
+    BackendFinding.objects.bulk_create(
+        _each_once(rows),
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=["backend", "kind", "place", "holder", "what", "grantor"],
+        update_fields=["last_seen", "securable", "type", "path", "people"],
+    )
+    if seen.complete:
+        BackendFinding.objects.filter(backend=backend, last_seen__lt=now).delete()
+        _remember_logins(backend, seen)
+
+
+def _row(
+    backend: Backend, line: Line, by_path: Mapping[tuple[str, tuple[str, ...]], int], now: datetime
+) -> BackendFinding:
+    at = line.path
+    return BackendFinding(
+        backend=backend,
+        kind=line.kind,
+        securable_id=by_path.get((line.type, at)) if at is not None else None,
+        place=".".join(at or ()),
+        type=line.type,
+        path=list(at or ()),
+        people=list(line.people),
+        holder=line.holder,
+        what=line.what,
+        grantor=line.grantor,
+        first_seen=now,
+        last_seen=now,
+    )
+
+
+def _each_once(rows: Iterable[BackendFinding]) -> list[BackendFinding]:
+    unique = {(row.kind, row.place, row.holder, row.what, row.grantor): row for row in rows}
+    return list(unique.values())
+
+
+def _remember_logins(backend: Backend, seen: Observation) -> None:
+    names = sorted(seen.people)
+    row, _ = BackendLogins.objects.get_or_create(backend=backend)
+    if row.names != names:
+        row.names = names
+        row.save()
+
+
+def _foreign(seen: Observation) -> Iterable[Line]:
+    for one in seen.foreign:
+        right, people = one.right, (one.holder,) if one.holder in seen.people else ()
+        yield Line("foreign", right.path, right.kind, one.holder, right.right, one.grantor, people)
+
+
+def _bypasses(seen: Observation) -> Iterable[Line]:
+    for one in seen.bypasses:
+        yield Line("bypass", one.path, "", one.holder, one.what)
+
+
+def _unknown(seen: Observation) -> Iterable[Line]:
+    for text in seen.unknown:
+        yield Line("unknown", what=text)
+
+
+def _differences(plan: Plan, wanted: Desired) -> Iterable[Line]:
+    for step in plan.steps:
+        if step.kind == "take_foreign":
+            continue  # it is told as the foreign right that it is
+        kind = "extra" if step.kind == "take" else "missing"
+        people = tuple(sorted(wanted.members.get(step.role, ())))[:PEOPLE]
+        for right in step.rights:
+            yield Line(kind, right.path, right.kind, step.role, right.right, people=people)
+        for role in step.joins:
+            yield Line("missing", None, "", step.person, f"member of {role}", people=(step.person,))
+        for role in step.leaves:
+            yield Line("extra", None, "", step.person, f"member of {role}", people=(step.person,))
