@@ -10,12 +10,14 @@ No answer is never a yes: everything but a clear decision raises.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
 from lakewarden.objects import BadName, ObjectRef
 from lakewarden.principals import BadPrincipal, Principal
+from lakewarden.snapshot import BadSnapshot, Snapshot
 from lakewarden.transport import (
     BadCredentials,
     BadQuestion,
@@ -33,6 +35,7 @@ __all__ = [
     "BadName",
     "BadPrincipal",
     "BadQuestion",
+    "BadSnapshot",
     "Client",
     "ConsoleError",
     "Decision",
@@ -44,6 +47,7 @@ __all__ = [
 ]
 
 BATCH = 500
+SNAPSHOT = "/authz/v1/snapshot"
 
 
 class Question(NamedTuple):
@@ -174,6 +178,29 @@ class Client:
         if refusals:
             raise AccessDenied(refusals, asked=len(decisions))
         return decisions
+
+    def snapshot(
+        self,
+        realm: str,
+        principal: Subject | None = None,
+        *,
+        held: Snapshot | None = None,
+        now: float | None = None,
+    ) -> Snapshot:
+        """The facts of a principal, else of the token's own, in a realm; `held` itself when it is still good.
+
+        Raises ConsoleError; BadSnapshot for one that is not to be gone by.
+        """
+        asked = {"realm": realm} if principal is None else {"realm": realm, "for": str(principal)}
+        reply = self._transport.get(SNAPSHOT, asked, etag=f'"{held.digest}"' if held else "")
+        if reply.value is None and held is not None:
+            held.check(time.time() if now is None else now)
+            return held
+        found = Snapshot.read(reply.value or {}, now=now)
+        whose = found.principal if principal is None else principal
+        if found.realm != realm or str(found.principal) != str(held.principal if held else whose):
+            raise BadSnapshot("other", f"{self._transport.url} sent the snapshot of somebody else")
+        return found
 
     def _batch(self, asked: list[Question]) -> list[Decision]:
         body = {"evaluations": [_wire(question) for question in asked]}

@@ -1,8 +1,10 @@
-"""One POST of JSON to the console: bounded in time and size, no redirects, the token in no text."""
+"""Calls to the console in JSON: bounded in time and size, no redirects, the token in no text."""
 
 from __future__ import annotations
 
+import gzip
 import http.client
+import io
 import json
 import os
 import random
@@ -12,10 +14,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+import zlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_BYTES = 8 * 1024 * 1024
+MAX_UNPACKED = 8 * MAX_BYTES
 REPEATABLE = frozenset({429, 502, 503, 504})
 LONGEST_WAIT = 8.0
 
@@ -61,8 +65,15 @@ class _Again(Exception):
         self.after = after
 
 
+class Reply(NamedTuple):
+    """What came back: the JSON object, None when nothing changed, and the tag to ask with next time."""
+
+    value: dict[str, Any] | None
+    etag: str = ""
+
+
 class Transport:
-    """Posts to one console; `timeout` is seconds for one attempt, a failure that may pass gets `attempts`.
+    """Calls one console; `timeout` is seconds for one attempt, a failure that may pass gets `attempts`.
 
     Proxies come from the environment as urllib reads them; `ca` is a PEM file of the authorities to trust
     instead of the machine's.
@@ -79,11 +90,17 @@ class Transport:
 
     def post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         """The JSON object that answers.  Only for what may be repeated.  Raises ConsoleError."""
-        content = json.dumps(body).encode()
+        return self._repeated("POST", path, json.dumps(body).encode(), "").value or {}
+
+    def get(self, path: str, asked: Mapping[str, str], *, etag: str = "") -> Reply:
+        """The JSON object that answers; none when it is still the one of that tag.  Raises ConsoleError."""
+        return self._repeated("GET", f"{path}?{urllib.parse.urlencode(asked)}", None, etag)
+
+    def _repeated(self, method: str, path: str, content: bytes | None, etag: str) -> Reply:
         request_id = str(uuid.uuid4())
         for number in range(self.attempts):
             try:
-                return self._attempt(path, content, request_id)
+                return self._attempt(self._request(method, path, content, request_id, etag), request_id)
             except _Again as failure:
                 why = failure
                 if number + 1 < self.attempts:
@@ -95,27 +112,34 @@ class Transport:
         hidden = text.replace(self._token, "******")
         return "".join(char if char.isprintable() else " " for char in hidden)
 
-    def _attempt(self, path: str, content: bytes, request_id: str) -> dict[str, Any]:
+    def _attempt(self, request: urllib.request.Request, request_id: str) -> Reply:
         deadline = time.monotonic() + self.timeout
         try:
-            with self._opener.open(self._request(path, content, request_id), timeout=self.timeout) as answer:
-                return self._object(_read(answer, deadline), answer.headers.get_content_type(), request_id)
+            with self._opener.open(request, timeout=self.timeout) as answer:
+                content = _unpacked(_read(answer, deadline), answer.headers.get("Content-Encoding", ""))
+                value = self._object(content, answer.headers.get_content_type(), request_id)
+                return Reply(value, answer.headers.get("ETag", ""))
         except urllib.error.HTTPError as error:
             with error:
+                if error.code == 304 and request.has_header("If-none-match"):
+                    return Reply(None, request.get_header("If-none-match") or "")
                 raise self._refusal(error, deadline, request_id) from None
         except (OSError, http.client.HTTPException) as error:
             raise self._trouble(error, request_id) from None
 
-    def _request(self, path: str, content: bytes, request_id: str) -> urllib.request.Request:
-        request = urllib.request.Request(self.url + path, data=content, method="POST")  # noqa: S310 - checked url
+    def _request(
+        self, method: str, path: str, content: bytes | None, request_id: str, etag: str
+    ) -> urllib.request.Request:
+        request = urllib.request.Request(self.url + path, data=content, method=method)  # noqa: S310 - checked url
         request.add_unredirected_header("Authorization", f"Bearer {self._token}")
-        for name, value in {
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-            "X-Request-ID": request_id,
-        }.items():
-            request.add_header(name, value)
+        headers = {"Accept": "application/json", "X-Request-ID": request_id}
+        if content is None:
+            headers |= {"Accept-Encoding": "gzip", "If-None-Match": etag}
+        else:
+            headers |= {"Accept-Encoding": "identity", "Content-Type": "application/json"}
+        for name, value in headers.items():
+            if value:
+                request.add_header(name, value)
         return request
 
     def _object(self, content: bytes, kind: str, request_id: str) -> dict[str, Any]:
@@ -167,6 +191,21 @@ def _read(answer: Any, deadline: float) -> bytes:
     return b"".join(parts)
 
 
+def _unpacked(content: bytes, packing: str) -> bytes:
+    if packing.lower() not in ("gzip", "identity", ""):
+        raise Unavailable(f"the answer is packed as {packing[:20]}, which nobody asked for")
+    if packing.lower() != "gzip":
+        return content
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            found = file.read(MAX_UNPACKED + 1)
+    except (OSError, EOFError, zlib.error):
+        raise Unavailable("the answer cannot be unpacked") from None
+    if len(found) > MAX_UNPACKED:
+        raise Unavailable(f"the answer is larger than {MAX_UNPACKED} bytes")
+    return found
+
+
 def _message(error: urllib.error.HTTPError, deadline: float) -> str:
     try:
         text = _read(error, deadline).decode(errors="replace")[:2000]
@@ -175,7 +214,8 @@ def _message(error: urllib.error.HTTPError, deadline: float) -> str:
         return "no reason given"
     except ValueError:
         return str(error.reason)
-    return value if isinstance(value, str) else text
+    told = value.get("detail") if isinstance(value, dict) else value
+    return told if isinstance(told, str) else text
 
 
 def _tls(ca: str | None) -> ssl.SSLContext:

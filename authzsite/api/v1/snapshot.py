@@ -1,0 +1,93 @@
+"""`GET /authz/v1/snapshot`: one principal's facts in one realm, for programs that cannot ask each time."""
+
+from __future__ import annotations
+
+import gzip
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.utils.cache import patch_vary_headers
+from django.utils.http import parse_etags
+from rest_framework.request import Request
+
+from accounts.models import Principal
+from authzsite.api.authentication import RunAuthentication, SessionAuthentication
+from authzsite.api.authzen.asking import Inquiry
+from authzsite.api.authzen.cases import cases
+from authzsite.api.authzen.questions import Action, Entity, Question
+from authzsite.api.strictjson import BadBody
+from authzsite.api.surface import Forbidden
+from authzsite.api.v1 import named
+from authzsite.api.v1.call import Call
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from lakewarden.facts import Slice
+from lakewarden.principals import KINDS
+from lakewarden.snapshot import canonical, sealed
+from policies import access_log, slices, snapshots
+
+ELSEWHERE = "there is no such realm, or it is not for you to know"
+MAY_NOT = "you may ask for your own snapshot only; others' take a service account or a duty"
+QUICK = 5
+
+
+class Snapshot(Call):
+    authentication_classes = [RunAuthentication, SessionAuthentication]
+    http_method_names = ["get"]
+
+    def get(self, request: Request) -> HttpResponse:
+        caller, now = self.require_scope("check"), timezone.now()
+        asked = request._request.GET.dict()
+        who, name = _who(asked, caller.principal), named.needed(asked, "realm")
+        realm = realm_named(name)
+        if realm is None:
+            raise Forbidden(ELSEWHERE)
+        top = root(realm)
+        about = Question(Entity(who[0], who[1]), Action("read"), Entity(top.type, top.realm))
+        inquiry = Inquiry(caller.principal, cases(caller.principal, [about]), now, caller.run)
+        [case] = inquiry.cases
+        subject = case.subject
+        if subject is None or not inquiry.may_ask(case):
+            raise Forbidden(MAY_NOT)
+        held, viewers = snapshots.hold(subject, top, now=now), _viewers(caller.principal, subject, top)
+        if not any(map(snapshots.belongs, (held.slice, *viewers))):
+            raise Forbidden(ELSEWHERE)
+        if viewers and caller.principal.kind != Principal.Kind.SERVICE:
+            access_log.looked(caller.principal, f"snapshot of {subject.pseudonym}", top, via="api")
+        content = sealed(snapshots.document(held, top, viewers, now=now))
+        return _sent(request._request, canonical(content), content["digest"])
+
+
+def _who(asked: named.Asked, caller: Principal) -> tuple[str, str]:
+    text = asked.get("for", "") or str(caller)
+    kind, colon, name = text.partition(":")
+    if not colon:
+        return "user", kind
+    if kind not in KINDS or not name:
+        raise BadBody("for must be user:NAME, group:NAME or service:NAME")
+    return kind, name
+
+
+def _viewers(caller: Principal, subject: Principal, top: Node) -> list[Slice]:
+    """Whose knowledge counts beside the subject's own."""
+    return [] if caller == subject else [slices.current(caller, top)]
+
+
+def _sent(request: HttpRequest, content: bytes, digest: str) -> HttpResponse:
+    """The bytes, packed for those who can unpack them; nothing but 304 for those who have them."""
+    packed = "gzip" in request.headers.get("Accept-Encoding", "").lower()
+    etag = f'"{digest}{"-gzip" if packed else ""}"'
+    known = parse_etags(request.headers.get("If-None-Match", ""))
+    if known and {f'"{digest}"', f'"{digest}-gzip"', "*"}.intersection(known):
+        response = HttpResponse(status=304)
+        del response.headers["Content-Type"]
+    elif packed:
+        content = gzip.compress(content, QUICK, mtime=0)
+        response = HttpResponse(content, content_type="application/json")
+        response.headers["Content-Encoding"] = "gzip"
+    else:
+        response = HttpResponse(content, content_type="application/json")
+    response.headers["ETag"] = etag
+    response.headers["Cache-Control"] = "private, no-cache"
+    patch_vary_headers(response, ["Accept-Encoding", "Authorization"])
+    return response

@@ -1,0 +1,286 @@
+"""One principal's facts in one realm, for programs that cannot ask the console each time.
+
+A snapshot is good from `issued` until `expires`, and never beyond `next_change_at`, the next moment at which
+a fact in it begins or ends.  Objects are known by type and id text (`table:demo/shop.sales.orders`), so what
+is above an object is read off its name alone.  Names and locations that neither the principal nor the asker
+may know of travel as salted digests: a rule on them counts, and nobody reads them off.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Union
+
+from lakewarden import dialects, engine
+from lakewarden.dialects import Dialect, UnknownDialect
+from lakewarden.engine import UNKNOWN_OBJECT, Decision
+from lakewarden.explain import Explanation, Lack, Node, explain
+from lakewarden.facts import Level, Lineage, Rule, Slice, Station
+from lakewarden.locations import above, normal
+from lakewarden.objects import ObjectRef
+from lakewarden.principals import BadPrincipal, Principal
+from lakewarden.transport import ConsoleError
+
+SCHEMA = 1
+SKEW = 120.0
+"""How many seconds the console's clock may be ahead of ours."""
+LONGEST = 24 * 3600.0
+"""No snapshot may claim to be good for longer than this, in seconds."""
+NESTED = ":"
+
+Data = Union[bytes, str, Mapping[str, Any]]
+
+
+class BadSnapshot(ConsoleError, ValueError):
+    """What should be a snapshot is none, or none to go by.
+
+    `code` is `unreadable`, `schema`, `digest`, `clock`, `expired`, `other` (not the one asked for) or
+    `older` (than one seen before).
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.code, str(self))
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """What was true of one principal in one realm; times are seconds since 1970.
+
+    `locations` maps the places where data lies to the objects they belong to.  `hidden` are the digests of
+    keys and places that may not be read off; `apart` has the schemas whose real way down is not the one that
+    their names tell.
+    """
+
+    realm: str
+    principal: Principal
+    dialect: str
+    slice: Slice
+    revision: int = 0
+    issued: float = 0.0
+    expires: float = float("inf")
+    next_change_at: float | None = None
+    digest: str = ""
+    locations: Mapping[str, ObjectRef] = field(default_factory=dict)
+    hidden: frozenset[str] = frozenset()
+    salt: str = ""
+    apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, data: Data, *, now: float | None = None) -> Snapshot:
+        """Read what the console sent, checked whole.  Raises BadSnapshot."""
+        now = time.time() if now is None else now
+        wire = _checked(_object(data))
+        try:
+            found = _snapshot(wire, now)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError, BadPrincipal, UnknownDialect):
+            raise BadSnapshot("unreadable", "the snapshot is not laid out as it should be") from None
+        found.check(now)
+        return found
+
+    def check(self, now: float) -> None:
+        """Raise BadSnapshot unless the snapshot may be gone by at `now`."""
+        if self.issued > now + SKEW:
+            ahead = int(self.issued - now)
+            text = f"the snapshot was issued {ahead} s from now; set this machine's clock, or the console's"
+            raise BadSnapshot("clock", text)
+        if self.issued and self.expires - self.issued > LONGEST:
+            raise BadSnapshot("expired", "the snapshot claims to be good for longer than a day")
+        if now >= self.good_until:
+            raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to go by")
+
+    @property
+    def good_until(self) -> float:
+        """The moment from which on it must not be used."""
+        return self.expires if self.next_change_at is None else min(self.expires, self.next_change_at)
+
+    def lineage(self, ref: ObjectRef) -> Lineage:
+        """The levels from the realm down to an object, read off its name; empty for what cannot be here."""
+        law = dialects.get(self.dialect)
+        types = law.type_path(ref.type, len(ref.path)) if ref.realm == self.realm else None
+        if types is None:
+            return ()
+        levels = [Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)))]
+        for depth, type_ in enumerate(types, start=1):
+            path = ref.path[:depth]
+            if type_ == "schema" and NESTED in path[-1]:
+                levels += (Level(type_, key) for key in self._above(path))
+            levels.append(Level(type_, self._key(ObjectRef(type_, self.realm, path))))
+        return tuple(levels)
+
+    def decide(self, action: str, ref: ObjectRef, *, now: float | None = None) -> Decision:
+        """May the principal do it?  An object that is not there is decided like a new one of its name.
+
+        Raises BadSnapshot once the snapshot is too old.
+        """
+        now = time.time() if now is None else now
+        self.check(now)
+        operation, lineage = self._operation(action, ref), self.lineage(ref)
+        if not lineage:
+            return Decision(False, operation, self.revision, UNKNOWN_OBJECT)
+        return engine.decide(self.slice, operation, lineage, now=now)
+
+    def explain(self, action: str, ref: ObjectRef, *, now: float | None = None) -> Explanation:
+        """The same with its reasons; what may not be known reads like what is not there."""
+        now = time.time() if now is None else now
+        decision, lineage = self.decide(action, ref, now=now), self.lineage(ref)
+        if not lineage or (not decision and any(level.key in self.hidden for level in lineage)):
+            lack = Lack("object", object=key_of(ref), object_type=ref.type, name=str(ref))
+            return Explanation(decision, Node(False, "unknown", UNKNOWN_OBJECT), missing=(lack,))
+        names = {level.key: str(level.key).partition(":")[2] for level in lineage}
+        return explain(self.slice, decision.operation, lineage, now=now, names=names)
+
+    def at(self, location: str) -> ObjectRef | None:
+        """The object whose data lies at a place or above it, the nearest; None when that may not be known."""
+        for place in above(location):
+            found = self.locations.get(place)
+            if found is not None:
+                return found
+            if self.hidden and veiled(self.salt, place) in self.hidden:
+                return None
+        return None
+
+    def _operation(self, action: str, ref: ObjectRef) -> str:
+        return dialects.get(self.dialect).action(ref.type, action) or action
+
+    def _key(self, ref: ObjectRef) -> str:
+        key = key_in(dialects.get(self.dialect), ref)
+        if self.hidden:
+            digest = veiled(self.salt, key)
+            return digest if digest in self.hidden else key
+        return key
+
+    def _above(self, path: tuple[str, ...]) -> tuple[str, ...]:
+        """The keys of the schemas that a nested one stands in."""
+        own = self._key(ObjectRef("schema", self.realm, path))
+        if own in self.apart:
+            return self.apart[own]
+        parts = path[-1].split(NESTED)
+        names = (NESTED.join(parts[:length]) for length in range(1, len(parts)))
+        return tuple(self._key(ObjectRef("schema", self.realm, (*path[:-1], name))) for name in names)
+
+
+def key_of(ref: ObjectRef) -> str:
+    """What a snapshot knows an object by."""
+    return f"{ref.type}:{ref.id}"
+
+
+def key_in(law: Dialect, ref: ObjectRef) -> str:
+    """The same, one for all spellings where the law takes any case."""
+    return key_of(ObjectRef(ref.type, ref.realm, tuple(map(fold, ref.path))) if law.ignores_case else ref)
+
+
+def veiled(salt: str, text: str) -> str:
+    """The digest that stands for a key or a place; a `?` begins no other key."""
+    return "?" + hashlib.sha256(f"{salt}\n{text}".encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+def canonical(wire: Mapping[str, Any]) -> bytes:
+    """The one form in which a snapshot is digested: sorted names, no spaces, ASCII."""
+    return json.dumps(wire, sort_keys=True, separators=(",", ":")).encode()
+
+
+def sealed(wire: Mapping[str, Any]) -> dict[str, Any]:
+    """The document with the SHA-256 over its canonical form."""
+    bare = {name: value for name, value in wire.items() if name != "digest"}
+    return {**bare, "digest": hashlib.sha256(canonical(bare)).hexdigest()}
+
+
+def fold(name: str) -> str:
+    """A name where case and outer spaces do not count; letters without a single capital stay."""
+    return "".join(big if len(big := letter.upper()) == 1 else letter for letter in name.strip(" "))
+
+
+def _object(data: Data) -> Mapping[str, Any]:
+    if isinstance(data, Mapping):
+        return data
+    try:
+        value = json.loads(data)
+    except (ValueError, RecursionError):
+        value = None
+    if not isinstance(value, dict):
+        raise BadSnapshot("unreadable", "the snapshot is no JSON object")
+    return value
+
+
+def _checked(wire: Mapping[str, Any]) -> Mapping[str, Any]:
+    if wire.get("schema") != SCHEMA:
+        raise BadSnapshot("schema", f"this client reads snapshots of schema {SCHEMA} alone")
+    try:
+        digest = sealed(wire)["digest"]
+    except (TypeError, ValueError, RecursionError):
+        raise BadSnapshot("unreadable", "the snapshot is not laid out as it should be") from None
+    if wire.get("digest") != digest:
+        raise BadSnapshot("digest", "the snapshot was changed on its way: its digest is another")
+    return wire
+
+
+def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
+    law = dialects.get(wire["dialect"])
+    principal, next_change = Principal.parse(wire["principal"]), wire["next_change_at"]
+    keys = _keys(wire["names"], law)
+    return Snapshot(
+        realm=wire["realm"],
+        principal=principal,
+        dialect=law.code,
+        slice=_slice(wire, principal, keys, now),
+        revision=int(wire["revision"]),
+        issued=_seconds(wire["issued"]),
+        expires=_seconds(wire["expires"]),
+        next_change_at=None if next_change is None else _seconds(next_change),
+        digest=wire["digest"],
+        locations=_locations(wire["locations"], wire["names"]),
+        hidden=frozenset((*wire["hidden"], *(key for key in keys if key.startswith("?")))),
+        salt=wire["salt"],
+        apart={keys[one]: tuple(keys[each] for each in way) for one, way in wire["apart"]},
+    )
+
+
+def _slice(wire: Mapping[str, Any], principal: Principal, keys: list[str], now: float) -> Slice:
+    stations = [Station(kind, name, f"{kind}:{name}") for kind, name in wire["stations"]]
+    vias = [tuple(stations[one] for one in via) for via in wire["ways"]]
+    return engine.build(
+        principal,
+        wire["realm"],
+        wire["dialect"],
+        int(wire["revision"]),
+        [_rule(row, keys, vias) for row in wire["facts"]],
+        member=wire["member"] is True,
+        service_admin=wire["service_admin"] is True,
+        mode=wire["mode"],
+        selves=[keys[one] for one in wire["selves"]],
+        now=now,
+    )
+
+
+def _rule(row: list[Any], keys: list[str], ways: list[tuple[Station, ...]]) -> Rule:
+    on, privilege, allow, way, opened, fact, *window = row
+    start, end = (None if one is None else _seconds(one) for one in window or (None, None))
+    return Rule(keys[on], privilege, allow == 1, ways[way], start, end, opened, fact)
+
+
+def _keys(names: list[Any], law: Dialect) -> list[str]:
+    """The keys of names; one that is hidden comes as its digest, which is its key."""
+    if law.ignores_case:
+        return [one if isinstance(one, str) else key_in(law, ObjectRef.parse(*one)) for one in names]
+    return [one if isinstance(one, str) else f"{one[0]}:{one[1]}" for one in names]
+
+
+def _locations(wire: Mapping[str, int], names: list[Any]) -> dict[str, ObjectRef]:
+    places = ((normal(place), names[on]) for place, on in wire.items())
+    return {place: ObjectRef.parse(*name) for place, name in places if place is not None}
+
+
+def _seconds(moment: str) -> float:
+    found = datetime.fromisoformat(moment)
+    if found.tzinfo is None:
+        raise ValueError("a moment without its zone")
+    return found.timestamp()
