@@ -234,7 +234,7 @@ class _Wire:
         """Schemas that stand elsewhere than their names tell, each with the schemas it does stand in."""
         nodes = self.held.nodes
         for node in sorted(nodes.values(), key=lambda node: node.id):
-            inside = [key for type_, key in node.levels[:-1] if type_ == "schema"]
+            inside = [level.key for level in node.levels[:-1] if level.type == "schema"]
             if node.type == "schema" and [nodes[key].name for key in inside] != _told(node.name):
                 yield self.number(node), [self.number(nodes[key]) for key in inside]
 
