@@ -17,6 +17,7 @@ from lakewarden import dialects, engine
 from lakewarden.facts import Slice
 from policies import slices
 from policies.events import SENTENCES
+from policies.facts import is_service_admin
 from policies.models import Change, Event
 from policies.services import duties
 
@@ -80,7 +81,9 @@ def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     given = duties.held(viewer, VIEW_HISTORY)
     roots = {node.id for node in realms}
     held = {key for node in realms for key in _authority(slices.current(viewer, node), node)}
-    return Sight(viewer, tuple(sorted(given | held)), bool(given & roots))
+    # what is said of no object, such as accounts and groups, is the site's own business
+    site = bool(given & roots) or is_service_admin(viewer)
+    return Sight(viewer, tuple(sorted(given | held)), site)
 
 
 def _authority(slice_: Slice, root: Node) -> Iterable[int]:

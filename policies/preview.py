@@ -201,7 +201,10 @@ class World:
         return answer.missing
 
     def effect(self, person: Principal, before: Rules, after: Rules, also: Collection[Gift]) -> Effect:
-        was, will = self.slice_with(person, before), self.slice_with(person, after)
+        return self.between(person, self.slice_with(person, before), self.slice_with(person, after), also)
+
+    def between(self, person: Principal, was: Slice, will: Slice, also: Collection[Gift] = ()) -> Effect:
+        """What becomes of a person whose facts were those of one slice and will be those of the other."""
         can = self.can(will)
         return Effect(
             person,

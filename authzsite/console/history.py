@@ -33,7 +33,11 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("grants", "Grants and revocations", ("grant.added", "grant.removed")),
     ("denials", "Denials", ("denial.added", "denial.removed")),
     ("roles", "Roles", ("role.created", "role.deleted", "role.assigned", "role.unassigned")),
-    ("people", "Groups and members", ("group.joined", "group.left", "member.added", "member.removed")),
+    (
+        "people",
+        "Groups and members",
+        ("group.made", "group.joined", "group.left", "member.added", "member.removed"),
+    ),
     ("owners", "Owners", ("owner.set", "owner.ended")),
     ("objects", "Objects", ("object.registered", "object.renamed", "object.dropped", "object.left")),
     ("duties", "Duties and tokens", ("duty.given", "duty.taken", "token.created", "token.revoked")),

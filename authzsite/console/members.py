@@ -33,11 +33,10 @@ from policies.models import Assignment, Ownership, RealmMember
 from policies.services import members
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now
+from policies.services.members import ADMITS, REMOVES
 from policies.services.personal import is_personal
 
 KINDS = (("user", "Person"), ("group", "Group"), ("service", "Service account"))
-ADD = {"user": "User.addUser", "group": "Group.addGroup", "service": "User.addUser"}
-REMOVE = {"user": "User.removeUser", "group": "Group.removeGroup", "service": "User.removeUser"}
 
 
 def _realm(request: Request, id: int) -> Place:
@@ -52,7 +51,7 @@ def _realm(request: Request, id: int) -> Place:
 def add(request: Request, id: int) -> HttpResponse:
     """A name and its kind; a group brings its people."""
     place = _realm(request, id)
-    kinds = [pair for pair in KINDS if place.may(ADD[pair[0]])]
+    kinds = [pair for pair in KINDS if place.may(ADMITS[pair[0]])]
     if not kinds:
         return refused(request, place, "create_user")
     if request.method == "POST":
@@ -68,12 +67,15 @@ def _add(request: Request, place: Place, kinds: list[tuple[str, str]]) -> HttpRe
     if done_before(actor) is not None:
         return redirect("console:people")
     try:
-        with authorized(MEMBER_ADDED, place.node, ADD[kind], by=actor, reason=_reason(request)) as authority:
+        with authorized(
+            MEMBER_ADDED, place.node, ADMITS[kind], by=actor, reason=_reason(request)
+        ) as authority:
             one = people.ensure(kind, name)
             new = members.add(place.node, one, by=actor, authority=authority)
     except BadName as problem:
         return _form(request, place, kinds, {"name": f"{str(problem).capitalize()}."})
-    say(request, f"{one.label} is {'now' if new else 'already'} a member of {place.node.name}")
+    told = f"{one.label} is {'now' if new else 'already'} a member of {place.node.name}"
+    say(request, told, undo=done_before(actor) if new else None)
     return redirect("console:person", id=one.pk)
 
 
@@ -114,7 +116,7 @@ def remove(request: Request, id: int) -> HttpResponse:
     place = _realm(request, id)
     asked = request.GET.get("who", "")
     kind = asked.partition(":")[0]
-    if not place.may(REMOVE.get(kind, REMOVE["user"])):
+    if not place.may(REMOVES.get(kind, REMOVES["user"])):
         return refused(request, place, "create_user")
     one = somebody(asked) if ":" in asked else None
     if (
@@ -132,7 +134,7 @@ def remove(request: Request, id: int) -> HttpResponse:
 
 def _remove(request: Request, place: Place, one: Principal) -> HttpResponse:
     actor = Actor(place.asker, "console", request_id=nonce_in(request))
-    operation, reason = REMOVE[one.kind], _reason(request)
+    operation, reason = REMOVES[one.kind], _reason(request)
     if done_before(actor) is None:
         try:
             with authorized(MEMBER_REMOVED, place.node, operation, by=actor, reason=reason) as authority:
@@ -140,7 +142,7 @@ def _remove(request: Request, place: Place, one: Principal) -> HttpResponse:
         except PolicyError as problem:
             notes = [Note("bad", "Not removed.", str(problem))]
             return _confirm(request, place, one, list(_losses(place, one)), notes, {})
-    say(request, f"{one.label} is no longer a member of {place.node.name}")
+    say(request, f"{one.label} is no longer a member of {place.node.name}", undo=done_before(actor))
     return redirect("console:people")
 
 

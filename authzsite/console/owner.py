@@ -18,7 +18,6 @@ from authzsite.console.parts import Diff, DiffLine, Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
-from authzsite.console.role_holders import who_fields
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from policies.authority import Actor
@@ -28,9 +27,8 @@ from policies.models import Ownership
 from policies.services import owners
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now
+from policies.services.owners import SET_OWNER
 from policies.services.personal import is_personal
-
-SET_OWNER = "Owner.setOwnerForObject"
 
 
 class Handing(Draft):
@@ -91,9 +89,8 @@ def hand_over(request: Request, id: int) -> HttpResponse:
     if not place.may("set_owner"):
         return refused(request, place, "set_owner")
     draft = Handing(place, request.POST if request.method == "POST" else request.GET)
-    if request.method != "POST" or request.POST.get("step") != "save" or {"add", "drop"} & set(request.POST):
-        if draft.find and not draft.matches:
-            draft.problems["who"] = draft.nobody()
+    if request.method != "POST" or not draft.saving:
+        draft.tell_nobody()
         return _show(request, draft, [])
     if not draft.check() or draft.new is None:
         return _show(request, draft, [])
@@ -108,7 +105,9 @@ def _save(request: Request, place: Place, draft: Handing, new: Principal) -> Htt
                 owners.set_owner(place.node, new, by=actor, authority=authority)
         except Invalid as problem:
             return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"{new.label} owns {place.node.name}")
+    # who gave it away can seldom take it back: then no Undo is promised
+    mine = any(owners.settable([place.node], place.asker))
+    say(request, f"{new.label} owns {place.node.name}", undo=done_before(actor) if mine else None)
     return redirect(_page_of(place))
 
 
@@ -118,7 +117,6 @@ def _page_of(place: Place) -> str:
 
 
 def _show(request: Request, draft: Handing, notes: list[Note]) -> HttpResponse:
-    typed = "" if (draft.typed_one and len(draft.matches) == 1) or "add" in draft.data else draft.find
     place = draft.place
     context: dict[str, Any] = {
         "heading": f"Set the owner of {place.node.name}",
@@ -128,7 +126,7 @@ def _show(request: Request, draft: Handing, notes: list[Note]) -> HttpResponse:
         "back": _page_of(place),
         "nonce": draft.nonce,
         "seen": revision_now(),
-        **who_fields(draft, typed),
+        **draft.fields(),
         "reason": draft.reason,
         "problems": draft.problems,
         "button": draft.button(),

@@ -65,6 +65,7 @@ def room(request: Request) -> HttpResponse:
         "empty": _nobody(text),
         "actions": [
             Action("Your own access", reverse("console:person", args=[circle.asker.pk])),
+            *([Action("Make a group", reverse("console:group_new"))] if circle.runs_the_site else []),
             *adding,
         ],
     }
@@ -96,6 +97,8 @@ def _no_adding(adding: Iterable[Action]) -> Reason | None:
 
 
 def _lead(circle: Circle) -> str:
+    if circle.runs_the_site:
+        return "Everybody whom this site knows. What they reach is shown where you may know of it."
     if circle.gives_access:
         return f"People, groups and service accounts of {words.listed([one.name for one in circle.realms])}."
     return "You and the groups you are in. Others are shown to those who give access."

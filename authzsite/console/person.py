@@ -13,12 +13,12 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Membership, Principal
-from authzsite.console import naming, picture, record, sheet, words
+from authzsite.console import admins, naming, picture, record, sheet, words
 from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of, realm_words
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
-from authzsite.console.parts import Action, Chip, Crumbs, Empty, Face, Fact, Facts, Tab, Tabs, Who
+from authzsite.console.parts import Action, Chip, Crumbs, Empty, Face, Fact, Facts, Reason, Tab, Tabs, Who
 from authzsite.console.reach import SHOWN, Asked, Reach
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
@@ -40,6 +40,7 @@ class Held:
     who: Who
     how: str
     ends: Chip | None
+    action: Action | None = None
 
 
 @dataclass(frozen=True)
@@ -217,6 +218,8 @@ def groups(request: Request, id: int) -> HttpResponse:
         "console/person/groups.html",
         {
             "groups": _inside(seen) if group else _around(seen),
+            "groups_action": _joining(seen) if group else None,
+            "groups_reason": _no_joining(seen) if group else None,
             "groups_heading": "People in it" if group else "Groups",
             "groups_empty": "Nobody that you may know is in it."
             if group
@@ -238,12 +241,32 @@ def _around(seen: Visit) -> list[Held]:
 def _inside(seen: Visit) -> list[Held]:
     known = seen.circle.people().values("pk")
     rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
-    return [_held(row.member, row) for row in rows.order_by("member__display_name", "member__name")[:500]]
+    shown = rows.order_by("member__display_name", "member__name")[:500]
+    return [_held(row.member, row, _leaving(seen, row.member)) for row in shown]
 
 
-def _held(one: Principal, row: Membership) -> Held:
+def _held(one: Principal, row: Membership, action: Action | None = None) -> Held:
     url = reverse("console:person", args=[one.pk])
-    return Held(naming.who(one, one.name, url), "", naming.ends_chip(row.valid_until))
+    return Held(naming.who(one, one.name, url), "", naming.ends_chip(row.valid_until), action)
+
+
+def _joining(seen: Visit) -> Action:
+    url = reverse("console:group_join", args=[seen.person.pk])
+    return Action("Put somebody in", url, reason="" if seen.circle.runs_the_site else "why-not-join")
+
+
+def _no_joining(seen: Visit) -> Reason | None:
+    if seen.circle.runs_the_site:
+        return None
+    text = f"Who is in a group is the site's word; it is changed by its service admins, {admins.who_words()}."
+    return Reason("why-not-join", text)
+
+
+def _leaving(seen: Visit, member: Principal) -> Action | None:
+    if not seen.circle.runs_the_site:
+        return None
+    url = f"{reverse('console:group_leave', args=[seen.person.pk])}?{urlencode({'who': str(member)})}"
+    return Action("Take out", url, "mini", more=f"{member.label} of {seen.person.label}")
 
 
 def _roles(seen: Visit) -> list[Held]:

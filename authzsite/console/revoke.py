@@ -182,13 +182,15 @@ def _show(
 @reads_and_writes
 @signed_in
 def undo(request: Request, revision: int) -> HttpResponse:
-    """Take back one's own grant or revocation by a change the other way round; the record keeps both."""
+    """Take back a change of one's own by one the other way round; the record keeps both."""
     if request.method != "POST":
         return redirect(f"{reverse('console:history')}?revision={revision}")
     try:
-        node = undo_change(revision, by=Actor(asker_of(request), "console"))
+        about = undo_change(revision, by=Actor(asker_of(request), "console"))
     except PolicyError as problem:
         say(request, f"Not undone. {problem}")
         return redirect(f"{reverse('console:history')}?revision={revision}")
     say(request, f"Change {words.number(revision)} is undone")
-    return redirect("console:object", id=node.id)
+    if isinstance(about, Principal):
+        return redirect("console:person_groups", id=about.pk)
+    return redirect("console:role" if about.type == "role" else "console:object", id=about.id)

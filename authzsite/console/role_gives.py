@@ -186,7 +186,7 @@ def _save(request: Request, giving: Giving) -> HttpResponse:
         return _show(request, giving, [changed_meanwhile(node, since)])
     except Invalid as problem:
         return _show(request, giving, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"Role {seen.node.name} is changed on {node.name}")
+    say(request, f"Role {seen.node.name} is changed on {node.name}", undo=done_before(actor))
     return redirect("console:role", id=seen.node.id)
 
 

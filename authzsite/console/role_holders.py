@@ -68,9 +68,8 @@ def assign(request: Request, id: int) -> HttpResponse:
     if not seen.may_assign:
         return refused(request, seen.place, "grant")
     draft = Assigning(seen.place, request.POST if request.method == "POST" else request.GET)
-    if request.method != "POST" or request.POST.get("step") != "save" or {"add", "drop"} & set(request.POST):
-        if draft.find and not draft.matches:
-            draft.problems["who"] = draft.nobody()
+    if request.method != "POST" or not draft.saving:
+        draft.tell_nobody()
         return _show(request, seen, draft, [])
     if not draft.check():
         return _show(request, seen, draft, [])
@@ -88,15 +87,14 @@ def _save(request: Request, seen: Seen, draft: Assigning) -> HttpResponse:
         except Invalid as problem:
             return _show(request, seen, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     until = f" until {words.moment(draft.end)}" if draft.end else ""
-    had = "" if done_before(actor) else "; they had it already"
-    say(request, f"{names}: role {seen.node.name}{until}{had}")
+    done = done_before(actor)
+    say(request, f"{names}: role {seen.node.name}{until}{'' if done else '; they had it already'}", undo=done)
     return redirect("console:role", id=seen.node.id)
 
 
 def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> HttpResponse:
     wanted = draft.change
     foretold = Foretold(of_role_change(seen.node, wanted)) if wanted else None
-    typed = "" if (draft.typed_one and len(draft.matches) == 1) or "add" in draft.data else draft.find
     context: dict[str, Any] = {
         "heading": f"Give role {seen.node.name}",
         "place": naming.place_words(seen.node),
@@ -105,7 +103,7 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
         "back": reverse("console:role", args=[seen.node.id]),
         "nonce": draft.nonce,
         "seen": revision_now(),
-        **who_fields(draft, typed),
+        **draft.fields(),
         "ends": ends(draft),
         "end_texts": end_texts(),
         "until": draft.until,
@@ -129,32 +127,6 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
         revision=seen.place.slice.revision,
         status=status,
     )
-
-
-def who_fields(draft: Draft, typed: str) -> dict[str, Any]:
-    """The people chosen so far and those that match what is typed."""
-    options = [
-        {
-            "code": str(one),
-            "name": one.label,
-            "note": f"{one.get_kind_display()} {one.name}",
-            "face": naming.face_of(one),
-        }
-        for one in (draft.matches if typed else [])
-    ]
-    return {
-        "chosen": [
-            {
-                "code": str(one),
-                "name": one.label,
-                "note": "" if one.kind == "user" else one.get_kind_display(),
-            }
-            for one in draft.chosen
-        ],
-        "find": typed,
-        "options": options,
-        "nobody": draft.nobody() if typed and not options else "",
-    }
 
 
 # Taking back, deleting
@@ -197,7 +169,8 @@ def _taken(request: Request, seen: Seen, holder: Principal) -> HttpResponse:
         with authorized(ROLE_UNASSIGNED, seen.node, ASSIGN, by=actor, reason=_reason(request)) as authority:
             ended = roles.unassign(seen.node, holder, by=actor, authority=authority)
     told = f"Role {seen.node.name} is taken from {holder.label}"
-    say(request, told if ended else f"Nothing changed: {holder.label} does not hold {seen.node.name}")
+    nothing = f"Nothing changed: {holder.label} does not hold {seen.node.name}"
+    say(request, told if ended else nothing, undo=done_before(actor) if ended else None)
     return redirect("console:role", id=seen.node.id)
 
 

@@ -5,6 +5,7 @@ from django.urls import path, register_converter
 from authzsite.console import (
     catalog,
     grants,
+    group,
     history,
     home,
     members,
@@ -71,6 +72,9 @@ urlpatterns = [
     path("people/<number:id>/groups", person.groups, name="person_groups"),
     path("people/<number:id>/history", person.past, name="person_history"),
     path("people/<number:id>/grant", people.grant, name="person_grant"),
+    path("groups/new", group.new, name="group_new"),
+    path("groups/<number:id>/join", group.join, name="group_join"),
+    path("groups/<number:id>/leave", group.leave, name="group_leave"),
     path("realms/<number:id>/members/add", members.add, name="member_add"),
     path("realms/<number:id>/members/remove", members.remove, name="member_remove"),
     path("roles", roles.room, name="roles"),

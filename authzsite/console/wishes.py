@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from django.db.models import Q
+from django.db.models import QuerySet
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
 from accounts.models import Principal
 from authzsite.console import naming, words
+from authzsite.console.choosing import Choosing
 from authzsite.console.place import Place
 from catalog.nodes import Node
 from lakewarden import dialects
@@ -24,17 +23,14 @@ from policies.services.roles import catalog_kind
 
 ENDS = ("friday", "month", "date", "never")
 ORDER = ("use", "read", "write", "create", "manage")
-OFFERED = 8
-LONGEST_REASON = 2000
 
 
-@dataclass
-class Draft:
+class Draft(Choosing):
     """A wish in the making; `problems` name, by field, why it cannot be saved."""
 
-    place: Place
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    def __init__(self, place: Place, data: QueryDict):
+        super().__init__(data)
+        self.place = place
 
     @property
     def node(self) -> Node:
@@ -46,40 +42,11 @@ class Draft:
 
     # Who
 
-    @cached_property
-    def find(self) -> str:
-        return self.data.get("find", "").strip()[:255].replace("\0", "")
+    def candidates(self, text: str = "") -> QuerySet[Principal]:
+        return admitted(self.root, text)
 
-    @cached_property
-    def chosen(self) -> list[Principal]:
-        """Those named in the form that the realm admits, in the order they were named."""
-        codes = [code for code in dict.fromkeys(self.data.getlist("who")) if code != self.data.get("drop")]
-        codes += [code for code in [self.data.get("add", "")] if code and code not in codes]
-        found = self._known(codes[:200])
-        if len(self.matches) == 1 and "add" not in self.data and self.typed_one:
-            codes, found = [*codes, str(self.matches[0])], {**found, str(self.matches[0]): self.matches[0]}
-        return list({found[code].pk: found[code] for code in codes if code in found}.values())
-
-    def _known(self, codes: list[str]) -> dict[str, Principal]:
-        wanted = Q(pk__in=[])
-        for kind, _, name in (code.partition(":") for code in codes if "\0" not in code):
-            wanted |= Q(kind=kind, name=name)
-        return {str(row): row for row in admitted(self.root).filter(wanted)} if codes else {}
-
-    @cached_property
-    def typed_one(self) -> bool:
-        """Whether what is typed was confirmed with Enter, so that a single match may be taken."""
-        return bool(self.find) and self.data.get("step") == "look" and "drop" not in self.data
-
-    @cached_property
-    def matches(self) -> list[Principal]:
-        if not self.find:
-            return []
-        named = self.data.getlist("who")
-        rows = list(admitted(self.root, self.find)[: OFFERED + len(named)])
-        exact = [row for row in rows if self.find.casefold() in (row.name.casefold(), row.label.casefold())]
-        rows = exact if len(exact) == 1 and self.typed_one else rows
-        return [row for row in rows if str(row) not in named][:OFFERED]
+    def nobody(self) -> str:
+        return f"Nobody of that name is in {self.node.realm}. Its owner can add them first."
 
     # May
 
@@ -130,15 +97,6 @@ class Draft:
 
     # The rest
 
-    @cached_property
-    def reason(self) -> str:
-        return self.data.get("reason", "").strip()[:LONGEST_REASON].replace("\0", "")
-
-    @cached_property
-    def nonce(self) -> str:
-        asked = self.data.get("nonce", "")
-        return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
-
     @property
     def wish(self) -> Wish | None:
         """The wish, as soon as there is somebody to give something to."""
@@ -148,20 +106,12 @@ class Draft:
 
     def check(self) -> bool:
         """Whether it can be saved; else the problems are named."""
-        if self.find:
-            self.problems["who"] = (
-                "Choose one of these, or clear the field." if self.matches else self.nobody()
-            )
-        elif not self.chosen:
-            self.problems["who"] = "Name at least one person or group."
+        self.check_who()
         if not self.may:
             self.problems["may"] = "Choose at least one right."
         if self.until == "date" and (self.end is None or self.end <= timezone.now()):
             self.problems["date"] = "Give a date and a time that are still to come."
         return not self.problems
-
-    def nobody(self) -> str:
-        return f"Nobody of that name is in {self.node.realm}. Its owner can add them first."
 
     # In words
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from accounts import people
 from accounts.models import Membership, Principal, User
 from accounts.people import django_group
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
-from policies.errors import Invalid
+from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     GROUP_JOINED,
     GROUP_LEFT,
+    GROUP_MADE,
     MEMBER_ADDED,
     MEMBER_REMOVED,
     OWNER_ENDED,
@@ -19,6 +21,10 @@ from policies.events import (
 from policies.models import Assignment, Ownership, RealmMember
 from policies.saying import said
 from policies.services import personal, realm_of
+
+ADMITS = {"user": "User.addUser", "group": "Group.addGroup", "service": "User.addUser"}
+REMOVES = {"user": "User.removeUser", "group": "Group.removeGroup", "service": "User.removeUser"}
+"""The law's operation that admits or removes a principal of each kind."""
 
 
 def add(node: Node, principal: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
@@ -64,6 +70,19 @@ def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, aut
     owned = Ownership.objects.open().filter(owner=principal, securable__realm=node.realm_id)
     for own in owned:
         current.end(own, said(OWNER_ENDED, node, principal), by=authority)
+
+
+def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") -> Principal:
+    """Make a group that nobody is in yet.  Raises AlreadyExists, Invalid."""
+    with change(GROUP_MADE, realm=None, by=by, reason=reason) as current:
+        if people.find(Principal.Kind.GROUP, name) is not None:
+            raise AlreadyExists(f"Group {name} already exists.")
+        try:
+            group = people.ensure(Principal.Kind.GROUP, name)
+        except people.BadName as problem:
+            raise Invalid(f"{str(problem).capitalize()}.") from problem
+        current.say(said(GROUP_MADE, None, group, group=group.pseudonym), by=authority)
+    return group
 
 
 def join_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from django.utils import timezone
+
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies.authority import Actor, Authority, origin_of
-from policies.changes import change
-from policies.errors import Invalid
+from policies import decisions, slices
+from policies.authority import Actor, Authority, origin_of, require
+from policies.changes import ChangeInProgress, change
+from policies.errors import Conflict, Invalid, Refused
 from policies.events import OWNER_ENDED, OWNER_SET
 from policies.models import Ownership
 from policies.saying import said
 from policies.services import personal, realm_of
 from policies.services.roles import must_be_member
+
+SET_OWNER = "Owner.setOwnerForObject"
 
 
 def set_owner(node: Node, owner: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
@@ -20,11 +27,88 @@ def set_owner(node: Node, owner: Principal, *, by: Actor, authority: Authority, 
         raise Invalid("A personal role belongs to nobody.")
     with change(OWNER_SET, realm=realm_of(node), by=by, reason=reason) as current:
         must_be_member(node, owner)
-        before = Ownership.objects.open().filter(securable=node.id).select_related("owner").first()
-        if before and before.owner_id == owner.pk:
-            return False
-        if before:
-            current.end(before, said(OWNER_ENDED, node, before.owner), by=authority)
-        row = Ownership(securable_id=node.id, owner=owner, origin=origin_of(by))
-        current.begin(row, said(OWNER_SET, node, owner), by=authority)
-    return True
+        return bool(_set(current, {node: owner}, by, authority))
+
+
+def hand_over(
+    places: Sequence[Node],
+    owner: Principal,
+    *,
+    by: Actor,
+    reason: str = "",
+    now_owned_by: Principal | None = None,
+) -> int:
+    """Make a member of the realm the owner of many of its objects in one change; answers how many changed.
+
+    `now_owned_by`: only if all are still that principal's.  Raises Invalid, Conflict, and Refused when one of
+    them is not the actor's to hand over.
+    """
+    if not places:
+        return 0
+    with change(OWNER_SET, realm=realm_of(places[0]), by=by, reason=reason) as current:
+        authority = may_set_all(places, by)
+        must_be_member(places[0], owner)
+        if now_owned_by is not None:
+            _still_of(places, now_owned_by)
+        return _set(current, dict.fromkeys(places, owner), by, authority)
+
+
+def bring_back(places: Collection[Node], before: Mapping[int, Principal], *, by: Actor) -> None:
+    """Give objects back to who owned them before, or to nobody.  Raises Invalid, Refused."""
+    rows = list(places)
+    with change(OWNER_SET, realm=realm_of(rows[0]), by=by) as current:
+        authority = may_set_all(rows, by)
+        for owner in {one.pk: one for one in before.values()}.values():
+            must_be_member(rows[0], owner)
+        _end(current, [node for node in rows if node.id not in before], authority)
+        _set(current, {node: before[node.id] for node in rows if node.id in before}, by, authority)
+
+
+def settable(places: Sequence[Node], by: Principal) -> list[bool]:
+    """Of which of the objects, all of one realm, somebody may set the owner.  One query at most."""
+    if not places:
+        return []
+    slice_, now = slices.current(by, places[0]), timezone.now()
+    return [bool(decisions.answer(slice_, SET_OWNER, node, now=now)) for node in places]
+
+
+def may_set_all(places: Sequence[Node], by: Actor) -> Authority:
+    """The authority to set the owner of each of them, decided one by one.  Raises Refused."""
+    if by.decides_as is None:
+        raise Refused("Nobody is signed in.")
+    slice_, now = slices.current(by.decides_as, places[0]), timezone.now()
+    for node in places:
+        answer = decisions.answer(slice_, SET_OWNER, node, now=now)
+        said_ = f"You may not set the owner of {node.ref.full_name or node.name}."
+        authority = require(answer.decision, by, otherwise=said_)
+    return authority
+
+
+def _still_of(places: Sequence[Node], owner: Principal) -> None:
+    keys = [node.id for node in places]
+    if Ownership.objects.open().filter(securable__in=keys, owner=owner).count() != len(keys):
+        raise Conflict("Some of these have another owner by now.")
+
+
+def _set(current: ChangeInProgress, wanted: Mapping[Node, Principal], by: Actor, authority: Authority) -> int:
+    rows = Ownership.objects.open().filter(securable__in=[node.id for node in wanted])
+    owned = {row.securable_id: row for row in rows.select_related("owner")}
+    moved = [node for node in wanted if _owner_of(owned, node) != wanted[node].pk]
+    before = [(node, owned[node.id]) for node in moved if node.id in owned]
+    current.end_all([(row, said(OWNER_ENDED, node, row.owner)) for node, row in before], by=authority)
+    new = [Ownership(securable_id=node.id, owner=wanted[node], origin=origin_of(by)) for node in moved]
+    told = [said(OWNER_SET, node, wanted[node]) for node in moved]
+    current.begin_all(list(zip(new, told, strict=True)), by=authority)
+    return len(moved)
+
+
+def _owner_of(owned: Mapping[int, Ownership], node: Node) -> int | None:
+    return owned[node.id].owner_id if node.id in owned else None
+
+
+def _end(current: ChangeInProgress, places: Iterable[Node], authority: Authority) -> None:
+    by_number = {node.id: node for node in places}
+    rows = Ownership.objects.open().filter(securable__in=by_number).select_related("owner")
+    current.end_all(
+        [(row, said(OWNER_ENDED, by_number[row.securable_id], row.owner)) for row in rows], by=authority
+    )

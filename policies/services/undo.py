@@ -1,71 +1,46 @@
-"""Undoing a grant or a revocation by a change the other way round; the record keeps both."""
+"""Undoing one's own change by a change the other way round; the record keeps both."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from accounts.models import Principal
+from catalog.models import Realm
 from catalog.nodes import Node
-from catalog.queries import nodes
+from policies import events
 from policies.authority import Actor
 from policies.changes import change
 from policies.errors import Conflict, Invalid, NotFound
-from policies.events import GRANT_ADDED, GRANT_REMOVED
-from policies.models import Assignment, Change, Grant
-from policies.services import grants, realm_of
-from policies.services.grants import Wish
+from policies.models import Change
+from policies.services.reversal import Reversal
 
-UNDONE = (GRANT_ADDED, GRANT_REMOVED)
+UNDONE = {
+    events.GRANT_ADDED: events.GRANT_REMOVED,
+    events.GRANT_REMOVED: events.GRANT_ADDED,
+    events.ROLE_ASSIGNED: events.ROLE_UNASSIGNED,
+    events.ROLE_UNASSIGNED: events.ROLE_ASSIGNED,
+    events.OWNER_SET: events.OWNER_SET,
+    events.MEMBER_ADDED: events.MEMBER_REMOVED,
+    events.MEMBER_REMOVED: events.MEMBER_ADDED,
+    events.GROUP_JOINED: events.GROUP_LEFT,
+    events.GROUP_LEFT: events.GROUP_JOINED,
+    events.DUTY_GIVEN: events.DUTY_TAKEN,
+    events.DUTY_TAKEN: events.DUTY_GIVEN,
+}
+"""The kinds of change that can be taken back, and the kind of the change that does it."""
 
 
-def undo(revision: int, *, by: Actor) -> Node:
-    """Bring direct grants back to what they were before one's own change; answers the object it was about.
+def undo(revision: int, *, by: Actor) -> Node | Principal:
+    """Bring back what was before one's own change; answers the object, role or group it was about.
 
-    Raises NotFound, Invalid (it is no such change), Conflict (they changed again since), Refused.
+    Raises NotFound, Invalid (such a change is not undone), Conflict (it changed again since), Refused.
     """
     row = Change.objects.filter(revision=revision, actor=by.pseudonym).first()
     if row is None:
         raise NotFound("There is no such change of yours.")
     if row.kind not in UNDONE:
-        raise Invalid("Only a grant or a revocation can be undone here.")
-    begun, ended = Grant.objects.filter(opened=revision), Grant.objects.filter(closed=revision)
-    facts = [*begun, *ended]
-    keys = {fact.securable_id for fact in facts if fact.securable_id}
-    places = nodes(keys)
-    if not facts or len(places) < len(keys):
-        raise Conflict("What it was about is no longer there.")
-    about = max(places.values(), key=lambda node: len(node.levels))
-    with change(
-        GRANT_REMOVED if begun else GRANT_ADDED,
-        realm=realm_of(about),
-        by=by,
-        reason=f"Undoes change {revision}",
-    ):
-        _unchanged(begun)
-        for holder, grant in _held(begun):
-            grants.remove(places[grant.securable_id or 0], [holder], [grant.privilege], by=by)
-        for holder, grant in _held(ended):
-            grants.add(_again(places[grant.securable_id or 0], holder, grant), by=by)
-    return about
-
-
-def _unchanged(begun: Iterable[Grant]) -> None:
-    if any(grant.closed is not None for grant in begun):
-        raise Conflict("These grants were changed again since.")
-
-
-def _held(facts: Iterable[Grant]) -> Iterable[tuple[Principal, Grant]]:
-    for grant in facts:
-        if grant.holder is not None:
-            yield grant.holder, grant
-            continue
-        assigned = (
-            Assignment.objects.filter(role=grant.role_id, origin="system").select_related("holder").first()
-        )
-        if assigned is None:
-            raise Invalid("Only what was given to people and groups directly can be undone here.")
-        yield assigned.holder, grant
-
-
-def _again(node: Node, holder: Principal, grant: Grant) -> Wish:
-    return Wish(node, (holder,), (grant.privilege,), grant.valid_from, grant.valid_until, way=False)
+        raise Invalid("A change of this kind is not undone; make another one.")
+    realm = Realm.objects.filter(pk=row.realm).first() if row.realm else None
+    with change(UNDONE[row.kind], realm=realm, by=by, reason=f"Undoes change {revision}") as current:
+        found = Reversal(revision, current, by).run()
+        if not found:
+            raise Conflict("What it was about is no longer there.")
+    return max(found, key=lambda one: len(one.levels) if isinstance(one, Node) else 0)

@@ -1,0 +1,43 @@
+"""What no realm's law speaks of: the site's own offices, asked for and answered like any other right."""
+
+from __future__ import annotations
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from lakewarden.engine import Decision
+from policies import slices
+from policies.authority import Actor, Authority, require
+from policies.facts import is_service_admin
+
+ADMIN, REALM = "service_admin", "realm_office"
+ONLY_ADMINS = "Only service admins may do this."
+
+
+def ask_admin(principal: Principal | None) -> Decision:
+    """Is he one of the site's service admins?"""
+    return _decided(principal is not None and is_service_admin(principal), ADMIN, 0)
+
+
+def ask_realm(principal: Principal | None, root: Node) -> Decision:
+    """May he give the duties of a realm: as its owner, himself or through a group, or as service admin?"""
+    if principal is None:
+        return _decided(False, REALM, 0)
+    slice_ = slices.current(principal, root)
+    bits = slice_.bits.get(root.id)
+    owns = slice_.member and bits is not None and bits.owned
+    return _decided(owns or is_service_admin(principal), REALM, slice_.revision)
+
+
+def _decided(yes: bool, operation: str, revision: int) -> Decision:
+    return Decision(yes, operation, revision, "allowed" if yes else "missing")
+
+
+def of_admin(actor: Actor) -> Authority:
+    """The authority of a service admin.  Raises Refused."""
+    return require(ask_admin(actor.decides_as), actor, otherwise=ONLY_ADMINS)
+
+
+def of_realm(actor: Actor, root: Node) -> Authority:
+    """The authority of who owns the realm, or of a service admin.  Raises Refused."""
+    said = f"Only the owner of {root.name} and service admins may do this."
+    return require(ask_realm(actor.decides_as, root), actor, otherwise=said)

@@ -1,0 +1,190 @@
+"""The facts of one change, each the other way round, each by who may make and end such a fact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+from accounts.models import Membership, Principal
+from accounts.record import Fact
+from catalog.nodes import Node, nodes
+from catalog.queries import root
+from policies import events, offices
+from policies.authority import Actor
+from policies.changes import ChangeInProgress
+from policies.errors import Conflict
+from policies.models import Assignment, Event, Grant, Ownership, RealmMember
+from policies.models.grants import Effect
+from policies.saying import said
+from policies.services import duties, grants, members, owners, roles
+from policies.services.authorities import may
+from policies.services.grants import Wish
+from policies.services.roles import Privilege, must_be_member
+
+ASSIGN = "Permission.grantRolesToUser"
+CHANGED = "It was changed again since."
+F = TypeVar("F", bound=Fact)
+
+
+@dataclass(frozen=True)
+class Reversal:
+    """What one revision began is ended, and what it ended begins again; `run` answers what it was about."""
+
+    revision: int
+    current: ChangeInProgress
+    by: Actor
+
+    def run(self) -> list[Node | Principal]:
+        # members first, because only a member can hold a role or own anything
+        return [
+            *self._members(),
+            *self._groups(),
+            *self._roles(),
+            *self._owners(),
+            *self._given_by_roles(),
+            *self._given_directly(),
+            *self._duties(),
+        ]
+
+    def _begun(self, model: type[F]) -> list[F]:
+        """What the revision began; Conflict when some of it ended since."""
+        rows = list(model.objects.filter(opened=self.revision))
+        if any(row.closed is not None for row in rows):
+            raise Conflict(CHANGED)
+        return rows
+
+    def _ended(self, model: type[F]) -> list[F]:
+        return list(model.objects.filter(closed=self.revision))
+
+    # Who belongs to what
+
+    def _members(self) -> Iterator[Node]:
+        for row in self._begun(RealmMember):
+            node, one = root(row.realm), row.principal
+            if _holds_something(row):
+                raise Conflict(f"{one.label} holds something there by now; remove the member instead.")
+            authority = may(self.by, members.REMOVES[one.kind], node)
+            members.remove(node, one, by=self.by, authority=authority)
+            yield node
+        for row in self._ended(RealmMember):
+            node, one = root(row.realm), row.principal
+            members.add(node, one, by=self.by, authority=may(self.by, members.ADMITS[one.kind], node))
+            yield node
+
+    def _groups(self) -> Iterator[Principal]:
+        for rows, act in (
+            (self._begun(Membership), members.leave_group),
+            (self._ended(Membership), members.join_group),
+        ):
+            for row in rows:
+                act(row.group, row.member, by=self.by, authority=offices.of_admin(self.by))
+                yield row.group
+
+    def _duties(self) -> Iterator[Node]:
+        rows = Event.objects.filter(
+            change=self.revision, kind__in=(events.DUTY_GIVEN, events.DUTY_TAKEN), object_key__isnull=False
+        )
+        for row in rows:
+            node = nodes([row.object_key or 0]).get(row.object_key or 0)
+            one = Principal.objects.filter(pseudonym=row.data.get("person", "")).first()
+            if node is None or one is None:
+                continue
+            authority = offices.of_realm(self.by, next(iter(node.above()), node))
+            act = duties.take if row.kind == events.DUTY_GIVEN else duties.give
+            act(node, str(row.data.get("duty", "")), one, by=self.by, authority=authority)
+            yield node
+
+    # Roles and owners
+
+    def _roles(self) -> Iterator[Node]:
+        begun, ended = self._begun(Assignment), self._ended(Assignment)
+        rows = [row for row in (*begun, *ended) if row.origin != "system"]
+        places = nodes({row.role_id for row in rows})
+        for row in rows:
+            role = self._there(places, row.role_id)
+            authority = may(self.by, ASSIGN, role)
+            event = (role, row.holder)
+            if row in begun:
+                told = said(events.ROLE_UNASSIGNED, *event, role=role.name)
+                self.current.end(row, told, by=authority)
+            else:
+                must_be_member(role, row.holder)
+                told = said(events.ROLE_ASSIGNED, *event, role=role.name)
+                self.current.begin(_again(row), told, by=authority)
+            yield role
+
+    def _owners(self) -> list[Node]:
+        begun, ended = self._begun(Ownership), self._ended(Ownership)
+        places = nodes({row.securable_id for row in (*begun, *ended)})
+        if not places:
+            return []
+        back = {row.securable_id: row.owner for row in ended}
+        owners.bring_back(places.values(), back, by=self.by)
+        return list(places.values())
+
+    # What is given
+
+    def _given_by_roles(self) -> Iterator[Node]:
+        for rows, act in (
+            (self._begun(Grant), roles.remove_privileges),
+            (self._ended(Grant), roles.add_privileges),
+        ):
+            named = [row for row in rows if row.role_id and not self._holder_of(row)]
+            places = nodes({key for row in named for key in (row.role_id, row.securable_id) if key})
+            for row in named:
+                role, node = self._there(places, row.role_id), self._there(places, row.securable_id)
+                authority = may(self.by, grants.GRANT, node)
+                act(role, node, [_privilege(row)], by=self.by, authority=authority)
+                yield node
+
+    def _given_directly(self) -> Iterator[Node]:
+        begun, ended = self._begun(Grant), self._ended(Grant)
+        places = nodes({row.securable_id for row in (*begun, *ended) if row.securable_id})
+        for holder, row in self._direct(begun):
+            node = self._there(places, row.securable_id)
+            grants.remove(node, [holder], [row.privilege], by=self.by)
+            yield node
+        for holder, row in self._direct(ended):
+            node = self._there(places, row.securable_id)
+            window = (row.valid_from, row.valid_until)
+            grants.add(Wish(node, (holder,), (row.privilege,), *window, way=False), by=self.by)
+            yield node
+
+    def _direct(self, rows: Iterable[Grant]) -> Iterator[tuple[Principal, Grant]]:
+        for row in rows:
+            holder = self._holder_of(row)
+            if holder is not None and row.effect == Effect.ALLOW:
+                yield holder, row
+
+    def _holder_of(self, row: Grant) -> Principal | None:
+        """Who holds a grant directly: himself, or by the personal role that was made for him."""
+        return row.holder or self._personal.get(row.role_id or 0)
+
+    @cached_property
+    def _personal(self) -> dict[int, Principal]:
+        touched = Grant.objects.filter(opened=self.revision) | Grant.objects.filter(closed=self.revision)
+        rows = Assignment.objects.filter(role__in=touched.values("role"), origin="system")
+        return {row.role_id: row.holder for row in rows.select_related("holder")}
+
+    def _there(self, places: dict[int, Node], key: int | None) -> Node:
+        found = places.get(key or 0)
+        if found is None:
+            raise Conflict("What it was about is no longer there.")
+        return found
+
+
+def _holds_something(row: RealmMember) -> bool:
+    held = Assignment.objects.open().filter(holder=row.principal, role__realm=row.realm)
+    owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
+    return held.exists() or owned.exists()
+
+
+def _privilege(row: Grant) -> Privilege:
+    return Privilege(row.privilege, row.effect, row.written, row.valid_from, row.valid_until)
+
+
+def _again(row: F) -> F:
+    fields = [one.attname for one in row._meta.concrete_fields if one.name not in ("id", "opened", "closed")]
+    return type(row)(**{name: getattr(row, name) for name in fields})
