@@ -31,6 +31,10 @@ _MASTER = re.compile(r"^(local(\[(\d+|\*)(,\s*\d+)?\])?|yarn|spark://\S+|k8s://\
 _CHECKPOINT_PLACE = re.compile(
     r"^(file:/[^\x00]+|mailto:[^@\s]+@[^@\s]+|https://\S+|http://(localhost|127\.0\.0\.1)[:/]\S*)$"
 )
+_FEED = re.compile(
+    r"^(file:/[^?\x00]+|https://[^?\s]+|http://(localhost|127\.0\.0\.1)[:/][^?\s]*)"
+    r"(\?(format=(json|ocsf-1\.8|ocsf-1\.9))?)?$"
+)
 
 T = TypeVar("T")
 
@@ -60,6 +64,8 @@ class Environment:
     signing_keys: tuple[str, ...]
     checkpoints: tuple[str, ...]
     checkpoint_every: int
+    audit_feeds: tuple[str, ...]
+    audit_feed_secret: str
 
 
 def read() -> Environment:
@@ -89,6 +95,8 @@ def read() -> Environment:
         signing_keys=_signing_keys(env, var),
         checkpoints=_checkpoints(env, var),
         checkpoint_every=_seconds(env, "LAKEWARDEN_CHECKPOINT_EVERY", 3600),
+        audit_feeds=_audit_feeds(env),
+        audit_feed_secret=env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip(),
     )
 
 
@@ -251,3 +259,26 @@ def _seconds(env: Env, name: str, default: int) -> int:
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise WrongSetting(f"{name}={text!r} is not a number of seconds")
     return int(text)
+
+
+def _audit_feeds(env: Env) -> tuple[str, ...]:
+    feeds = tuple(filter(None, map(str.strip, env.str("LAKEWARDEN_AUDIT_FEEDS", "").split(","))))
+    for feed in feeds:
+        if not _FEED.match(feed):
+            raise WrongSetting(
+                f"LAKEWARDEN_AUDIT_FEEDS: {feed.partition('?')[0]!r} is none of file:/path, https://…, each "
+                "with ?format=json, ocsf-1.8 or ocsf-1.9"
+            )
+    secret = env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip()
+    if any(not feed.startswith("file:") for feed in feeds) and not _is_webhook_secret(secret):
+        raise WrongSetting(
+            "LAKEWARDEN_AUDIT_FEED_SECRET must be set for a webhook: whsec_ and at least 24 bytes in base64"
+        )
+    return feeds
+
+
+def _is_webhook_secret(text: str) -> bool:
+    try:
+        return text.startswith("whsec_") and len(b64decode(text[6:], validate=True)) >= 24
+    except ValueError:
+        return False

@@ -28,6 +28,8 @@ LAKEWARDEN_SECRET_KEYS = ENVIRONMENT.secret_keys
 LAKEWARDEN_SIGNING_KEYS = ENVIRONMENT.signing_keys
 LAKEWARDEN_CHECKPOINTS = ENVIRONMENT.checkpoints
 LAKEWARDEN_CHECKPOINT_EVERY = ENVIRONMENT.checkpoint_every
+LAKEWARDEN_AUDIT_FEEDS = ENVIRONMENT.audit_feeds
+LAKEWARDEN_AUDIT_FEED_SECRET = ENVIRONMENT.audit_feed_secret
 SPARK_MASTER = ENVIRONMENT.spark_master
 # the door names the people of the demo, never their passwords
 LAKEWARDEN_DEMO_SIGN_INS = () if PUBLIC else passwords.users(VAR)
@@ -144,6 +146,7 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
+    "feed": {"task": "policies.tasks.feed", "schedule": 5.0, "options": {"expires": 5.0}},
     "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
 }
 

@@ -8,6 +8,7 @@ from celery import shared_task
 from django.utils import timezone
 
 from policies import checkpoints
+from policies.exports import feeds
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.errors import BackendError
@@ -45,3 +46,10 @@ def sign() -> None:
         checkpoints.make()
     for trouble in checkpoints.send():
         log.warning("a checkpoint was not sent to %s", trouble)
+
+
+@shared_task(name="policies.tasks.feed")
+def feed() -> None:
+    """Bring those who follow the record up to now."""
+    for trouble in feeds.deliver():
+        log.warning("the record was not taken by %s", trouble)

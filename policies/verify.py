@@ -93,7 +93,7 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
     # read first: whatever it counts is committed, and later changes are not yet ours to judge
     counter = Counter.objects.get()
     previous, tree = "", Frontier()
-    for change, its_events in _with_events(counter.revision):
+    for change, its_events in with_events(counter.revision):
         if problem := _problem(change, its_events, tree.size + 1, previous):
             raise _Broken(problem)
         _grow(tree, change.digest, roots, "revision")
@@ -140,7 +140,7 @@ def _problem(change: Change, events: list[Event], revision: int, previous: str) 
     return None
 
 
-def _with_events(last: int) -> Iterator[tuple[Change, list[Event]]]:
+def with_events(last: int) -> Iterator[tuple[Change, list[Event]]]:
     """Both tables in order up to a revision, merged as they stream by."""
     events: Iterable[tuple[int, Iterator[Event]]] = groupby(
         Event.objects.filter(change__lte=last).order_by("change", "number").iterator(chunk_size=2000),

@@ -1,5 +1,6 @@
 from policies.models.checkpoints import AccessCounter, Checkpoint
 from policies.models.duties import GroupDuty, UserDuty
+from policies.models.feeds import Feed
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
 from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, Touch
 from policies.models.sync import (
@@ -24,6 +25,7 @@ __all__ = [
     "Checkpoint",
     "Counter",
     "Event",
+    "Feed",
     "ForeignOrder",
     "Grant",
     "GroupDuty",

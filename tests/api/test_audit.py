@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.utils import timezone
 
+from accounts import people
 from policies import access_log
-from policies.services import objects
+from policies.services import duties, objects, realms
 from policies.services.objects import NewObject
 from tests.api.world import BY, EVALUATION, Caller, Shop, question, token, user
 
@@ -151,3 +155,81 @@ def test_what_the_gravitino_api_refuses_is_there(shop: Shop, ana: Caller, marek:
         ("Table.loadTable", 2),
         ("Table.loadTable", 1),
     ]
+
+
+# taken away: csv and ocsf
+
+
+def export(caller: Caller, **asked: str) -> Any:
+    return caller.get(f"{AUDIT}?{urlencode({'realm': 'demo', **asked})}")
+
+
+def body(response: Any) -> str:
+    return b"".join(response.streaming_content).decode()
+
+
+@pytest.fixture
+def exporter(shop: Shop) -> Caller:
+    people.make_account("ada")
+    duties.give(shop.realm, "export_history", user("ada"), **BY)
+    return Caller(token("user", "ada"))
+
+
+@pytest.mark.parametrize("form", ["csv", "ocsf"])
+def test_seeing_the_history_is_not_enough_to_take_it_away(marek: Caller, form: str) -> None:
+    response = export(marek, format=form)
+    assert response.status_code == 403
+    assert "export_history" in response.json()["detail"]
+
+
+def test_a_duty_in_another_realm_takes_nothing_from_this_one(shop: Shop) -> None:
+    people.make_account("ada")
+    duties.give(
+        realms.create("gravitino", "other", owner=user("marek"), **BY), "export_history", user("ada"), **BY
+    )
+    assert export(Caller(token("user", "ada")), format="csv").status_code == 403
+
+
+def test_as_csv_every_entry_is_a_line(shop: Shop, marek: Caller, exporter: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    lines = list(csv.DictReader(io.StringIO(body(export(exporter, format="csv")))))
+    wired = ask(marek)["results"]
+    assert [line["id"] for line in lines][: len(wired)] == [one["id"] for one in wired]
+    granted = [line for line in lines if line["kind"] == "grant.added"][-1]
+    assert (granted["object_id"], granted["actor"]) == ("demo/shop.sales", "operator")
+
+
+def test_an_export_is_on_record(exporter: Caller, marek: Caller) -> None:
+    body(export(exporter, format="csv"))
+    [looked] = ask(marek, kind="looked")["results"]
+    assert (looked["actor"], looked["operation"]) == ("user:ada", "export of the history as csv")
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "class_uid", "type_uid"),
+    [
+        ("1.8", "grant.added", 3004, 300403),  # to a role
+        ("1.9", "grant.added", 3008, 300804),
+        ("1.8", "role.assigned", 3005, 300503),
+        ("1.9", "role.assigned", 3007, 300716),
+        ("1.8", "refused", 6003, 600399),
+        ("1.9", "refused", 6003, 600399),
+    ],
+)
+def test_as_ocsf_in_the_version_asked_for(
+    shop: Shop, ana: Caller, exporter: Caller, version: str, kind: str, class_uid: int, type_uid: int
+) -> None:
+    refuse(ana)
+    shop.allow(shop.sales, "SELECT_TABLE")
+    lines = body(export(exporter, format="ocsf", version=version)).splitlines()
+    events = [json.loads(line) for line in lines]
+    found = next(one for one in events if one["metadata"]["event_code"] == kind)
+    assert (found["class_uid"], found["type_uid"]) == (class_uid, type_uid)
+    assert found["metadata"]["version"].startswith(version)
+    required = {"activity_id", "category_uid", "class_uid", "type_uid", "severity_id", "time", "metadata"}
+    assert all(required <= one.keys() for one in events)
+
+
+@pytest.mark.parametrize("asked", [{"format": "xml"}, {"format": "ocsf", "version": "2.0"}])
+def test_an_unknown_form_or_version_is_bad(exporter: Caller, asked: dict[str, str]) -> None:
+    assert export(exporter, **asked).status_code == 400

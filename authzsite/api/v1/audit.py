@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any, cast
 
-from django.http import HttpResponse
+from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 
 from accounts.models import Principal
@@ -14,28 +17,33 @@ from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.named import Asked
-from catalog.nodes import Node
+from authzsite.console import sheet
+from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
-from policies import audit, history
+from policies import access_log, audit, history
 from policies.audit import Position
-from policies.history import Names, Sight
-from policies.models import AccessRecord, Event
+from policies.exports import ocsf
+from policies.exports.entries import COLUMNS, FIXED, flat, told
+from policies.history import Sight
+from policies.services import duties
 
+EXPORT_HISTORY = "export_history"
+FORMS = ("json", "csv", "ocsf")
+MAY_NOT_EXPORT = "you may not export the history of this; it takes the duty export_history"
+BATCH = 500
 MAY_NOT = "you may not read the history of this; it takes the duty view_history"
 SALT = "audit"
-FIXED = ("operator", "system")
 
 
 class Audit(Call):
     http_method_names = ["get"]
 
-    def get(self, request: Request) -> HttpResponse:
+    def get(self, request: Request) -> HttpResponseBase:
         viewer = self.require_scope("audit").principal
         asked = request._request.GET.dict()
-        if asked.get("format", "json") != "json":
-            raise BadBody("format must be json")
+        form = _form(asked)
         top = _realm(asked)
-        seen = history.sight(viewer, [top])
+        seen = history.sight(viewer, [top]) if form == "json" else _exportable(viewer, top)
         question = audit.Asked(
             top,
             object=_object(asked, top, seen),
@@ -43,9 +51,12 @@ class Audit(Call):
             kinds=tuple(filter(None, asked.get("kind", "").split(","))),
             since=named.moment(asked, "since"),
         )
+        if form != "json":
+            access_log.looked(viewer, f"export of the history as {form}", question.object or top, via="api")
+            return _whole(question, seen, asked)
         found = audit.trail(question, seen, after=_after(asked), limit=named.limit(asked))
         after = list(found.next) if found.next else None
-        return respond(named.listed(_wires(found.entries), _plain(after), SALT))
+        return respond(named.listed(told(found.entries), _plain(after), SALT))
 
 
 def _realm(asked: Asked) -> Node:
@@ -87,52 +98,40 @@ def _plain(after: list[object] | None) -> list[object] | None:
     return [one.isoformat() if isinstance(one, datetime) else one for one in after] if after else None
 
 
-def _wires(entries: tuple[Event | AccessRecord, ...]) -> list[dict[str, Any]]:
-    """Entries as they are sent, with the names behind pseudonyms.  One query."""
-    events = [one for one in entries if isinstance(one, Event)]
-    names = Names([one.change for one in events], events)
-    names.wanted |= {one.actor for one in entries if isinstance(one, AccessRecord)}
-    return [_event(one, names) if isinstance(one, Event) else _record(one, names) for one in entries]
+def _form(asked: Asked) -> str:
+    form = asked.get("format", "json")
+    if form not in FORMS:
+        raise BadBody(f"format must be one of {', '.join(FORMS)}")
+    if asked.get("version", "1.9") not in ocsf.VERSIONS:
+        raise BadBody(f"version must be one of {', '.join(ocsf.VERSIONS)}")
+    return form
 
 
-def _event(event: Event, names: Names) -> dict[str, Any]:
-    change = event.change
-    return {
-        "id": f"{change.revision}.{event.number}",
-        "kind": event.kind,
-        "at": change.at.isoformat(),
-        "actor": _name(change.actor, names.principals),
-        "on_behalf_of": _name(change.on_behalf_of, names.principals),
-        "via": change.via,
-        "reason": change.reason,
-        "request_id": change.request_id,
-        "revision": change.revision,
-        "object": _place(event),
-        "people": [_name(one, names.principals) for one in event.people],
-        "text": names.line(event).text,
-    }
+def _exportable(viewer: Principal, top: Node) -> Sight:
+    """Below which objects the viewer may take the history with him; seeing it is not enough."""
+    places = nodes(duties.held(viewer, EXPORT_HISTORY)).values()
+    held = {place.id for place in places if place.realm_id == top.realm_id}
+    if not held:
+        raise Forbidden(MAY_NOT_EXPORT)
+    return Sight(viewer, tuple(sorted(held)), site=False)
 
 
-def _record(record: AccessRecord, names: Names) -> dict[str, Any]:
-    return {
-        "id": f"a{record.pk}",
-        "kind": record.kind,
-        "at": record.at.isoformat(),
-        "actor": _name(record.actor, names.principals),
-        "via": record.via,
-        "operation": record.operation,
-        "object": _place(record),
-        "count": record.repeat.count,
-        "last": record.repeat.last.isoformat(),
-    }
+def _whole(question: audit.Asked, seen: Sight, asked: Asked) -> HttpResponseBase:
+    """Everything that fits, streamed, a batch at a time."""
+    most = named.whole(asked, "limit", least=1)
+    entries = islice(_entries(question, seen), most)
+    if asked["format"] == "csv":
+        return sheet.answer("history", COLUMNS, map(flat, entries))
+    version = asked.get("version", "1.9")
+    lines = (json.dumps(ocsf.event(one, version)) + "\n" for one in entries)
+    return StreamingHttpResponse(lines, content_type="application/x-ndjson")
 
 
-def _place(entry: Event | AccessRecord) -> dict[str, str] | None:
-    return {"type": entry.object_type, "id": entry.object_name} if entry.object_name else None
-
-
-def _name(pseudonym: str, known: dict[str, Principal]) -> str | None:
-    """`user:ana`; who is not in the map was erased."""
-    if not pseudonym or pseudonym in FIXED:
-        return pseudonym or None
-    return str(known[pseudonym]) if pseudonym in known else "erased"
+def _entries(question: audit.Asked, seen: Sight) -> Iterator[dict[str, Any]]:
+    after: Position | None = None
+    while True:
+        found = audit.trail(question, seen, after=after, limit=BATCH)
+        yield from told(found.entries)
+        after = found.next
+        if after is None:
+            return
