@@ -37,7 +37,7 @@ SYSTEM = Actor(None, "system")
 
 @dataclass(frozen=True)
 class Authority:
-    """An actor and the ground on which he may; made by `require`, `of_operator` and `of_system` alone."""
+    """An actor and the ground on which he may; made by `require` and the functions beside it alone."""
 
     actor: Actor
     ground: str
@@ -53,6 +53,13 @@ def require(decision: Decision, actor: Actor, *, otherwise: str) -> Authority:
     if not decision.allowed:
         raise Refused(otherwise, decision)
     return Authority(actor, decision.operation, _SEAL)
+
+
+def of_duty(actor: Actor, duty: str, *, held: bool, otherwise: str) -> Authority:
+    """Turn a duty of the console, held or not, into authority; raise Refused with `otherwise` on a no."""
+    if not held:
+        raise Refused(otherwise)
+    return Authority(actor, duty, _SEAL)
 
 
 def of_operator(actor: Actor) -> Authority:

@@ -45,6 +45,19 @@ OWNER_ENDED = event("owner.ended", "ended the ownership of {object} by {person}"
 DUTY_GIVEN = event("duty.given", "gave the duty {duty} on {object} to {person}")
 DUTY_TAKEN = event("duty.taken", "took the duty {duty} on {object} from {person}")
 BACKEND_CONNECTED = event("backend.connected", "connected {object} to {backend}")
+BACKEND_PAUSED = event("backend.paused", "paused the sync of {object}")
+BACKEND_RESUMED = event("backend.resumed", "resumed the sync of {object}")
+BACKEND_POLICY = event("backend.policy", "set the sync of {object} to {policy}")
+BACKEND_CONFIRMED = event("backend.confirmed", "let a held plan for {object} go on; it takes {removes}")
+BACKEND_RETRIED = event("backend.retried", "had the sync of {object} tried again")
+FOREIGN_ADOPTED = event("foreign.adopted", "adopted {rights} on {object} that {holder} had in {backend}")
+FOREIGN_REVOKED = event("foreign.revoked", "had {rights} on {object} taken from {holder} in {backend}")
+FOREIGN_ACCEPTED = event(
+    "foreign.accepted", "accepted until {until} that {holder} has {rights} on {object} in {backend}"
+)
+FOREIGN_REOPENED = event(
+    "foreign.reopened", "no longer accepts {rights} of {holder} on {object} in {backend}"
+)
 RUN_STARTED = event("run.started", "started {object} to run as {person}")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from celery import current_app
 from django.db import transaction
+from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from accounts.record import Fact
@@ -32,6 +33,14 @@ def enqueue(current: ChangeInProgress) -> None:
     OutboxEntry.objects.bulk_create(entries, batch_size=1000)
     for backend in backends:
         _nudge_after_commit(backend.pk)
+
+
+def ask(backend: Backend, revision: int, *, key: str = "look", revokes: bool = True) -> None:
+    """Have a backend looked at though no fact changed: somebody decided something about the sync itself."""
+    OutboxEntry.objects.create(
+        backend=backend, key=key, revision=revision, due=timezone.now(), revokes=revokes
+    )
+    _nudge_after_commit(backend.pk)
 
 
 def _backends(current: ChangeInProgress) -> list[Backend]:

@@ -40,6 +40,7 @@ class Wish:
     valid_from: datetime | None = None
     valid_until: datetime | None = None
     way: bool = True
+    origin: str = Origin.HAND
 
     def problem(self, now: datetime) -> str | None:
         """Why this cannot be meant, or None."""
@@ -131,20 +132,20 @@ def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
 def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authority) -> bool:
     check_binding(gift.node, gift.privilege)
     held = holding.ensure(current, gift.node, gift.holder)
-    mine = replaced(gift)
+    mine = replaced(gift, wish.origin)
     window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
     if mine.filter(**window).exists():
         return False
     for old in mine:
         current.end(old, _said(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
-    grant = Grant(**held, securable_id=gift.node.id, privilege=gift.privilege, origin=Origin.HAND, **window)
+    grant = Grant(**held, securable_id=gift.node.id, privilege=gift.privilege, origin=wish.origin, **window)
     current.begin(grant, _said(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
     return True
 
 
-def replaced(gift: Gift) -> QuerySet[Grant]:
-    """The hand-made direct grants of the same privilege that a new one takes the place of."""
-    return direct(gift.node, gift.holder).filter(privilege=gift.privilege, origin=Origin.HAND)
+def replaced(gift: Gift, origin: str = Origin.HAND) -> QuerySet[Grant]:
+    """The direct grants of the same privilege and origin that a new one takes the place of."""
+    return direct(gift.node, gift.holder).filter(privilege=gift.privilege, origin=origin)
 
 
 def remove(

@@ -16,11 +16,16 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from policies.models import Backend, OutboxEntry, SyncRun
-from policies.sync.errors import BackendError, Misconfigured, Rejected
+from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
+from policies.sync.errors import BackendError, Misconfigured, Rejected, kind_of
 from policies.sync.reconcile import Picks, Report, only_reports, reconcile
 
 LONGEST_WAIT = timedelta(hours=1)
+HELD_WAIT = timedelta(minutes=1)
+PARKED_AFTER = 3
+"""So many failures that will not mend themselves, and an entry waits for somebody to look at it."""
+PERMANENT = ("rejected", "misconfigured")
+ITEM = "item:"
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,16 @@ class Claim:
 
     lease: str
     ids: tuple[int, ...]
+    keys: tuple[str, ...] = ()
+
+    def only(self) -> Picks | None:
+        """The steps that are asked for when nothing but single items is to be tried again; None is all."""
+        if not all(key.startswith(ITEM) for key in self.keys):
+            return None
+        rows = SyncItem.objects.filter(pk__in=[int(key.removeprefix(ITEM)) for key in self.keys])
+        wanted = set(rows.values_list("step", "role", "person"))
+        made = {("make_role", role, "") for _, role, _ in wanted if role}
+        return lambda step: (step.kind, step.role, step.person) in wanted | made
 
 
 def claim(backend: Backend, *, now: datetime) -> Claim | None:
@@ -41,7 +56,8 @@ def claim(backend: Backend, *, now: datetime) -> Claim | None:
         due = OutboxEntry.objects.select_for_update().filter(backend=backend, parked=False, due__lte=now)
         ids = tuple(due.values_list("pk", flat=True))
         OutboxEntry.objects.filter(pk__in=ids).update(lease=lease)
-    return Claim(lease, ids) if ids else None
+        keys = tuple(due.values_list("key", flat=True))
+    return Claim(lease, ids, keys) if ids else None
 
 
 def deliver(backend: Backend) -> Report | None:
@@ -61,7 +77,11 @@ def deliver(backend: Backend) -> Report | None:
 def look(backend: Backend) -> Report | None:
     """Compare a backend though nothing is due, to see what others changed; None while it is worked on."""
     with _only_worker(backend) as alone:
-        return _compare(backend) if alone else None
+        if not alone:
+            return None
+        report = _compare(backend)
+        _unpark(backend, report)
+        return report
 
 
 def _compare(backend: Backend, only: Picks | None = None) -> Report:
@@ -80,12 +100,19 @@ def settle(backend: Backend, report: Report, started: datetime) -> None:
 
 def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
     try:
-        report = _compare(backend)
+        report = _compare(backend, taken.only())
     except BackendError as error:
         _put_back(backend, taken, error)
         return None
     _settle(backend, taken, report)
+    _unpark(backend, report)
     return report
+
+
+def _unpark(backend: Backend, report: Report) -> None:
+    """What was parked is done when everything is equal after all."""
+    if report.settled:
+        OutboxEntry.objects.filter(backend=backend, parked=True, revision__lte=report.revision).delete()
 
 
 @contextmanager
@@ -110,26 +137,35 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
     if held.count() < len(taken.ids):
         # another worker took over while we were cut off: what we did last may be old, so look once more
         OutboxEntry.objects.create(backend=backend, key="again", revision=0, due=timezone.now(), revokes=True)
-    elif report.settled or only_reports(backend):
+    elif report.settled or only_reports(backend) or taken.only() is not None:
+        # what the retry of one item leaves undone is told by its run; the entries of the rest still wait
         held.filter(revision__lte=report.revision).delete()
+    elif report.held:
+        held.update(due=timezone.now() + HELD_WAIT, error="held: the plan takes too much", lease="")
     else:
-        _wait(held, report.error or "not yet equal when read again")
+        _wait(held, report.error or "not yet equal when read again", report.error_kind)
 
 
 def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
     held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
     state = Backend.State.FAILED if isinstance(error, Misconfigured | Rejected) else Backend.State.BEHIND
-    Backend.objects.filter(pk=backend.pk).update(state=state, error=str(error))
-    _wait(held, str(error))
+    rows = Backend.objects.filter(pk=backend.pk).exclude(state=Backend.State.PAUSED)
+    rows.update(state=state, error=str(error), error_kind=kind_of(error))
+    _wait(held, str(error), kind_of(error))
 
 
-def _wait(held: QuerySet[OutboxEntry], error: str) -> None:
+def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
+    """Try again later, each time later; after a few failures that will last, wait for somebody instead."""
     now = timezone.now()
-    for entry in held:
+    rows = list(held)
+    for entry in rows:
         entry.attempts += 1
         entry.due = now + min(LONGEST_WAIT, timedelta(seconds=2 ** min(entry.attempts, 12)))
-        entry.error, entry.lease = error[:2000], ""
-        entry.save(update_fields=["attempts", "due", "error", "lease"])
+        entry.error, entry.error_kind, entry.lease = error[:2000], kind, ""
+        if kind in PERMANENT and entry.attempts >= PARKED_AFTER:
+            entry.parked, entry.parked_at = True, now
+    fields = ["attempts", "due", "error", "error_kind", "lease", "parked", "parked_at"]
+    OutboxEntry.objects.bulk_update(rows, fields, batch_size=1000)
 
 
 def due_backends(now: datetime) -> list[int]:

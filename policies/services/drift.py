@@ -1,0 +1,250 @@
+"""What an owner does about a right that others gave out there: adopt it, have it taken, accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Principal
+from accounts.record import Origin
+from catalog.nodes import Node, node
+from policies import outbox
+from policies.authority import Actor, Authority
+from policies.changes import ChangeInProgress, change
+from policies.errors import Conflict, Invalid, NotFound
+from policies.events import FOREIGN_ACCEPTED, FOREIGN_ADOPTED, FOREIGN_REOPENED, FOREIGN_REVOKED
+from policies.models import Backend, BackendFinding, ForeignOrder, RealmMember
+from policies.saying import said
+from policies.services import grants, members, realm_of
+from policies.services.authorities import may
+from policies.services.grants import Wish
+from policies.sync.connections import open_backend
+from policies.sync.desired import CARRIED
+
+OPTION = " WITH GRANT OPTION"
+PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What one holder was given by one giver on one object of a backend: what the deeds are about."""
+
+    backend: Backend
+    rows: tuple[BackendFinding, ...]
+
+    @property
+    def first(self) -> BackendFinding:
+        return self.rows[0]
+
+    @property
+    def rights(self) -> tuple[str, ...]:
+        return tuple(row.what for row in self.rows)
+
+    @cached_property
+    def node(self) -> Node:
+        """The object it is on, or the catalog when it is on nothing that is known here."""
+        found = node(self.first.securable_id) if self.first.securable_id else None
+        found = found or node(self.backend.catalog_id)
+        if found is None:
+            raise NotFound("Its catalog is no longer there.")
+        return found
+
+    @cached_property
+    def holder(self) -> Principal | None:
+        """Who of the realm signs in there under this name; None when nobody of that name is admitted."""
+        rows = RealmMember.objects.open().filter(realm=self.backend.realm_id, principal__kind__in=PEOPLE)
+        found = list(rows.filter(principal__name=self.first.holder).select_related("principal"))
+        return found[0].principal if len(found) == 1 else None
+
+    @property
+    def signs_in(self) -> bool:
+        return self.first.holder in self.first.people
+
+    @cached_property
+    def privileges(self) -> tuple[str, ...]:
+        """The privileges that come to nothing more than what is there, the widest first."""
+        found: dict[str, frozenset[str]] = {}
+        for code, rights in self._carried:
+            if rights <= set(self.rights) and not any(rights <= wider for wider in found.values()):
+                found[code] = rights
+        return tuple(found)
+
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """The rights that adopting replaces, with the option to grant them on."""
+        plain = {right for code, rights in self._carried if code in self.privileges for right in rights}
+        return frozenset(right for right in self.rights if right.removesuffix(OPTION) in plain)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The rights that stay foreign, as no privilege here says exactly them."""
+        return tuple(right for right in self.rights if right not in self.covered)
+
+    @cached_property
+    def _carried(self) -> list[tuple[str, frozenset[str]]]:
+        kind, there = self.first.type, open_backend(self.backend, self.node.realm)
+        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in CARRIED.get(kind, ())]  # type: ignore[arg-type]
+        return sorted([pair for pair in pairs if pair[1]], key=lambda pair: -len(pair[1]))
+
+    def problem(self) -> str:
+        """Why this cannot be adopted; "" when it can."""
+        name = self.first.holder
+        if self.first.securable_id is None:
+            return "It is on something that is not registered here."
+        if not self.signs_in:
+            return f"{name} is a role over there, not somebody who signs in. Grant to its people instead."
+        if not self.privileges:
+            return "No right here says exactly this. Grant what is meant, then have this taken."
+        return ""
+
+
+def foreign(finding: int) -> Foreign:
+    """A foreign finding with those that belong to it.  Raises NotFound."""
+    row = BackendFinding.objects.filter(pk=finding, kind="foreign").select_related("backend__realm").first()
+    if row is None:
+        raise NotFound("It is no longer there.")
+    alike = BackendFinding.objects.filter(
+        backend=row.backend, kind="foreign", holder=row.holder, grantor=row.grantor, place=row.place
+    )
+    rows = sorted((one for one in alike if one.type == row.type), key=lambda one: one.what)
+    return Foreign(row.backend, tuple(rows))
+
+
+def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None = None) -> Foreign:
+    """Make a foreign grant ours: a grant here, and out there a role of ours in the place of what was given.
+
+    The holder is admitted to the realm when the actor may do that.  What was given goes only when ours was
+    read back.  Raises Refused, Invalid, NotFound.
+    """
+    about = foreign(finding)
+    with change(FOREIGN_ADOPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        about = foreign(finding)
+        authority = grants.authority_to_grant(about.node, by)
+        if problem := about.problem():
+            raise Invalid(problem)
+        _undecided(about)
+        holder = about.holder or _admit(about, by)
+        _say(current, FOREIGN_ADOPTED, about, authority)
+        wish = Wish(about.node, (holder,), about.privileges, valid_until=until, origin=Origin.ADOPTED)
+        grants.add(wish, by=by)
+        _order(current, about, [row for row in about.rows if row.what in about.covered], by, replaced=True)
+    return about
+
+
+def _admit(about: Foreign, by: Actor) -> Principal:
+    root = node(about.node.root_id)
+    if root is None:
+        raise NotFound("Its realm is no longer there.")
+    name = about.first.holder
+    authority = may(
+        by,
+        "create_user",
+        root,
+        otherwise=f"{name} is no member of {root.name}, and you may not admit members.",
+    )
+    person = people.ensure(Principal.Kind.USER, name)
+    members.add(root, person, by=by, authority=authority)
+    return person
+
+
+def revoke(finding: int, *, by: Actor, reason: str = "") -> Foreign:
+    """Have a foreign grant taken out there.  Raises Refused, Conflict, NotFound."""
+    about = foreign(finding)
+    with change(FOREIGN_REVOKED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        about = foreign(finding)
+        authority = grants.authority_to_grant(about.node, by)
+        _undecided(about)
+        _say(current, FOREIGN_REVOKED, about, authority)
+        _order(current, about, about.rows, by)
+    return about
+
+
+def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
+    """Leave a foreign grant knowingly, until a date.  Raises Refused, Invalid, NotFound."""
+    about = foreign(finding)
+    if not reason.strip():
+        raise Invalid("Say why it is left; whoever looks at it next will ask.")
+    if until <= timezone.now():
+        raise Invalid("The date lies in the past.")
+    with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        authority = grants.authority_to_grant(about.node, by)
+        _undecided(about)
+        _mark(about, accepted_until=until, accepted_reason=reason.strip(), accepted_by=by.decides_as)
+        _say(current, FOREIGN_ACCEPTED, about, authority, until=until.date().isoformat())
+    return about
+
+
+def reopen(finding: int, *, by: Actor, reason: str = "") -> Foreign:
+    """Take an acceptance back.  Raises Refused, NotFound."""
+    about = foreign(finding)
+    with change(FOREIGN_REOPENED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        authority = grants.authority_to_grant(about.node, by)
+        _mark(about, accepted_until=None, accepted_reason="", accepted_by=None)
+        _say(current, FOREIGN_REOPENED, about, authority)
+    return about
+
+
+def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
+    """The decisions about these findings that are still to be carried out, by finding.  One query."""
+    rows = list(rows)
+    waiting = ForeignOrder.objects.filter(
+        backend__in={row.backend_id for row in rows}, done__isnull=True
+    ).select_related("by")
+    by_right = {_key(one, one.right): one for one in waiting}
+    found = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
+    return {pk: order for pk, order in found.items() if order is not None}
+
+
+def _key(row: BackendFinding | ForeignOrder, what: str) -> tuple[object, ...]:
+    return row.backend_id, row.holder, row.grantor, row.type, tuple(row.path), what
+
+
+def _undecided(about: Foreign) -> None:
+    if ordered(about.rows):
+        raise Conflict("It is already decided that this goes; the sync carries it out.")
+
+
+def _mark(about: Foreign, **values: object) -> None:
+    BackendFinding.objects.filter(pk__in=[row.pk for row in about.rows]).update(**values)
+
+
+def _order(
+    current: ChangeInProgress,
+    about: Foreign,
+    rows: Sequence[BackendFinding],
+    by: Actor,
+    *,
+    replaced: bool = False,
+) -> None:
+    ForeignOrder.objects.bulk_create(
+        ForeignOrder(
+            backend=about.backend,
+            securable_id=row.securable_id,
+            type=row.type,
+            path=row.path,
+            right=row.what,
+            holder=row.holder,
+            grantor=row.grantor,
+            replaced=replaced,
+            revision=current.revision,
+            by=by.decides_as,
+            at=current.at,
+        )
+        for row in rows
+    )
+    outbox.ask(about.backend, current.revision)
+
+
+def _say(current: ChangeInProgress, kind: str, about: Foreign, authority: Authority, **more: str) -> None:
+    # who signs in out there is a person: the record knows him by his pseudonym alone
+    who = people.ensure(Principal.Kind.USER, about.first.holder) if about.signs_in else None
+    concerned = [one for one in (about.holder or who,) if one is not None]
+    holder = concerned[0].pseudonym if concerned else about.first.holder
+    rights, backend = ", ".join(about.rights), str(about.backend)
+    event = said(kind, about.node, *concerned, holder=holder, rights=rights, backend=backend, **more)
+    current.say(event, by=authority)

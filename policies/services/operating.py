@@ -1,0 +1,126 @@
+"""Running a sync: pausing, repairing or only reporting, letting a held plan go on, trying again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from django.db.models import QuerySet
+from django.utils import timezone
+
+from catalog.nodes import Node, last
+from policies import decisions, outbox
+from policies.authority import Actor, Authority, of_duty, of_operator
+from policies.changes import change
+from policies.errors import Conflict, Invalid, NotFound
+from policies.events import (
+    BACKEND_CONFIRMED,
+    BACKEND_PAUSED,
+    BACKEND_POLICY,
+    BACKEND_RESUMED,
+    BACKEND_RETRIED,
+)
+from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
+from policies.saying import said
+from policies.services import duties, realm_of
+
+DUTY = "operate_sync"
+
+
+def may_operate(actor: Actor, catalog: Node) -> bool:
+    """Whether somebody may run the sync of a catalog: by duty, or as an owner of it or of what is above."""
+    who = actor.decides_as
+    if who is None:
+        return actor.via == "operator"
+    return duties.has(who, DUTY, catalog) or bool(decisions.ask(who, "set_owner", catalog))
+
+
+def authority_to_operate(actor: Actor, catalog: Node) -> Authority:
+    """The right to run a sync.  Raises Refused."""
+    if actor.principal is None and actor.via == "operator":
+        return of_operator(actor)
+    otherwise = f"You may not run the sync of {catalog.name}: its owner may, and who has the duty for it."
+    return of_duty(actor, DUTY, held=may_operate(actor, catalog), otherwise=otherwise)
+
+
+def pause(row: Backend, *, by: Actor, reason: str = "", until: datetime | None = None) -> None:
+    """Leave a backend alone: it is neither changed nor looked at until it is resumed."""
+    if until is not None and until <= timezone.now():
+        raise Invalid("The date lies in the past.")
+    state = {
+        "state": Backend.State.PAUSED,
+        "paused_by": by.decides_as,
+        "paused_at": timezone.now(),
+        "paused_until": until,
+    }
+    _set(row, BACKEND_PAUSED, state, by=by, reason=reason)
+
+
+def resume(row: Backend, *, by: Actor, reason: str = "") -> None:
+    """Take it up again, with what was decided meanwhile."""
+    _set(row, BACKEND_RESUMED, RESUMED, by=by, reason=reason, look=True)
+
+
+def set_policy(row: Backend, policy: str, *, by: Actor, reason: str = "") -> None:
+    """Repair what differs, or only report it."""
+    if policy not in Backend.Policy.values:
+        raise Invalid(f"A sync repairs or reports; it does not `{policy}`.")
+    state = {"policy": policy, "restored": False}
+    _set(row, BACKEND_POLICY, state, by=by, reason=reason, look=True, policy=Backend.Policy(policy).label)
+
+
+def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
+    """Let a held plan go on, as long as it takes no more than what was looked at.  Raises Conflict."""
+    run = SyncRun.objects.filter(backend=row).order_by("-pk").first()
+    if run is None or run.state != SyncRun.State.HELD or run.digest != digest:
+        raise Conflict("The plan is another one by now. Look at it again.")
+    removes = f"{run.removals} rights and memberships away from {run.losing} people"
+    _set(row, BACKEND_CONFIRMED, {"confirmed": digest}, by=by, reason=reason, look=True, removes=removes)
+
+
+def retry(row: Backend, *, by: Actor, item: SyncItem | None = None) -> None:
+    """Try again now: what was parked, what waits, or one item of a run alone."""
+    catalog = _catalog(row)
+    with change(BACKEND_RETRIED, realm=realm_of(catalog), by=by) as current:
+        authority = authority_to_operate(by, catalog)
+        if item is None:
+            waiting_again(row)
+        outbox.ask(row, current.revision, key=f"item:{item.pk}" if item else "look")
+        current.say(said(BACKEND_RETRIED, catalog), by=authority)
+
+
+def waiting_again(row: Backend) -> None:
+    """Make due now what was parked or put back for later because it failed."""
+    failed: QuerySet[OutboxEntry] = OutboxEntry.objects.filter(backend=row, attempts__gt=0)
+    failed.update(parked=False, parked_at=None, attempts=0, due=timezone.now())
+
+
+RESUMED = {"state": Backend.State.BEHIND, "paused_by": None, "paused_at": None, "paused_until": None}
+"""The fields of a backend that is taken up again."""
+
+
+def _set(
+    row: Backend,
+    kind: str,
+    state: Mapping[str, object],
+    *,
+    by: Actor,
+    reason: str,
+    look: bool = False,
+    **told: str,
+) -> None:
+    catalog = _catalog(row)
+    with change(kind, realm=realm_of(catalog), by=by, reason=reason) as current:
+        authority = authority_to_operate(by, catalog)
+        Backend.objects.filter(pk=row.pk).update(**state)
+        if look:
+            waiting_again(row)
+            outbox.ask(row, current.revision)
+        current.say(said(kind, catalog, backend=str(row), **told), by=authority)
+
+
+def _catalog(row: Backend) -> Node:
+    found = last(row.catalog_id)
+    if found is None:
+        raise NotFound("Its catalog is no longer there.")
+    return found

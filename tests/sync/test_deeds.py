@@ -1,0 +1,208 @@
+"""What owners do about rights that others gave out there: adopt, have taken, accept until a date."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Principal
+from policies import decisions, history
+from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.history import Filter
+from policies.models import Backend, BackendFinding, Event, ForeignOrder, Grant
+from policies.services import drift
+from policies.sync import worker
+from tests.factories import acting, admit, the
+from tests.sync.conftest import Source
+
+ORDERS = "shop.sales.orders"
+
+
+@pytest.fixture
+def looked(governed: Backend) -> Backend:
+    """Olivia's sales with legacy's foreign grant on orders, looked at once."""
+    worker.deliver(governed)
+    return governed
+
+
+def finding(holder: str = "legacy", place: str = "sales.orders", what: str = "SELECT") -> int:
+    return BackendFinding.objects.get(kind="foreign", holder=holder, place=place, what=what).pk
+
+
+def held_directly(source: Source, login: str) -> list[tuple]:
+    return source.run(
+        "SELECT c.relname, a.privilege_type FROM pg_class c, aclexplode(c.relacl) a"
+        f" WHERE a.grantee = '{login}'::regrole AND c.relowner <> a.grantee ORDER BY 1, 2"
+    )
+
+
+def test_a_foreign_grant_that_is_revoked_is_gone_when_read_again(looked: Backend, source: Source) -> None:
+    drift.revoke(finding(), by=acting("olivia"), reason="nobody knows what it is for")
+    assert source.reads("legacy")
+    report = worker.deliver(looked)
+    assert report is not None
+    assert report.settled
+    assert not source.reads("legacy")
+    order = ForeignOrder.objects.get()
+    assert order.done is not None
+    assert not BackendFinding.objects.filter(kind="foreign", place="sales.orders").exists()
+    # what nobody decided about stays: his USAGE on the schema
+    assert BackendFinding.objects.filter(kind="foreign", place="sales", what="USAGE").exists()
+
+
+def test_a_foreign_grant_that_is_adopted_becomes_ours_without_a_gap(looked: Backend, source: Source) -> None:
+    admit(the("metalake"), "legacy")
+    legacy = people.ensure("user", "legacy")
+    admit_to_the_catalog(legacy)
+    drift.adopt(finding(place="sales", what="USAGE"), by=acting("olivia"))
+    drift.adopt(finding(), by=acting("olivia"), reason="the nightly report reads it")
+    grant = Grant.objects.open().get(privilege="SELECT_TABLE", securable=the("table", ORDERS).id)
+    assert grant.origin == "adopted"
+    assert decisions.ask(legacy, "read", the("table", ORDERS))
+    worker.deliver(looked)
+    assert source.reads("legacy")
+    assert held_directly(source, "legacy") == []
+    assert not BackendFinding.objects.filter(kind="foreign").exists()
+    assert not ForeignOrder.objects.filter(done__isnull=True).exists()
+
+
+def admit_to_the_catalog(who: Principal) -> None:
+    from policies.services import members
+    from tests.factories import AUTHORITY, BY
+
+    members.join_group(people.ensure("group", "staff"), who, by=BY, authority=AUTHORITY)
+
+
+def test_nobody_is_cut_off_by_adopting_what_cannot_be_used_yet(looked: Backend, source: Source) -> None:
+    """Legacy may not use the catalog, so our role gives him nothing: what others gave stays until it does."""
+    admit(the("metalake"), "legacy")
+    drift.adopt(finding(), by=acting("olivia"))
+    worker.deliver(looked)
+    assert source.reads("legacy")
+    assert ForeignOrder.objects.filter(done__isnull=True).exists()
+    assert held_directly(source, "legacy") == [("orders", "SELECT")]
+
+
+def test_who_may_not_admit_members_cannot_adopt_a_strangers_grant(looked: Backend) -> None:
+    with pytest.raises(Refused, match="legacy is no member of demo"):
+        drift.adopt(finding(), by=acting("olivia"))
+    assert not ForeignOrder.objects.exists()
+    assert not Grant.objects.filter(origin="adopted").exists()
+    # the metalake's owner admits him with it
+    drift.adopt(finding(), by=acting("marek"))
+    assert Grant.objects.filter(origin="adopted").exists()
+
+
+@pytest.mark.parametrize("deed", [drift.adopt, drift.revoke, drift.reopen])
+def test_only_who_may_grant_decides_about_foreign_grants(looked: Backend, deed) -> None:
+    with pytest.raises(Refused):
+        deed(finding(), by=acting("mia"))
+    with pytest.raises(Refused):
+        drift.accept(finding(), timezone.now() + timedelta(days=1), by=acting("mia"), reason="so")
+
+
+def test_what_says_less_than_any_right_here_is_not_widened(looked: Backend, source: Source) -> None:
+    """Write here means update and delete too; who has only INSERT is not given the rest by adopting."""
+    source.run("GRANT INSERT ON sales.orders TO legacy")
+    worker.look(looked)
+    about = drift.foreign(finding())
+    assert about.privileges == ("SELECT_TABLE",)
+    assert about.left == ("INSERT",)
+
+
+def test_all_of_writing_is_adopted_as_writing(looked: Backend, source: Source) -> None:
+    source.run("GRANT INSERT, UPDATE, DELETE ON sales.orders TO legacy WITH GRANT OPTION")
+    worker.look(looked)
+    about = drift.foreign(finding())
+    assert about.privileges == ("MODIFY_TABLE",)
+    assert about.left == ()
+
+
+def test_a_role_of_theirs_is_no_person_to_adopt(looked: Backend, source: Source) -> None:
+    source.run("CREATE ROLE lw_test_reporting NOLOGIN; GRANT SELECT ON sales.orders TO lw_test_reporting")
+    worker.look(looked)
+    with pytest.raises(Invalid, match="a role over there"):
+        drift.adopt(finding("lw_test_reporting"), by=acting("olivia"))
+
+
+def test_an_accepted_grant_comes_back_after_its_date(looked: Backend, source: Source) -> None:
+    until = timezone.now() + timedelta(days=30)
+    drift.accept(finding(), until, by=acting("olivia"), reason="until the report has moved")
+    worker.look(looked)
+    row = BackendFinding.objects.get(pk=finding())
+    assert (row.accepted_until, row.accepted_reason) == (until, "until the report has moved")
+    assert row.accepted_by == people.ensure("user", "olivia")
+    assert source.reads("legacy")
+    drift.reopen(row.pk, by=acting("olivia"))
+    assert BackendFinding.objects.get(pk=row.pk).accepted_until is None
+
+
+def test_a_grant_that_was_taken_and_given_anew_is_not_accepted_any_more(
+    looked: Backend, source: Source
+) -> None:
+    drift.accept(finding(), timezone.now() + timedelta(days=30), by=acting("olivia"), reason="known")
+    source.run("REVOKE SELECT ON sales.orders FROM legacy")
+    worker.look(looked)
+    source.run("GRANT SELECT ON sales.orders TO legacy")
+    worker.look(looked)
+    assert BackendFinding.objects.get(pk=finding()).accepted_until is None
+
+
+@pytest.mark.parametrize(
+    ("days", "reason", "told"), [(-1, "so", "lies in the past"), (1, "  ", "Say why it is left")]
+)
+def test_accepting_wants_a_date_and_a_reason(looked: Backend, days: int, reason: str, told: str) -> None:
+    until = timezone.now() + timedelta(days=days)
+    with pytest.raises(Invalid, match=told):
+        drift.accept(finding(), until, by=acting("olivia"), reason=reason)
+
+
+def test_a_decision_is_made_once(looked: Backend) -> None:
+    drift.revoke(finding(), by=acting("olivia"))
+    with pytest.raises(Conflict):
+        drift.adopt(finding(), by=acting("marek"))
+    with pytest.raises(NotFound):
+        drift.revoke(0, by=acting("olivia"))
+
+
+def test_what_the_backend_refuses_is_kept_in_its_own_words(looked: Backend, source: Source) -> None:
+    source.run("GRANT SELECT ON sales.orders TO legacy WITH GRANT OPTION")
+    source.run("GRANT SELECT ON sales.orders TO carl", as_="legacy")
+    worker.look(looked)
+    drift.revoke(finding(), by=acting("olivia"))
+    worker.deliver(looked)
+    assert "dependent privileges exist" in ForeignOrder.objects.filter(done__isnull=True)[0].error
+    assert source.reads("legacy")
+    drift.revoke(finding("carl"), by=acting("olivia"))
+    for _ in range(2):
+        worker.look(looked)
+    assert held_directly(source, "legacy") == held_directly(source, "carl") == []
+
+
+def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend) -> None:
+    drift.revoke(finding(), by=acting("olivia"), reason="old")
+    drift.accept(
+        finding(place="sales", what="USAGE"),
+        timezone.now() + timedelta(days=5),
+        by=acting("olivia"),
+        reason="known",
+    )
+    events = Event.objects.filter(kind__startswith="foreign.")
+    assert events.count() == 2
+    assert all("legacy" not in str(event.data) for event in events)
+    seen = history.sight(people.ensure("user", "olivia"), [the("metalake")])
+    told = [line.text for entry in history.page(Filter(), seen).entries for line in entry.lines]
+    assert any(text.startswith("had SELECT on shop.sales.orders taken from legacy in") for text in told)
+
+
+def test_nothing_is_taken_while_a_backend_only_reports(looked: Backend, source: Source) -> None:
+    Backend.objects.update(policy="report")
+    drift.revoke(finding(), by=acting("olivia"))
+    worker.deliver(Backend.objects.get())
+    assert source.reads("legacy")
+    Backend.objects.update(policy="repair")
+    worker.look(Backend.objects.get())
+    assert not source.reads("legacy")
