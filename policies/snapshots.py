@@ -15,6 +15,7 @@ from django.db import connection
 from django.utils.crypto import salted_hmac
 
 from accounts.models import Principal
+from accounts.text import holdable
 from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden import dialects
@@ -94,7 +95,7 @@ def _load(subject: Principal, root: Node, now: datetime) -> Loaded:
     realm = Realm(pk=root.realm_id, kind=root.kind)
     if subject.pk:
         return facts.load(realm, root.realm, [subject.pk], now=now)
-    by_name = subject.kind in (Principal.Kind.USER, Principal.Kind.SERVICE)
+    by_name = subject.kind in (Principal.Kind.USER, Principal.Kind.SERVICE) and holdable(subject.name)
     return facts.load(realm, root.realm, (), now=now, strangers={STRANGER: subject.name} if by_name else {})
 
 

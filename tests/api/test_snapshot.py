@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import gzip
+import json
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
-from accounts import people
+from accounts import people, tokens
+from accounts.tokens import Run
+from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot, sealed
-from policies.services import members, owners, roles
-from tests.api.world import BY, Caller, Shop, user
+from lakewarden.snapshot import BadSnapshot, Snapshot, sealed
+from policies import slices
+from policies.models import AccessRecord
+from policies.services import members, objects, owners, realms, roles
+from policies.services.objects import NewObject
+from tests.api.world import BY, Caller, Shop, token, user
 
 SNAPSHOT = "/authz/v1/snapshot"
 
@@ -78,3 +88,213 @@ def test_it_decides_as_the_console_does(shop: Shop, etl: Caller, who: str) -> No
         for action in ACTIONS:
             asked = etl.decide(who, action, f"{node.type}:{node.ref.id}")["decision"]
             assert asked is bool(held and held.decide(action, node.ref)), (who, action, str(node.ref))
+
+
+def test_a_role_is_not_taken_for_the_catalog_of_its_name(shop: Shop, ana: Caller) -> None:
+    crew = roles.create(shop.realm, "shop", **BY)
+    owners.set_owner(crew, user("ana"), **BY)
+    held = snapshot(ana)
+    assert held.decide("Role.deleteRole", ref("shop", "role"))
+    assert not held.decide("drop", ref("shop", "catalog"))
+
+
+def test_rights_that_begin_and_end_are_decided_by_the_clock(shop: Shop, ana: Caller) -> None:
+    now = datetime.now().astimezone()
+    for name, start, end in (("soon", 600, None), ("until", None, 1200)):
+        role = roles.create(shop.realm, name, **BY)
+        code = "SELECT_TABLE" if name == "soon" else "CREATE_TABLE"
+        roles.add_privileges(role, shop.sales, [roles.Privilege(code)], **BY)
+        window = {
+            "valid_from": now + timedelta(seconds=start) if start else None,
+            "valid_until": now + timedelta(seconds=end) if end else None,
+        }
+        roles.assign(role, user("ana"), **window, **BY)
+    held = snapshot(ana)
+    assert held.next_change_at == pytest.approx(now.timestamp() + 600, abs=1)
+    assert held.decide("create_table", ref("shop.sales", "schema"), now=now.timestamp())
+    assert not held.decide("read", ref("shop.sales.orders"), now=now.timestamp())
+    with pytest.raises(BadSnapshot, match="too old") as raised:
+        held.decide("read", ref("shop.sales.orders"), now=now.timestamp() + 601)
+    assert raised.value.code == "expired"
+
+
+def test_what_one_may_not_know_of_cannot_be_read_off(shop: Shop, ana: Caller) -> None:
+    busy(shop)
+    place(shop, "plans", "s3://lake/cellar")
+    place(shop, "orders", "s3a://lake/sales/orders/")
+    text = take(ana).content.decode()
+    wire = json.loads(text)
+    assert ["table", "demo/shop.sales.orders"] in wire["names"]
+    assert "s3://lake/sales/orders" in wire["locations"]
+    for hidden in ("secret", "plans", "cellar", "items"):
+        assert hidden not in text
+    held = snapshot(ana)
+    assert not held.decide("read", ref("shop.sales.items"))
+    told = held.explain("read", ref("shop.sales.items"))
+    assert [lack.kind for lack in told.missing] == ["object"]
+    whole = take(Caller(token("user", "marek"))).content.decode()
+    assert "s3://lake/cellar" in whole
+
+
+def place(shop: Shop, name: str, *places: str) -> None:
+    """Let the data of a table lie there."""
+    content = {"properties": {"location": places[0]}}
+    Detail.objects.update_or_create(securable_id=shop.tables[name].id, defaults={"content": content})
+
+
+def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    [drop] = objects.register(shop.sales, [NewObject("fileset", "drop")], **BY)
+    shop.allow(drop, "READ_FILESET")
+    content = {"storageLocations": {"unknown": "s3://lake/drop", "cold": "hdfs://nn:8020/cold/drop/"}}
+    Detail.objects.update_or_create(securable_id=drop.id, defaults={"content": content})
+    place(shop, "orders", "s3n://lake/sales/orders")
+    place(shop, "items", "s3://lake/drop/items")
+    shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
+    held = snapshot(ana)
+    places = {
+        "s3a://lake/sales/orders/day=1/part-0.parquet": "demo/shop.sales.orders",
+        "s3://lake/sales/orders": "demo/shop.sales.orders",
+        "S3://LAKE/sales//orders/": "demo/shop.sales.orders",
+        "hdfs://nn:8020/cold/drop/x": "demo/shop.sales.drop",
+        "s3://lake/drop/new": "demo/shop.sales.drop",
+        "s3://lake/drop/items/part-0": None,  # hers to read all around, but not this
+        "s3://lake/sales/orders2": None,
+        "s3://lake/sales": None,
+        "s3://lake/sales/orders/../items": None,
+        "s3://lake/sales/orders/*": None,
+        "gs://lake/sales/orders": None,
+        "sales/orders": None,
+        "": None,
+        "s3:": None,
+    }
+    found = {text: held.at(text) for text in places}
+    assert {text: one.id if one else None for text, one in found.items()} == places
+    assert "items" not in json.dumps(sorted(held.locations))
+
+
+def test_a_nested_schema_hands_down_and_one_of_like_name_does_not(shop: Shop, ana: Caller) -> None:
+    schemas = [NewObject("schema", name) for name in ("raw", "x:y")]
+    [raw, rest] = objects.register(shop.catalog, schemas, **BY)
+    [nested] = objects.register(raw, [NewObject("schema", "raw:eu")], scope=shop.catalog, **BY)
+    [deep] = objects.register(nested, [NewObject("table", "people")], **BY)
+    [other] = objects.register(shop.catalog, [NewObject("schema", "x")], **BY)
+    [flat] = objects.register(rest, [NewObject("table", "people")], **BY)
+    shop.allow(raw, "USE_SCHEMA", "SELECT_TABLE")
+    shop.allow(other, "USE_SCHEMA", "SELECT_TABLE")
+    held = snapshot(ana)
+    for node in (deep, flat):
+        asked = ana.decide("user:ana", "read", f"table:{node.ref.id}")["decision"]
+        assert bool(held.decide("read", node.ref)) is asked
+    assert held.decide("read", deep.ref)
+    assert not held.decide("read", flat.ref)
+
+
+def test_the_tag_changes_with_what_is_true_and_only_then(shop: Shop, ana: Caller) -> None:
+    first = take(ana)
+    path = f"{SNAPSHOT}?realm=demo"
+    same = ana.get(path, headers={"If-None-Match": first["ETag"]})
+    assert (same.status_code, same.content, same["ETag"]) == (304, b"", first["ETag"])
+    tags = {first["ETag"]}
+    for turn in (
+        lambda: shop.allow(shop.sales, "SELECT_TABLE"),
+        lambda: place(shop, "orders", "s3://lake/orders"),
+        lambda: objects.rename(shop.tables["orders"], "orders2", **BY),
+        lambda: shop.take(shop.sales, "SELECT_TABLE"),
+    ):
+        turn()
+        fresh = ana.get(path, headers={"If-None-Match": first["ETag"]})
+        assert fresh.status_code == 200
+        tags.add(fresh["ETag"])
+    assert len(tags) == 5
+
+
+def test_it_is_packed_for_those_who_can_unpack(shop: Shop, ana: Caller) -> None:
+    plain = take(ana)
+    packed = ana.get(f"{SNAPSHOT}?realm=demo", headers={"Accept-Encoding": "gzip"})
+    assert packed["Content-Encoding"] == "gzip"
+    assert gzip.decompress(packed.content) == plain.content
+    assert packed["ETag"] != plain["ETag"]
+    assert "Accept-Encoding" in packed["Vary"]
+
+
+def test_who_may_ask_is_as_for_a_check(shop: Shop, ana: Caller, ada: Caller, etl: Caller) -> None:
+    path = f"{SNAPSHOT}?realm=demo&for=user:ana"
+    assert Caller().get(path).status_code == 401
+    assert Caller(token("user", "ana", "report")).get(path).status_code == 403
+    assert Caller(token("user", "olivia")).get(path).status_code == 403
+    assert ada.get(path).status_code == 403  # her duty is on one schema, this is all of the realm
+    assert not AccessRecord.objects.filter(kind="looked").exists()
+    assert etl.get(path).status_code == 200
+    assert not AccessRecord.objects.filter(kind="looked").exists()
+
+
+def test_a_person_with_the_duty_for_all_of_it_is_recorded(shop: Shop) -> None:
+    from policies.services import duties
+
+    people.make_account("ada")
+    duties.give(shop.realm, "view_history", user("ada"), **BY)
+    assert Caller(token("user", "ada")).get(f"{SNAPSHOT}?realm=demo&for=user:ana").status_code == 200
+    assert AccessRecord.objects.get(kind="looked").operation.startswith("snapshot of ")
+
+
+def test_a_run_takes_its_own_in_its_realm_alone(shop: Shop) -> None:
+    other = realms.create("gravitino", "other", owner=user("ana"), **BY)
+    run = Run("r1", shop.realm.realm_id, user("olivia"))
+    until = datetime.now().astimezone() + timedelta(hours=1)
+    caller = Caller(tokens.create_for_run(user("ana"), run, expires=until))
+    assert caller.get(f"{SNAPSHOT}?realm=demo").json()["principal"] == "user:ana"
+    for asked in (f"realm={other.realm}", "realm=demo&for=user:olivia"):
+        assert caller.get(f"{SNAPSHOT}?{asked}").status_code == 403
+
+
+def test_a_realm_one_has_no_part_in_is_none(shop: Shop, etl: Caller) -> None:
+    realms.create("gravitino", "closed", owner=user("olivia"), **BY)
+    said = {
+        Caller(token("user", "ana")).get(f"{SNAPSHOT}?realm={name}").content
+        for name in ("closed", "absent", "\0", "x" * 5000)
+    }
+    assert len(said) == 1
+    assert etl.get(f"{SNAPSHOT}?realm=demo&for=user:nobody").status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("asked", "status"),
+    [
+        ("", 400),
+        ("realm=", 400),
+        ("realm=demo&for=:", 400),
+        ("realm=demo&for=table:x", 400),
+        ("realm=demo&for=user:", 400),
+        ("realm=demo&for=user:%00", 403),
+        ("realm=demo&for=user:" + "x" * 5000, 403),
+        ("realm=demo&for=pattern:*x", 403),
+        ("realm=%ff%fe", 403),
+    ],
+)
+def test_garbage_is_told(shop: Shop, etl: Caller, asked: str, status: int) -> None:
+    response = etl.get(f"{SNAPSHOT}?{asked}")
+    assert (response.status_code, response["Content-Type"]) == (status, "application/problem+json")
+
+
+@pytest.mark.parametrize("method", ["post", "put", "delete"])
+def test_it_is_read_and_nothing_else(shop: Shop, ana: Caller, method: str) -> None:
+    assert getattr(ana, method)(f"{SNAPSHOT}?realm=demo").status_code == 405
+
+
+def test_the_number_of_queries_does_not_grow(shop: Shop, ana: Caller) -> None:
+    def count() -> int:
+        slices.forget_all()
+        with CaptureQueriesContext(connection) as seen:
+            take(ana)
+        return len(seen)
+
+    take(ana)  # notes when the token was last used
+    few = count()
+    for number in range(30):
+        [table] = objects.register(shop.sales, [NewObject("table", f"t{number}")], **BY)
+        shop.allow(table, "SELECT_TABLE")
+        Detail.objects.update_or_create(
+            securable_id=table.id, defaults={"content": {"properties": {"location": f"s3://lake/t{number}"}}}
+        )
+    assert count() == few
