@@ -7,9 +7,19 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import cast
 
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import BigIntegerField, BooleanField, F, Func, Q, Value
+
 from catalog.models import Placement, Realm
 from lakewarden.facts import Level, Lineage
 from lakewarden.objects import ObjectRef
+
+
+def any_of(column: str, keys: Iterable[object]) -> Q:
+    """Whether a column is one of a set of numbers, which is one parameter however many they are."""
+    numbers = Value([key for key in set(keys) if isinstance(key, int)], ArrayField(BigIntegerField()))
+    form = {"template": "(%(expressions)s::bigint[]))", "arg_joiner": " = ANY("}
+    return Q(Func(F(column), numbers, output_field=BooleanField(), **form))
 
 
 def number(level: Level) -> int:
@@ -68,7 +78,7 @@ class Node:
 
 def nodes(ids: Iterable[int]) -> dict[int, Node]:
     """Those of the numbers that are open objects.  Two queries."""
-    places = Placement.objects.open().filter(securable__in=set(ids))
+    places = Placement.objects.open().filter(any_of("securable_id", ids))
     return {node.id: node for node in _nodes(list(places)) if node}
 
 
@@ -92,7 +102,8 @@ def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:
     known = {place.securable_id: place for place in places if place}
     missing = above - known.keys()
     if missing:
-        known |= {row.securable_id: row for row in Placement.objects.open().filter(securable__in=missing)}
+        rows = Placement.objects.open().filter(any_of("securable_id", missing))
+        known |= {row.securable_id: row for row in rows}
     realms = _realm_kinds(places)
     return [_node(place, known, realms) if place else None for place in places]
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from django.db.models import QuerySet
+from django.contrib.postgres.fields import ArrayField
+from django.db.models import Func, Q, QuerySet, TextField, Value
+from django.db.models.functions import Upper
 
 from accounts.text import holdable
 from catalog.models import Mode, Placement, Realm
+from catalog.models.securables import FOLDED, PIECES
 from catalog.nodes import Node, node, nodes
 from catalog.resolve import find, find_all
 from lakewarden.facts import Level
@@ -13,10 +16,13 @@ from lakewarden.facts import Level
 __all__ = [
     "Node",
     "all_below",
+    "begins",
     "below",
     "find",
     "find_all",
+    "holds",
     "mode_of",
+    "named",
     "node",
     "nodes",
     "realm_named",
@@ -55,6 +61,27 @@ def below(node: Node, type: str | None = None) -> QuerySet[Placement]:
     """The open placements directly below an object, by name."""
     rows = Placement.objects.open().filter(parent=node.id).order_by("type", "name")
     return rows.filter(type=type) if type else rows
+
+
+def named(rows: QuerySet[Placement]) -> QuerySet[Placement]:
+    """The same rows, ready to be asked with `begins` and `holds`, and sorted by `folded`."""
+    return rows.annotate(folded=FOLDED).alias(pieces=PIECES)
+
+
+def begins(text: str) -> Q:
+    """Whose name begins with a text, in any case; an index finds them in their order."""
+    return Q(folded__startswith=Upper(Value(text))) if holdable(text) else Q(pk__in=[])
+
+
+def holds(text: str) -> Q:
+    """Whose name holds a text, in any case.  From three letters on an index finds them."""
+    if not holdable(text):
+        return Q(pk__in=[])
+    held = Q(folded__contains=Upper(Value(text)))
+    if len(text) < 3:
+        return held
+    pieces = Func(Value(text), function="name_pieces", output_field=ArrayField(TextField()))
+    return Q(pieces__contains=pieces) & held
 
 
 def all_below(id: int) -> QuerySet[Placement]:

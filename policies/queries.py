@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.contrib.postgres.fields import ArrayField
-from django.db.models import BigIntegerField, BooleanField, F, Func, Q, QuerySet, Value
+from django.db.models import BooleanField, F, Func, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from accounts.text import holdable
 from catalog.models import Placement
-from catalog.nodes import Node
-from catalog.queries import below
+from catalog.nodes import Node, any_of
+from catalog.queries import below, holds, named
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
 from policies import slices
 from policies.models import BackendFinding, Grant, Ownership, RealmMember
-
-
-def any_of(column: str, keys: Collection[object]) -> Q:
-    """Whether a column is one of a set of numbers, which is one parameter however many they are."""
-    numbers = Value([key for key in keys if isinstance(key, int)], ArrayField(BigIntegerField()))
-    form = {"template": "(%(expressions)s::bigint[]))", "arg_joiner": " = ANY("}
-    return Q(Func(F(column), numbers, output_field=BooleanField(), **form))
 
 
 def none_of(column: str, keys: Collection[object]) -> Q:
@@ -85,29 +77,35 @@ def _roots(admitted: QuerySet[RealmMember]) -> list[Node]:
     ]
 
 
-def visible_below(slice_: Slice, root: Node, *, now: datetime | None = None) -> Q:
+def visible_below(slice_: Slice, root: Node, *, now: datetime | None = None, under: Sequence[str] = ()) -> Q:
     """Which placements of a whole realm the slice's principal may see, as one condition.
 
     Decided once for each container that can be opened, so its cost grows with schemas, not with tables.
+    `under` keeps to what is directly below objects called so: `("shop", "sales")`.
     """
     moment = (now or timezone.now()).timestamp()
-    found = _Gathered()
+    found = _Gathered(tuple(name.casefold() for name in under))
     _gather(slice_, root, _containers(root), moment, found)
     condition = Q(pk__in=[])
     for type_, parents in found.open.items():
         opened = Q(type=type_) & any_of("parent_id", parents)
-        condition |= opened & none_of("securable_id", found.hidden)
+        condition |= opened & none_of("securable_id", found.hidden) if found.hidden else opened
     if found.shown:
         condition |= any_of("securable_id", found.shown) & any_of("parent_id", found.opened)
     return condition
 
 
 class _Gathered:
-    def __init__(self) -> None:
+    def __init__(self, under: tuple[str, ...]) -> None:
+        self.under = under
         self.open: dict[str, list[int]] = {}
         self.opened: set[int] = set()
         self.hidden: set[object] = set()
         self.shown: set[object] = set()
+
+    def wants(self, node: Node) -> bool:
+        names = tuple(name.casefold() for name in node.names[len(node.names) - len(self.under) :])
+        return not self.under or names == self.under
 
 
 def _containers(root: Node) -> dict[int, list[Node]]:
@@ -136,10 +134,11 @@ def _gather(
         seen = engine.visible(slice_, node.levels, type_, now=moment)
         if not seen.gate:
             continue
-        found.opened.add(node.id)
-        (found.hidden if seen.default else found.shown).update(seen.exceptions)
-        if seen.default:
-            found.open.setdefault(type_, []).append(node.id)
+        if found.wants(node):
+            found.opened.add(node.id)
+            (found.hidden if seen.default else found.shown).update(seen.exceptions)
+            if seen.default:
+                found.open.setdefault(type_, []).append(node.id)
         visible_children |= {
             child.id for child in by_parent.get(node.id, ()) if child.type == type_ and seen.shows(child.id)
         }
@@ -158,9 +157,8 @@ def search(
     slice_: Slice, root: Node, text: str, *, now: datetime | None = None, types: Collection[str] = SEARCHED
 ) -> QuerySet[Placement]:
     """The objects of a realm whose name holds a text and that may be seen, by name.  Three queries."""
-    rows = Placement.objects.open().filter(ancestors__contains=[root.id], type__in=list(types))
-    named = rows.filter(name__icontains=text) if holdable(text) else rows.none()
-    return named.filter(visible_below(slice_, root, now=now)).order_by("name", "pk")
+    rows = named(Placement.objects.open().filter(type__in=list(types)))
+    return rows.filter(holds(text), visible_below(slice_, root, now=now)).order_by("name", "pk")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Principal
 from catalog.models import Placement, Realm
-from catalog.nodes import Node, nodes
+from catalog.nodes import Node, any_of, nodes
 from catalog.queries import mode_of
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
@@ -23,7 +23,6 @@ from lakewarden.principals import Principal as Somebody
 from policies import decisions, facts
 from policies.access import AccessMap
 from policies.models import RealmMember
-from policies.queries import any_of
 
 SCANNED = 2_000
 

@@ -2,31 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console import naming, words
+from accounts.text import holdable
+from authzsite.console import naming, sheet, words
 from authzsite.console.door import signed_in
+from authzsite.console.known import circle_of, realm_words
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
+from authzsite.console.palette import Sought, text_in
 from authzsite.console.parts import Action, Empty, Face, Who
-from authzsite.console.requests import Request, asker_of
+from authzsite.console.requests import Request
 from authzsite.console.shell import page
-from catalog.models import Detail, Placement
+from catalog.models import Detail
 from catalog.nodes import Node
-from catalog.queries import nodes
-from policies import history, slices
+from policies.finding import After
 from policies.models import Ownership
-from policies.queries import admitted, realms_of, search
 from policies.services.grants import revision_now
 
-SHOWN = 30
-TYPES = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function")
+SHOWN, CHUNK = 30, 1000
 
 
 @dataclass(frozen=True)
@@ -46,47 +47,77 @@ class Person:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """What is called so, best matches first."""
-    text = request.GET.get("q", "").strip()[:300]
-    asker = asker_of(request)
-    realms = realms_of(asker)
-    places = _objects(asker, realms, text) if text else []
-    people = _people(asker, realms, text) if text else []
-    if len(places) == 1 and not people and request.GET.get("go"):
-        return _go(places[0])
+    """What is called so, the likeliest first."""
+    sought = Sought(circle_of(request), text_in(request))
+    text, after = sought.text, after_in(request.GET.get("after", ""))
+    hits = sought.objects(SHOWN + 1, after=after) if text else []
+    places, people = [node for node, _ in hits], _people(sought, after)
     context = {
         "heading": f"“{text}”" if text else "Find",
         "lead": "" if text else "Type a name, or a part of one, into the field above.",
         "asked": text,
         "objects": found_rows(places[:SHOWN]),
-        "objects_words": _words(places, "object", "objects"),
+        "objects_words": _words(places, after, "object", "objects"),
         "people": [_person(row) for row in people[:SHOWN]],
-        "people_words": _words(people, "person or group", "people and groups"),
-        "pager": Pager(f"The first {SHOWN}; type more of the name to narrow it")
-        if len(places) > SHOWN
-        else None,
+        "people_words": _words(people, None, "person or group", "people and groups"),
+        "others": [one for one in sought.rest(places, people) if one.options] if not after else [],
+        "pager": _pager(text, hits, after),
+        "csv": f"{reverse('console:search_csv')}?{urlencode({'q': text})}" if places else "",
         "empty": None if places or people or not text else _nothing(text),
     }
-    realm = realms[0].name if len(realms) == 1 else ""
+    realm = realm_words(sought.circle)
     return page(request, "console/search.html", context, realm=realm, revision=revision_now())
 
 
-def _people(asker: Principal, realms: Sequence[Node], text: str) -> list[Principal]:
-    """Those whom the asker may look up: all members for who gives access somewhere, else himself."""
-    found = {row.pk: row for realm in realms for row in admitted(realm, text)[: SHOWN + 1]}
-    everybody = bool(history.sight(asker, realms).objects)
-    return [row for row in found.values() if everybody or row == asker]
+def _people(sought: Sought, after: After | None) -> list[Principal]:
+    return sought.people(SHOWN + 1) if sought.text and after is None else []
 
 
-def _words(rows: Sequence[object], one: str, many: str) -> str:
-    more = len(rows) > SHOWN
-    return f"More than {SHOWN} {many}" if more else words.count(len(rows), one, many)
+def after_in(text: str) -> After | None:
+    """Where a page begins, as its address says it."""
+    begins, _, rest = text.partition(":")
+    key, colon, folded = rest.partition(":")
+    if begins not in ("0", "1") or not colon or not key.isdecimal() or len(key) > 18 or not holdable(folded):
+        return None
+    return After(begins == "1", folded, int(key))
 
 
-def _go(node: Node) -> HttpResponse:
-    from django.shortcuts import redirect
+def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -> Pager | None:
+    if len(hits) <= SHOWN and after is None:
+        return None
+    next_ = ""
+    if len(hits) > SHOWN:
+        last = hits[SHOWN - 1][1]
+        place = f"{int(last.begins)}:{last.key}:{last.folded}"
+        next_ = "?" + urlencode({"q": text, "after": place})
+    start = "?" + urlencode({"q": text}) if after else ""
+    told = "Names that begin so come before those that hold it"
+    return Pager(told if hits else "Nothing comes after this", start, next_)
 
-    return redirect(naming.page_of(node.id, node.type))
+
+def _words(rows: Sequence[object], after: After | None, one: str, many: str) -> str:
+    if after:
+        return f"More {many}" if len(rows) > SHOWN else f"The last {many}"
+    return f"More than {SHOWN} {many}" if len(rows) > SHOWN else words.count(len(rows), one, many)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """Every object of that name, as a file."""
+    sought = Sought(circle_of(request), text_in(request))
+    head = ["object", "type", "name", "owner", "comment"]
+    return sheet.answer("found", head, _csv_lines(sought) if sought.text else ())
+
+
+def _csv_lines(sought: Sought) -> Iterator[list[object]]:
+    after = None
+    while hits := sought.objects(CHUNK, after=after):
+        for node, row in zip(hits, found_rows([node for node, _ in hits]), strict=True):
+            yield [node[0].ref.id, node[0].type, node[0].name, row.owner, row.comment]
+        if len(hits) < CHUNK:
+            return
+        after = hits[-1][1]
 
 
 def _nothing(text: str) -> Empty:
@@ -98,23 +129,6 @@ def _nothing(text: str) -> Empty:
         actions=(browse,),
         level=2,
     )
-
-
-def _objects(asker: Principal, realms: Sequence[Node], text: str) -> list[Node]:
-    """The objects found, those whose name is or begins with the text first."""
-    last = text.rsplit(".", 1)[-1] or text
-    found: list[Placement] = []
-    for realm in realms:
-        found += search(slices.current(asker, realm), realm, last, types=TYPES)[: SHOWN * 4]
-    placed = nodes({row.securable_id for row in found})
-    fitting = [node for node in placed.values() if text.casefold() in node.ref.full_name.casefold()]
-    return sorted(fitting, key=lambda node: _rank(node, last.casefold()))
-
-
-def _rank(node: Node, text: str) -> tuple[int, int, tuple[str, ...]]:
-    name = node.name.casefold()
-    exact = 0 if name == text else 1 if name.startswith(text) else 2
-    return exact, len(node.names), node.names
 
 
 def found_rows(places: Sequence[Node]) -> list[Found]:

@@ -11,6 +11,7 @@ from authzsite.console import (
     members,
     objects,
     owner,
+    palette,
     people,
     person,
     profile,
@@ -90,5 +91,7 @@ urlpatterns = [
     path("history", history.room, name="history"),
     path("history.csv", history.as_csv, name="history_csv"),
     path("search", search.room, name="search"),
+    path("search/found", palette.found, name="found"),
+    path("search.csv", search.as_csv, name="search_csv"),
     path("sync", sync.room, name="sync"),
 ]

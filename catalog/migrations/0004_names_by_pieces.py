@@ -7,7 +7,7 @@ from django.db import migrations, models
 # what pg_trgm does, for servers that do not have it
 FUNCTION = """
 CREATE FUNCTION name_pieces(name text) RETURNS text[] LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE AS $$
-SELECT ARRAY(SELECT DISTINCT substr(upper(name), at, 3) FROM generate_series(1, length(name) - 2) AS at)
+SELECT ARRAY(SELECT DISTINCT substr(upper(name), at, 3) FROM generate_series(1, length(upper(name)) - 2) AS at)
 $$
 """
 

@@ -11,7 +11,6 @@ from django.db.models.functions import Collate, Upper
 from accounts.record import Fact
 from catalog.models.realms import Realm
 
-
 FOLDED = Collate(Upper("name"), "C")
 """A name as it is sorted and its beginning sought, in any case of its letters."""
 PIECES = Func(F("name"), function="name_pieces", output_field=ArrayField(TextField()))

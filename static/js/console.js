@@ -40,16 +40,15 @@ document.addEventListener("keydown", event => {
 // Keys: Ctrl K always; single letters outside fields, unless switched off.
 let going = 0;
 document.addEventListener("keydown", event => {
-  const find = document.querySelector("[data-find]");
+  const palette = dialogFor("palette");
   if (event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey)) {
     event.preventDefault();
-    find?.focus();
-    find?.select();
+    if (palette && !palette.open) palette.showModal();
     return;
   }
   if (document.body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
   if (typing(event.target) || document.querySelector("dialog:modal")) return;
-  if (event.key === "/") { event.preventDefault(); find?.focus(); find?.select(); }
+  if (event.key === "/") { event.preventDefault(); palette?.showModal(); }
   else if (event.key === "?") { dialogFor("keys")?.showModal(); }
   else if (event.key === "g") { going = Date.now(); }
   else if (Date.now() - going < 1500) {
@@ -57,11 +56,6 @@ document.addEventListener("keydown", event => {
     going = 0;
     if (there) { event.preventDefault(); there.click(); }
   }
-});
-let before = null;
-document.querySelector("[data-find]")?.addEventListener("focus", event => { before = event.relatedTarget; });
-document.querySelector("[data-find]")?.addEventListener("keydown", event => {
-  if (event.key === "Escape") { event.preventDefault(); (before || document.getElementById("main")).focus(); }
 });
 
 // Toast: goes after ten seconds, waits while pointed at or focused.

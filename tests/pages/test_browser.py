@@ -140,7 +140,13 @@ def test_the_preview_follows_the_form(visit: Callable[..., Any]) -> None:
 
 
 def test_a_grant_by_keyboard_alone_in_few_keys(visit: Callable[..., Any]) -> None:
-    page = visit("olivia")
+    pressed = find_understand_and_grant(visit("olivia"), "orders", "analysts", "ana")
+    assert can_read("ana")
+    assert pressed < 25
+
+
+def find_understand_and_grant(page: Any, table: str, holder: str, who: str) -> int:
+    """By keyboard alone, from Home to a grant; how many keys that took beside the name itself."""
     pressed = 0
 
     def press(*keys: str) -> None:
@@ -150,22 +156,61 @@ def test_a_grant_by_keyboard_alone_in_few_keys(visit: Callable[..., Any]) -> Non
             pressed += 1
 
     press("/")
-    page.keyboard.type("orders")  # the name itself does not count
+    page.keyboard.type(table)  # the name itself does not count
     press("Enter")
-    page.wait_for_url(re.compile("/search"))
-    press("Tab", "Enter", "Tab", "Enter")  # skip link, then the first object
     page.wait_for_url(re.compile("/objects/"))
+    assert page.get_by_role("heading", level=1).inner_text().startswith(table)
+    assert holder in page.locator("main table").inner_text()  # who has access, and by which path
     press("g", "a")
-    page.locator("dialog[open]").wait_for()
-    press("a", "n", "a", "Enter")
-    page.get_by_text("may read orders").wait_for()
+    page.locator("dialog#layer[open]").wait_for()
+    press(*who, "Enter")
+    page.get_by_text(f"may read {table}").wait_for()
     while page.evaluate("document.activeElement.textContent") != "Grant read until Friday":
         press("Tab")
         assert pressed < 25
     press("Enter")
-    page.get_by_role("status").get_by_text("Ana Analyst").wait_for()
-    assert can_read("ana")
-    assert pressed < 25
+    page.get_by_role("status").get_by_text("until").wait_for()
+    return pressed
+
+
+def test_the_palette_finds_by_keyboard_and_goes_where_one_chose(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/catalog/{the('schema', 'shop.sales').id}")
+    page.get_by_role("link", name="orders").first.focus()
+    page.keyboard.press("Control+k")
+    palette = page.locator("#palette[open]")
+    palette.get_by_role("option", name="Home").wait_for()
+    page.keyboard.type("ord")
+    palette.get_by_role("option", name="orders").first.wait_for()
+    field = palette.get_by_role("combobox")
+    assert palette.locator("[aria-selected=true]").inner_text().startswith("orders")
+    assert field.get_attribute("aria-activedescendant") == palette.locator(
+        "[aria-selected=true]"
+    ).get_attribute("id")
+    page.keyboard.press("ArrowDown")
+    assert palette.locator("[aria-selected=true]").inner_text().startswith("Grant access to orders")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile(f"/objects/{orders().id}/grant"))
+    page.go_back()
+    page.get_by_role("link", name="orders").first.focus()
+    page.keyboard.press("Control+k")
+    palette.wait_for()
+    page.keyboard.type("zzzz")
+    page.get_by_text("Nothing that you may see is called “zzzz”.").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/search\\?q=zzzz"))
+
+
+def test_the_palette_gives_the_focus_back_and_shows_only_what_one_may_see(visit: Callable[..., Any]) -> None:
+    page = visit("ana")
+    page.goto("/history")
+    page.locator(".nav a").first.focus()
+    page.keyboard.press("/")
+    page.keyboard.type("orders")
+    page.get_by_text("Nothing that you may see is called “orders”.").wait_for()
+    page.keyboard.press("Escape")
+    assert page.locator("#palette[open]").count() == 0
+    assert page.evaluate("document.activeElement === document.querySelector('.nav a')")
 
 
 def test_a_dialog_gives_the_focus_back(visit: Callable[..., Any]) -> None:

@@ -40,6 +40,8 @@ PAGES = {
     "why": "/why?who=mia&action=read&what=shop.sales.orders&type=table",
     "history": "/history",
     "search": "/search?q=o",
+    "search with a dot": "/search?q=sales.o",
+    "palette": "/search/found?q=o",
     "sync": "/sync",
     "keys": "/keys",
     "people": "/people",

@@ -72,6 +72,8 @@ PAGES = (
     Page("history", "/history", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("history_csv", "/history.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("search", "/search?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("found", "/search/found?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("search_csv", "/search.csv?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("sync", "/sync", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("people", "/people", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("person", "/people/{person}", DOOR, 404, 404, 404, 200, 200, 200, 200),
