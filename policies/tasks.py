@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="policies.tasks.deliver")
 def deliver(backend: int) -> None:
+    worker.end_pauses(timezone.now())
     row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
     if row is not None:
         worker.deliver(row)
@@ -32,11 +33,12 @@ def deliver_due() -> None:
 @shared_task(name="policies.tasks.look_again")
 def look_again() -> None:
     """Compare every backend, so that what others change out there is seen within a minute or two."""
+    worker.end_pauses(timezone.now())
     for row in Backend.objects.exclude(state=Backend.State.PAUSED).order_by("proved_at"):
         try:
             worker.look(row)
         except BackendError as error:
-            Backend.objects.filter(pk=row.pk).update(state=Backend.State.FAILED, error=str(error))
+            worker.failed(row, error)
 
 
 @shared_task(name="policies.tasks.sign")

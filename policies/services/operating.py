@@ -23,6 +23,7 @@ from policies.events import (
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.saying import said
 from policies.services import duties, realm_of
+from policies.sync.worker import RESUMED
 
 DUTY = "operate_sync"
 
@@ -93,10 +94,6 @@ def waiting_again(row: Backend) -> None:
     """Make due now what was parked or put back for later because it failed."""
     failed: QuerySet[OutboxEntry] = OutboxEntry.objects.filter(backend=row, attempts__gt=0)
     failed.update(parked=False, parked_at=None, attempts=0, due=timezone.now())
-
-
-RESUMED = {"state": Backend.State.BEHIND, "paused_by": None, "paused_at": None, "paused_until": None}
-"""The fields of a backend that is taken up again."""
 
 
 def _set(

@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
-from policies.sync.errors import BackendError, Misconfigured, Rejected, kind_of
+from policies.sync.errors import BackendError, kind_of
 from policies.sync.reconcile import Picks, Report, only_reports, reconcile
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -147,11 +148,31 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
 
 
 def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
+    failed(backend, error)
     held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
-    state = Backend.State.FAILED if isinstance(error, Misconfigured | Rejected) else Backend.State.BEHIND
-    rows = Backend.objects.filter(pk=backend.pk).exclude(state=Backend.State.PAUSED)
-    rows.update(state=state, error=str(error), error_kind=kind_of(error))
     _wait(held, str(error), kind_of(error))
+
+
+def failed(backend: Backend, error: BackendError) -> None:
+    """Say on the backend that it could not be worked on, and why."""
+    lasting = kind_of(error) in PERMANENT
+    rows = Backend.objects.filter(pk=backend.pk).exclude(state=Backend.State.PAUSED)
+    state = Backend.State.FAILED if lasting else Backend.State.BEHIND
+    rows.update(state=state, error=str(error), error_kind=kind_of(error))
+
+
+def end_pauses(now: datetime) -> None:
+    """Take up again what was paused until now."""
+    Backend.objects.filter(state=Backend.State.PAUSED, paused_until__lte=now).update(**RESUMED)
+
+
+RESUMED: dict[str, Any] = {
+    "state": Backend.State.BEHIND,
+    "paused_by": None,
+    "paused_at": None,
+    "paused_until": None,
+}
+"""The fields of a backend that is taken up again."""
 
 
 def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
