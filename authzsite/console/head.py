@@ -32,6 +32,7 @@ TABS = (
     ("object_history", "History"),
     ("object_sync", "Sync"),
     ("object_columns", "Columns"),
+    ("object_duties", "Duties"),
 )
 
 

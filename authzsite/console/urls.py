@@ -4,6 +4,7 @@ from django.urls import path, register_converter
 
 from authzsite.console import (
     catalog,
+    duties,
     grants,
     group,
     history,
@@ -65,6 +66,9 @@ urlpatterns = [
     path("objects/<number:id>/grant/people", grants.people, name="grant_people"),
     path("objects/<number:id>/grant/preview", grants.preview, name="grant_preview"),
     path("objects/<number:id>/owner", owner.hand_over, name="object_owner"),
+    path("objects/<number:id>/duties", duties.room, name="object_duties"),
+    path("objects/<number:id>/duties/give", duties.give, name="object_duty_give"),
+    path("objects/<number:id>/duties/take", duties.take, name="object_duty_take"),
     path("objects/<number:id>/revoke", revoke.revoke, name="revoke"),
     path("undo/<number:revision>", revoke.undo, name="undo"),
     path("people", people.room, name="people"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.contrib.auth.models import Group
@@ -55,6 +56,30 @@ def _holder(principal: Principal) -> User | Group:
     if account is None:
         raise Invalid(f"{principal} has no account to hold a duty")
     return account
+
+
+@dataclass(frozen=True)
+class Held:
+    """Somebody has a duty on an object, and by that on all below it."""
+
+    holder: Principal
+    duty: str
+    node: Node
+
+
+def along(node: Node) -> list[Held]:
+    """Every duty given on an object and above it, the nearest first.  Three queries."""
+    wanted = {"content_object__in": node.lineage}
+    people = UserDuty.objects.filter(**wanted).select_related("user__principal", "permission")
+    groups = GroupDuty.objects.filter(**wanted).select_related("group", "permission")
+    rows = [(row.content_object_id, row.permission.codename, row.user.principal) for row in people]
+    named = (
+        {django_group_name(one.name): one for one in Principal.objects.filter(kind="group")} if groups else {}
+    )
+    rows += [(row.content_object_id, row.permission.codename, named.get(row.group.name)) for row in groups]
+    places = {one.id: one for one in (*node.above(), node)}
+    found = [Held(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
+    return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
 
 
 def has(principal: Principal, duty: str, node: Node, *, now: datetime | None = None) -> bool:
