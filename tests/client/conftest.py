@@ -24,12 +24,15 @@ class Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"]))
         self.server.asked.append((self.path, json.loads(body), self.headers))
-        scripts = self.server.scripts
-        (scripts.pop(0) if len(scripts) > 1 else scripts[0])(self)
+        self.follow()
 
     def do_GET(self) -> None:
         self.server.asked.append((self.path, None, self.headers))
-        answer({"decision": True})(self)
+        self.follow()
+
+    def follow(self) -> None:
+        scripts = self.server.scripts or [answer({"decision": True})]
+        (scripts.pop(0) if len(scripts) > 1 else scripts[0])(self)
 
     def log_message(self, *args: Any) -> None:
         pass

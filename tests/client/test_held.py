@@ -1,0 +1,331 @@
+"""A snapshot is kept fresh, never used beyond its time, given up when the console stays silent or lies."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pickle
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
+from lakewarden.held import Held
+from lakewarden.objects import ObjectRef
+from lakewarden.snapshot import LONGEST, SKEW, BadSnapshot, Snapshot, sealed
+
+from .conftest import TOKEN, Peer, answer, raw
+
+NOW = 1_800_000_000.0
+ORDERS = ObjectRef("table", "demo", ("shop", "sales", "orders"))
+
+
+def iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
+
+
+def wire(**other: Any) -> dict[str, Any]:
+    """Ana may use catalog shop and read schema shop.sales, all through role readers."""
+    return sealed(
+        {
+            "schema": 1,
+            "realm": "demo",
+            "principal": "user:ana",
+            "dialect": "gravitino",
+            "revision": 7,
+            "issued": iso(NOW),
+            "expires": iso(NOW + 3600),
+            "next_change_at": None,
+            "mode": "on",
+            "member": True,
+            "service_admin": False,
+            "names": [["metalake", "demo"], ["catalog", "demo/shop"], ["schema", "demo/shop.sales"]],
+            "stations": [["role", "readers"]],
+            "ways": [[0]],
+            "facts": [
+                [1, "USE_CATALOG", 1, 0, 3, "grant:1"],
+                [2, "USE_SCHEMA", 1, 0, 4, "grant:2"],
+                [2, "SELECT_TABLE", 1, 0, 5, "grant:3", None, iso(NOW + 9000)],
+            ],
+            "selves": [],
+            "apart": [],
+            "locations": {},
+            "hidden": [],
+            "salt": "",
+            **other,
+        }
+    )
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOW
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+def held(console: Peer, clock: Clock, **options: Any) -> Held:
+    return Held(console.client(attempts=1), "demo", clock=clock, **options)
+
+
+DOWN = answer("away", 503)
+
+
+def test_it_is_asked_for_once_until_it_is_due(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire())]
+    one = held(console, clock, refresh=60)
+    for _ in range(3):
+        assert one.current().decide("read", ORDERS, now=clock())
+    assert len(console.asked) == 1
+    clock.now += 59
+    one.current()
+    assert len(console.asked) == 1
+    clock.now += 2
+    one.current()
+    assert len(console.asked) == 2
+    path, _, headers = console.asked[1]
+    assert path == "/authz/v1/snapshot?realm=demo"
+    assert headers["If-None-Match"] == f'"{wire()["digest"]}"'
+    assert headers["Accept-Encoding"] == "gzip"
+    assert headers["Authorization"] == f"Bearer {TOKEN}"
+
+
+def test_what_did_not_change_is_kept(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire()), raw(b"", 304)]
+    one = held(console, clock, refresh=60)
+    first = one.current()
+    clock.now += 61
+    assert one.current() is first
+
+
+def test_a_packed_answer_is_read(console: Peer, clock: Clock) -> None:
+    packed = gzip.compress(json.dumps(wire()).encode())
+    console.scripts = [raw(packed, Content_Encoding="gzip")]
+    assert held(console, clock).current().revision == 7
+
+
+@pytest.mark.parametrize(
+    ("content", "packing"),
+    [(b"no gzip", "gzip"), (gzip.compress(b"x" * 100)[:-9], "gzip"), (b"{}", "br")],
+    ids=["no gzip", "broken off", "another packing"],
+)
+def test_what_cannot_be_unpacked_is_no_answer(
+    console: Peer, clock: Clock, content: bytes, packing: str
+) -> None:
+    console.scripts = [raw(content, Content_Encoding=packing)]
+    with pytest.raises(Unavailable, match="packed"):
+        held(console, clock).current()
+
+
+def test_a_bomb_is_not_unpacked_to_its_end(console: Peer, clock: Clock) -> None:
+    console.scripts = [raw(gzip.compress(b" " * 100_000_000), Content_Encoding="gzip")]
+    with pytest.raises(Unavailable, match="larger than"):
+        held(console, clock).current()
+
+
+def test_the_last_one_serves_until_too_many_refreshes_failed(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire()), DOWN, DOWN, DOWN, DOWN, answer(wire(revision=8))]
+    one = held(console, clock, refresh=60, failures=3)
+    one.current()
+    for _ in range(2):
+        clock.now += 61
+        assert one.current().decide("read", ORDERS, now=clock())
+    clock.now += 61
+    with pytest.raises(Unavailable, match="status 503"):
+        one.current()
+    clock.now += 2
+    with pytest.raises(Unavailable):
+        one.current()
+    clock.now += 2
+    assert one.current().revision == 8
+
+
+def test_a_success_in_between_starts_the_count_again(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire()), DOWN, answer(wire()), DOWN, answer(wire())]
+    one = held(console, clock, refresh=60, failures=2)
+    for _ in range(5):
+        assert one.current()
+        clock.now += 61
+
+
+def test_whoever_gives_up_says_so_to_those_who_can_mend_it(
+    console: Peer, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    console.scripts = [answer(wire()), DOWN]
+    one = held(console, clock, refresh=60, failures=1)
+    one.current()
+    clock.now += 61
+    with pytest.raises(Unavailable):
+        one.current()
+    assert [record.levelname for record in caplog.records] == ["ERROR"]
+    assert "everything is refused until the console answers" in caplog.text
+    assert TOKEN not in caplog.text
+
+
+@pytest.mark.parametrize(("status", "error"), [(401, BadCredentials), (403, MayNotAsk)])
+def test_a_no_of_the_console_is_obeyed_at_once(
+    console: Peer, clock: Clock, status: int, error: type[ConsoleError]
+) -> None:
+    console.scripts = [answer(wire()), answer("revoked", status)]
+    one = held(console, clock, refresh=60, failures=10)
+    one.current()
+    clock.now += 61
+    with pytest.raises(error):
+        one.current()
+
+
+def test_nobody_goes_beyond_the_next_change(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire(next_change_at=iso(NOW + 10))), DOWN]
+    one = held(console, clock, refresh=60, failures=99)
+    assert one.current().decide("read", ORDERS, now=clock())
+    clock.now += 10
+    with pytest.raises(BadSnapshot) as raised:
+        one.current()
+    assert raised.value.code == "expired"
+    assert len(console.asked) == 2
+
+
+def test_nobody_goes_beyond_the_end(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire()), DOWN]
+    one = held(console, clock, refresh=60, failures=99)
+    one.current()
+    clock.now += 3601
+    with pytest.raises(BadSnapshot):
+        one.current()
+
+
+def test_the_change_at_hand_is_asked_for_when_it_comes(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire(next_change_at=iso(NOW + 10))), answer(wire(revision=8))]
+    one = held(console, clock, refresh=600)
+    one.current()
+    clock.now += 11
+    assert one.current().revision == 8
+
+
+def test_a_clock_set_back_asks_again(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire())]
+    one = held(console, clock, refresh=60)
+    one.current()
+    clock.now -= 30
+    one.current()
+    assert len(console.asked) == 2
+
+
+LIES = {
+    "changed on its way": ({**wire(), "revision": 9}, "digest"),
+    "without digest": ({k: v for k, v in wire().items() if k != "digest"}, "digest"),
+    "of another schema": (wire(schema=2), "schema"),
+    "expired": (wire(issued=iso(NOW - 7200), expires=iso(NOW - 3600)), "expired"),
+    "from the future": (wire(issued=iso(NOW + SKEW + 200)), "clock"),
+    "good for ever": (wire(expires=iso(NOW + LONGEST + 1)), "expired"),
+    "of somebody else": (wire(principal="user:bob"), "other"),
+    "of another realm": (wire(realm="prod"), "other"),
+    "older": (wire(revision=6), "older"),
+    "of an unknown law": (wire(dialect="sharia"), "unreadable"),
+    "a moment without zone": (wire(expires="2027-01-15T08:00:00"), "unreadable"),
+    "facts on nothing": (wire(facts=[[99, "USE_CATALOG", 1, 0, 3, "x"]]), "unreadable"),
+    "facts of no shape": (wire(facts={"a": 1}), "unreadable"),
+    "names of no shape": (wire(names=[3]), "unreadable"),
+    "an empty object": ({}, "schema"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_lie_is_a_failed_refresh(console: Peer, clock: Clock, lie: str) -> None:
+    body, code = LIES[lie]
+    console.scripts = [answer(wire()), answer(body)]
+    one = held(console, clock, refresh=60, failures=2)
+    first = one.current()
+    clock.now += 61
+    assert one.current() is first
+    clock.now += 61
+    with pytest.raises(BadSnapshot) as raised:
+        one.current()
+    assert raised.value.code == code
+    assert pickle.loads(pickle.dumps(raised.value)).code == code  # noqa: S301  our own bytes
+
+
+@pytest.mark.parametrize(
+    "body", [raw(b"<html/>", kind="text/html"), raw(b"[]"), raw(b"{"), raw(b"\xff"), raw(b"")]
+)
+def test_what_is_no_snapshot_is_none(console: Peer, clock: Clock, body: Any) -> None:
+    console.scripts = [body]
+    with pytest.raises(ConsoleError):
+        held(console, clock).current()
+
+
+@pytest.mark.parametrize("text", [b"", b"{", b"[]", b"null", b"\xff", "[" * 100_000, "{}"])
+def test_reading_what_is_no_snapshot(text: Any) -> None:
+    with pytest.raises(BadSnapshot):
+        Snapshot.read(text)
+
+
+def test_a_name_of_another_realm_or_shape_is_refused(clock: Clock) -> None:
+    one = Snapshot.read(wire(), now=NOW)
+    assert one.decide("read", ORDERS, now=NOW)
+    for ref in (
+        ObjectRef("table", "prod", ORDERS.path),
+        ObjectRef("table", "demo", ("shop",)),
+        ObjectRef("planet", "demo", ("x",)),
+        ObjectRef("table", "demo", ("shop", "sal\0es", "x" * 5000)),
+    ):
+        assert not one.decide("read", ref, now=NOW)
+        assert one.explain("read", ref, now=NOW).missing
+    assert not one.decide("fly", ORDERS, now=NOW)
+
+
+def test_a_fixed_one_asks_nobody_and_still_ends(clock: Clock) -> None:
+    one = Held.fixed(Snapshot.read(wire(), now=NOW), clock=clock)
+    assert one.current().decide("read", ORDERS, now=clock())
+    one.drop()
+    assert one.refresh() is one.current()
+    clock.now += 3600
+    with pytest.raises(BadSnapshot):
+        one.current()
+
+
+def test_dropping_and_refreshing_ask_at_once(console: Peer, clock: Clock) -> None:
+    console.scripts = [answer(wire()), answer(wire(revision=8)), answer(wire(revision=9)), DOWN]
+    one = held(console, clock)
+    one.current()
+    one.drop()
+    assert one.current().revision == 8
+    assert one.refresh().revision == 9
+    with pytest.raises(Unavailable):
+        one.refresh()
+
+
+@pytest.mark.parametrize("options", [{"refresh": 0}, {"refresh": -1}, {"failures": 0}])
+def test_settings_that_cannot_be_meant(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="refresh must be above zero"):
+        Held(Client("http://127.0.0.1:9", TOKEN), "demo", **options)
+
+
+def test_many_threads_cost_one_call_and_a_slow_one_holds_nobody_up(console: Peer, clock: Clock) -> None:
+    def slow(handler: Any) -> None:
+        time.sleep(1)
+        answer(wire(revision=8))(handler)
+
+    console.scripts = [answer(wire()), slow]
+    one = held(console, clock, refresh=60)
+    one.current()
+    clock.now += 61
+    asking = threading.Thread(target=one.current)
+    asking.start()
+    while len(console.asked) < 2:
+        time.sleep(0.01)
+    started = time.monotonic()
+    assert [one.current().revision for _ in range(10)] == [7] * 10
+    assert time.monotonic() - started < 0.9
+    asking.join()
+    assert one.current().revision == 8
+    assert len(console.asked) == 2
