@@ -69,9 +69,8 @@ class Foretelling:
     now: datetime
 
     @cached_property
-    def patterns(self) -> dict[int, Turn]:
-        kept = (one for one in self.turns if one.holder.kind == Principal.Kind.PATTERN)
-        return {at: one for at, one in enumerate(kept, 1)}
+    def patterns(self) -> list[Turn]:
+        return [one for one in self.turns if one.holder.kind == Principal.Kind.PATTERN]
 
     @cached_property
     def covered(self) -> list[tuple[Principal, Turn]]:
@@ -79,7 +78,7 @@ class Foretelling:
         own = {one.holder.pk for one in self.turns if one.holder.pk}
         people = Principal.objects.filter(kind__in=("user", "service")).exclude(pk__in=own)
         found: dict[int, tuple[Principal, Turn]] = {}
-        for turn in self.patterns.values():
+        for turn in self.patterns:
             rows = people.filter(name__iendswith=turn.holder.name[1:]).order_by("display_name", "name")
             found.update({row.pk: (row, turn) for row in rows[:MOST] if row.pk not in found})
         return list(found.values())
@@ -118,7 +117,7 @@ class Foretelling:
         self, number: int, person: Principal, turns: Collection[Turn], pattern: Principal | None = None
     ) -> Outcome:
         before = self.loaded.slice_of(person, number)
-        spoken = [one for one in self.patterns.values() if _speaks_of(one.holder, person)]
+        spoken = [one for one in self.patterns if _speaks_of(one.holder, person)]
         every = [*turns, *(one for one in spoken if one not in turns)]
         gone = frozenset().union(*(self.gone.get(one.holder.pk, frozenset()) for one in every))
         new = [rule for one in every for rule in self._new(one, person)]

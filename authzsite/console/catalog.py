@@ -69,7 +69,7 @@ def top(request: Request) -> HttpResponse:
     """The realm one is in, or the choice among several."""
     realms = realms_of(asker_of(request))
     if len(realms) == 1:
-        return redirect("console:browse", id=realms[0].id)
+        return redirect(naming.page_of(realms[0].id, realms[0].type))
     context = {
         "heading": "Catalog",
         "lead": "The realms you are a member of.",
@@ -109,7 +109,7 @@ def browse(request: Request, id: int) -> HttpResponse:
     """What is in a metalake, a catalog or a schema."""
     place = visit(request, id)
     if place.node.type not in naming.CONTAINERS:
-        return redirect("console:object", id=id)
+        return redirect(naming.page_of(id, place.node.type))
     text, type_ = request.GET.get("q", "").strip()[:255], request.GET.get("type", "")
     rows = inside(place, type_)
     if text:

@@ -36,6 +36,8 @@ KEPT = Note("warn", "Your form is kept, and nothing was saved.", "Look at it aga
 def grant(request: Request, id: int) -> HttpResponse:
     """The form: filled from the address, from a kept form, or from itself."""
     place = visit(request, id)
+    if place.node.type == "namespace":  # it is given there, entry by entry
+        return redirect("console:namespace", id=id)
     if not place.may_grant:
         return refused(request, place, "grant")
     if request.method == "POST":

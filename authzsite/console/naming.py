@@ -22,7 +22,16 @@ Labels = Mapping[Key, str]
 """What groups are called, by their principal's number."""
 
 CONTAINERS = ("metalake", "catalog", "schema")
-ICONS = {"metalake": "lake", "job_template": "policy", "job": "policy", "user": "user"}
+ROOMS = ("role", "herd", "namespace")
+"""What opens as a room of its own kind."""
+ICONS = {
+    "metalake": "lake",
+    "herd": "lake",
+    "namespace": "schema",
+    "job_template": "policy",
+    "job": "policy",
+    "user": "user",
+}
 DRAWN = {
     "catalog",
     "schema",
@@ -62,8 +71,8 @@ def icon_of(type_: str) -> str:
 
 def page_of(id_: int, type_: str) -> str:
     """Where an object opens: containers as a place to browse, all else as its own page."""
-    if type_ == "role":
-        return reverse("console:role", args=[id_])
+    if type_ in ROOMS:
+        return reverse(f"console:{type_}", args=[id_])
     return reverse("console:browse" if type_ in CONTAINERS else "console:object", args=[id_])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from authzsite.console import history, naming, record, rules, sheet, sync, words
@@ -51,6 +51,8 @@ def _page(request: Request, template: str, head: Head, context: dict[str, Any]) 
 def access(request: Request, id: int) -> HttpResponse:
     """Who has access, and how."""
     place = visit(request, id)
+    if place.node.type in naming.ROOMS:
+        return redirect(naming.page_of(id, place.node.type))
     head = Head(place, "object", _asked(request))
     if not place.may_look:
         return _page(request, "console/object/own.html", head, _own(head))
@@ -138,6 +140,8 @@ def _foreign_note(head: Head) -> str:
 def rules_tab(request: Request, id: int) -> HttpResponse:
     """Every rule on the object and above it."""
     place = visit(request, id)
+    if place.node.type in naming.ROOMS:
+        return redirect(naming.page_of(id, place.node.type))
     head = Head(place, "object_rules")
     if not place.may_look:
         return _page(request, "console/object/hidden.html", head, {"hidden": _hidden(head, "The rules")})
@@ -164,6 +168,8 @@ def _hidden(head: Head, what: str) -> Empty:
 def history_tab(request: Request, id: int) -> HttpResponse:
     """What changed on the object and below it."""
     place = visit(request, id)
+    if place.node.type == "namespace":
+        return redirect("console:namespace_history", id=id)
     head = Head(place, "object_history")
     shown = history.shown(request, place.asker, [head.root], place.node)
     return _page(request, "console/object/history.html", head, shown)

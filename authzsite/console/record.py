@@ -174,7 +174,7 @@ def _sentence(fold: Fold) -> str:
         return f"registered {many}: {words.listed(names, 3)}"
     if "privilege" not in event.data:
         return fold.first.text
-    kind = "gravitino"
+    kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
     plain = history.privilege_label(event.data["privilege"])
     codes = dict.fromkeys(line.event.data["privilege"] for line in fold.lines)
     labels = dict.fromkeys(naming.right(code, event.object_type, kind) for code in codes)

@@ -23,6 +23,8 @@ DONE = {
     "create_role": "make roles in",
     "create_user": "change the members of",
     "drop": "delete",
+    "account_permissions_mapping": "see what others may do in",
+    "Role.assignRole": "assign the roles of",
 }
 
 

@@ -87,6 +87,8 @@ class Removal:
 def revoke(request: Request, id: int) -> HttpResponse:
     """What it would take from whom; then it is done."""
     place = visit(request, id)
+    if place.node.type == "namespace":  # it is taken there, entry by entry
+        return redirect("console:namespace", id=id)
     if not place.may_grant:
         return refused(request, place, "grant")
     removal = Removal(place, request.GET)
