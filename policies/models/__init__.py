@@ -12,6 +12,7 @@ from policies.models.sync import (
     SyncItem,
     SyncRun,
 )
+from policies.models.uses import Use
 
 __all__ = [
     "AccessCounter",
@@ -35,5 +36,6 @@ __all__ = [
     "SyncItem",
     "SyncRun",
     "Touch",
+    "Use",
     "UserDuty",
 ]
