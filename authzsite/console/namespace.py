@@ -346,4 +346,5 @@ def _confirm(request: Request, desk: Desk) -> HttpResponse:
         "problems": {},
         "back": reverse("console:namespace", args=[desk.node.id]),
     }
-    return show(request, "console/revoke.html", desk, context, status=409 if used and request.method == "POST" else 200)
+    status = 409 if used and request.method == "POST" else 200
+    return show(request, "console/revoke.html", desk, context, status=status)
