@@ -116,8 +116,8 @@ class Transport:
         deadline = time.monotonic() + self.timeout
         try:
             with self._opener.open(request, timeout=self.timeout) as answer:
-                content = _unpacked(_read(answer, deadline), answer.headers.get("Content-Encoding", ""))
-                value = self._object(content, answer.headers.get_content_type(), request_id)
+                kind = answer.headers.get_content_type()
+                value = self._object(received(answer, deadline), kind, request_id)
                 return Reply(value, answer.headers.get("ETag", ""))
         except urllib.error.HTTPError as error:
             with error:
@@ -189,6 +189,11 @@ def _read(answer: Any, deadline: float) -> bytes:
     if expected is not None and size != int(expected):
         raise http.client.IncompleteRead(b"", int(expected) - size)
     return b"".join(parts)
+
+
+def received(answer: Any, deadline: float) -> bytes:
+    """All of an answer, bounded in size, by the deadline of the monotonic clock.  Raises ConsoleError."""
+    return _unpacked(_read(answer, deadline), answer.headers.get("Content-Encoding", ""))
 
 
 def _unpacked(content: bytes, packing: str) -> bytes:

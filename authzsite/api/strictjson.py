@@ -17,17 +17,23 @@ def read_object(request: HttpRequest) -> dict[str, Any]:
     """The JSON object that was sent as `application/json`.  Raises BadBody."""
     if request.content_type != "application/json":
         raise BadBody("the content type must be application/json")
+    value = read_content(request)
+    if not isinstance(value, dict):
+        raise BadBody("the body must be a JSON object")
+    return value
+
+
+def read_content(request: HttpRequest) -> Any:
+    """The JSON value that was sent, whatever type it was said to be; None for no body.  Raises BadBody."""
     try:
-        value = json.loads(request.body.decode(), object_pairs_hook=_unique, parse_constant=_no_constant)
+        text = request.body.decode()
+        return json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant) if text else None
     except BadBody:
         raise
     except RequestDataTooBig:
         raise BadBody("the body is too large") from None
     except (ValueError, RecursionError, UnreadablePostError):
         raise BadBody("the body is no JSON text in UTF-8") from None
-    if not isinstance(value, dict):
-        raise BadBody("the body must be a JSON object")
-    return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
