@@ -6,7 +6,8 @@ import json
 from http import HTTPStatus
 from typing import Any
 
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
+from django.views.decorators.csrf import csrf_exempt
 
 from authzsite.api.surface import Surface
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
@@ -31,3 +32,9 @@ def problem(status: int, detail: str) -> HttpResponse:
     body: dict[str, Any] = {"title": HTTPStatus(status).phrase, "status": status, "detail": detail}
     content = json.dumps(body, separators=(",", ":"))
     return HttpResponse(content, status=status, content_type="application/problem+json")
+
+
+@csrf_exempt  # nothing is done here
+def unknown(request: HttpRequest) -> HttpResponse:
+    """What programs hear at an address that is none, instead of a page."""
+    return problem(404, "there is no such call")

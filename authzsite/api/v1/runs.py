@@ -12,6 +12,7 @@ from rest_framework.request import Request
 from accounts.text import holdable
 from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import respond
+from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
@@ -29,7 +30,7 @@ class Runs(Call):
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
         body = read_object(request._request)
-        realm, name, seconds = _text(body, "realm"), _text(body, "program"), _ttl(body)
+        realm, name, seconds = named.text(body, "realm"), named.text(body, "program"), _ttl(body)
         program = _program(realm, name)
         try:
             if program is None:
@@ -66,13 +67,6 @@ def _program(realm: str, name: str) -> Node | None:
     else:
         found = [find(ObjectRef(one, realm, path)) for one in types]
     return next(filter(None, found), None)
-
-
-def _text(body: Mapping[str, Any], name: str) -> str:
-    value = body.get(name)
-    if not isinstance(value, str) or not value:
-        raise BadBody(f"{name} must be a text")
-    return value
 
 
 def _ttl(body: Mapping[str, Any]) -> int:

@@ -1,10 +1,14 @@
-from django.urls import path
+from django.urls import path, re_path
 
 from authzsite.api.v1.access import Access
 from authzsite.api.v1.audit import Audit
+from authzsite.api.v1.call import unknown
 from authzsite.api.v1.explain import Explain
+from authzsite.api.v1.openapi import OpenApi
+from authzsite.api.v1.resolve import Resolve
 from authzsite.api.v1.runs import Runs
 from authzsite.api.v1.snapshot import Snapshot
+from authzsite.api.v1.uses import Uses
 
 urlpatterns = [
     path("authz/v1/runs", Runs.as_view(), name="runs"),
@@ -12,4 +16,9 @@ urlpatterns = [
     path("authz/v1/audit", Audit.as_view(), name="audit"),
     path("authz/v1/explain", Explain.as_view(), name="explain"),
     path("authz/v1/snapshot", Snapshot.as_view(), name="snapshot"),
+    path("authz/v1/resolve", Resolve.as_view(), name="resolve"),
+    path("authz/v1/uses", Uses.as_view(), name="uses"),
+    path("authz/v1/openapi.json", OpenApi.as_view(), name="openapi"),
+    # last: what nobody above knows
+    re_path(r"^(?:authz|access)/v1(?:/.*)?$", unknown),
 ]

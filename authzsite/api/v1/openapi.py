@@ -1,0 +1,258 @@
+"""`GET /authz/v1/openapi.json`: the calls below `/authz/v1/`, as programs read about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+import lakewarden
+from accounts.models.tokens import SCOPES
+from authzsite.api.surface import respond
+from authzsite.api.v1.call import Call
+from lakewarden.snapshot import SCHEMA
+
+Schema = dict[str, Any]
+
+TEXT: Schema = {"type": "string"}
+WHOLE: Schema = {"type": "integer"}
+FLAG: Schema = {"type": "boolean"}
+MOMENT: Schema = {"type": "string", "format": "date-time"}
+PRINCIPAL: Schema = {"type": "string", "examples": ["user:ana", "group:analysts", "service:etl"]}
+
+
+def ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def listed(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def record(needed: Sequence[str] = (), **properties: Schema) -> Schema:
+    found: Schema = {"type": "object", "properties": properties}
+    return {**found, "required": list(needed)} if needed else found
+
+
+def either(*schemas: Schema) -> Schema:
+    return {"oneOf": list(schemas)}
+
+
+def page(items: Schema) -> Schema:
+    return record(("results", "next"), results=listed(items), next=either(TEXT, {"type": "null"}))
+
+
+SCHEMAS: dict[str, Schema] = {
+    "Problem": record(("title", "status", "detail"), title=TEXT, status=WHOLE, detail=TEXT),
+    "Reference": record(("type", "id"), type=TEXT, id={**TEXT, "examples": ["demo/shop.sales.orders"]}),
+    "Rule": record(
+        ("privilege", "allow", "object", "via"),
+        privilege=TEXT,
+        allow=FLAG,
+        object=ref("Reference"),
+        via=listed(record(("kind", "name"), kind=TEXT, name=TEXT)),
+        valid_from=either(MOMENT, {"type": "null"}),
+        valid_until=either(MOMENT, {"type": "null"}),
+        since_revision=WHOLE,
+        direct=FLAG,
+    ),
+    "Lack": record(("kind",), kind=TEXT, privilege=TEXT, object=ref("Reference"), owner=PRINCIPAL),
+    "Decision": record(
+        ("principal", "action", "resource", "decision", "tree", "revision"),
+        principal=PRINCIPAL,
+        action=TEXT,
+        resource=ref("Reference"),
+        decision=FLAG,
+        operation=either(TEXT, {"type": "null"}),
+        reason=TEXT,
+        tree={"type": "object"},
+        because=listed(ref("Rule")),
+        missing=listed(ref("Lack")),
+        alternatives=listed(listed(ref("Lack"))),
+        reason_user=TEXT,
+        request_url=TEXT,
+        revision=WHOLE,
+    ),
+    "Access": either(
+        record(
+            ("principal", "actions", "owner", "paths"),
+            principal=PRINCIPAL,
+            actions=listed(TEXT),
+            owner=FLAG,
+            paths=listed(ref("Rule")),
+        ),
+        record(
+            ("resource", "actions", "paths"),
+            resource=ref("Reference"),
+            actions=listed(TEXT),
+            paths=listed(ref("Rule")),
+        ),
+    ),
+    "Entry": record(("id", "kind", "at", "actor"), id=TEXT, kind=TEXT, at=MOMENT, actor=TEXT, text=TEXT),
+    "Snapshot": record(
+        ("schema", "realm", "principal", "dialect", "revision", "issued", "expires", "facts", "digest"),
+        schema={"const": SCHEMA},
+        realm=TEXT,
+        principal=PRINCIPAL,
+        dialect=TEXT,
+        revision=WHOLE,
+        issued=MOMENT,
+        expires=MOMENT,
+        next_change_at=either(MOMENT, {"type": "null"}),
+        mode=TEXT,
+        member=FLAG,
+        service_admin=FLAG,
+        names={**listed(either(listed(TEXT), TEXT)), "description": "type and id, or a digest of them"},
+        facts={
+            **listed({"type": "array"}),
+            "description": "on which name, privilege, allow, by which way, since, which fact, from, until",
+        },
+        stations=listed(listed(TEXT)),
+        ways=listed(listed(WHOLE)),
+        selves=listed(WHOLE),
+        apart=listed({"type": "array"}),
+        locations={"type": "object", "additionalProperties": WHOLE},
+        hidden=listed(TEXT),
+        salt=TEXT,
+        digest={**TEXT, "description": "SHA-256 over the rest, as JSON with sorted names and no spaces"},
+    ),
+    "Resolved": {"type": "object", "additionalProperties": either(ref("Reference"), {"const": "unknown"})},
+    "Use": record(
+        ("resource", "action"),
+        principal=PRINCIPAL,
+        resource=either(ref("Reference"), TEXT),
+        action=TEXT,
+        executed=FLAG,
+        at=MOMENT,
+    ),
+    "Run": record(("run", "runs_as", "token", "expires"), run=TEXT, runs_as=TEXT, token=TEXT, expires=MOMENT),
+}
+
+PLACES: dict[str, Schema] = {
+    "realm": TEXT,
+    "for": PRINCIPAL,
+    "principal": PRINCIPAL,
+    "action": TEXT,
+    "resource": {**TEXT, "examples": ["table:demo/shop.sales.orders", "demo/shop.sales.orders"]},
+    "type": TEXT,
+    "as_of": WHOLE,
+    "since": MOMENT,
+    "kind": TEXT,
+    "actor": TEXT,
+    "format": {**TEXT, "enum": ["json", "csv", "ocsf"]},
+    "cursor": TEXT,
+    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
+}
+
+
+@dataclass(frozen=True)
+class Told:
+    """One call: its parameters (`!` marks those that must be there), its body and its answer."""
+
+    path: str
+    method: str
+    summary: str
+    scope: str
+    answer: Schema
+    asked: tuple[str, ...] = ()
+    body: Schema | None = None
+    status: int = 200
+    others: Mapping[int, str] = field(default_factory=dict)
+
+    def wire(self) -> Schema:
+        answers = {str(self.status): _answer("the answer", "application/json", self.answer)}
+        answers |= {str(code): {"description": text} for code, text in self.others.items()}
+        found: Schema = {
+            "summary": self.summary,
+            "operationId": f"{self.method}-{self.path}",
+            "description": f"A token with scopes needs `{self.scope}`.",
+            "parameters": [_parameter(name) for name in self.asked],
+            "responses": answers | {code: {"$ref": "#/components/responses/Problem"} for code in PROBLEMS},
+        }
+        if self.body is not None:
+            content = {"application/json": {"schema": self.body}}
+            found["requestBody"] = {"required": True, "content": content}
+        return found
+
+
+PROBLEMS = ("400", "401", "403")
+PAGED = ("cursor", "limit")
+CALLS = (
+    Told(
+        "snapshot", "get", "One principal's facts in one realm", "check", ref("Snapshot"), ("realm!", "for"),
+        others={304: "still the one of If-None-Match"},
+    ),
+    Told(
+        "resolve", "post", "What object each name or location is", "check",
+        record(("names", "locations"), names=ref("Resolved"), locations=ref("Resolved")),
+        body=record(("realm",), realm=TEXT, names=listed(TEXT), locations=listed(TEXT)),
+    ),
+    Told(
+        "uses", "post", "What a run really used; told twice it is one use", "report",
+        record(("run", "received"), run=TEXT, received=WHOLE),
+        body=record(("realm", "run", "uses"), realm=TEXT, run=TEXT, uses=listed(ref("Use"))), status=202,
+    ),
+    Told(
+        "access", "get", "Everybody with access to an object, or all that somebody reaches", "check",
+        page(ref("Access")), ("resource", "type", "principal", "realm", "as_of", *PAGED),
+    ),
+    Told(
+        "explain", "get", "A decision as a tree: what holds, what is lacking", "check", ref("Decision"),
+        ("action!", "resource!", "type", "principal"),
+    ),
+    Told(
+        "audit", "get", "The record of a realm, in order", "audit", page(ref("Entry")),
+        ("realm!", "since", "kind", "actor", "resource", "type", "format", *PAGED),
+    ),
+    Told(
+        "runs", "post", "Start a job; it gets a token that is decided as the account it runs as", "request",
+        ref("Run"), body=record(("realm", "program"), realm=TEXT, program=TEXT, ttl=WHOLE), status=201,
+        others={409: "nobody stands behind the job"},
+    ),
+)  # fmt: skip
+
+
+def _answer(description: str, kind: str, schema: Schema) -> Schema:
+    return {"description": description, "content": {kind: {"schema": schema}}}
+
+
+def _parameter(name: str) -> Schema:
+    plain = name.rstrip("!")
+    return {"name": plain, "in": "query", "required": name.endswith("!"), "schema": PLACES[plain]}
+
+
+def document() -> Schema:
+    """The whole description, OpenAPI 3.1."""
+    paths: Schema = {}
+    for call in CALLS:
+        paths.setdefault(f"/authz/v1/{call.path}", {})[call.method] = call.wire()
+    problem = _answer("why not, as RFC 9457 writes it", "application/problem+json", ref("Problem"))
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Lakewarden",
+            "version": lakewarden.__version__,
+            "description": f"Scopes of a token: {', '.join(SCOPES)}.",
+        },
+        "security": [{"token": []}],
+        "paths": paths,
+        "components": {
+            "schemas": SCHEMAS,
+            "responses": {"Problem": problem},
+            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+        },
+    }
+
+
+class OpenApi(Call):
+    """It says nothing about anybody, so it asks nobody who he is."""
+
+    authentication_classes: ClassVar[list[Any]] = []
+    permission_classes: ClassVar[list[Any]] = []
+    http_method_names = ["get"]
+
+    def get(self, request: Request) -> HttpResponse:
+        return respond(document())

@@ -1,0 +1,104 @@
+"""`POST /authz/v1/resolve`: what object a name or a place is, as far as the caller may know."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.api.authentication import RunAuthentication, SessionAuthentication
+from authzsite.api.strictjson import BadBody, read_object
+from authzsite.api.surface import respond
+from authzsite.api.v1 import named
+from authzsite.api.v1.call import Call
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from catalog.resolve import find_all, spelled
+from lakewarden import dialects
+from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.snapshot import Snapshot, sealed
+from policies import decisions, slices, snapshots
+
+MOST = 1000
+UNKNOWN = "unknown"
+
+Found = dict[str, Any]
+
+
+class Resolve(Call):
+    authentication_classes = [RunAuthentication, SessionAuthentication]
+    http_method_names = ["post"]
+
+    def post(self, request: Request) -> HttpResponse:
+        caller, now = self.require_scope("check"), timezone.now()
+        body = read_object(request._request)
+        names, places = _texts(body, "names"), _texts(body, "locations")
+        realm = realm_named(named.text(body, "realm"))
+        if realm is None or (caller.run is not None and caller.run.realm != realm.pk):
+            return respond(
+                {"names": dict.fromkeys(names, UNKNOWN), "locations": dict.fromkeys(places, UNKNOWN)}
+            )
+        top = root(realm)
+        return respond(
+            {
+                "names": _names(caller.principal, top, names, now),
+                "locations": _locations(caller.principal, top, places, now),
+            }
+        )
+
+
+def _texts(body: Mapping[str, Any], name: str) -> list[str]:
+    found = body.get(name, [])
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise BadBody(f"{name} must be a list of texts")
+    if len(found) > MOST:
+        raise BadBody(f"{name} holds more than {MOST} items")
+    return found
+
+
+def _names(caller: Principal, top: Node, names: list[str], now: datetime) -> Found:
+    """Of the objects of a name the first that may be known."""
+    readings = {name: _readings(top, name) for name in names}
+    asked = [ref for refs in readings.values() for ref in refs]
+    nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
+    slice_ = slices.current(caller, top, now=now)
+    found: Found = {}
+    for name, refs in readings.items():
+        there = (node for node in map(nodes.get, refs) if node is not None and node.realm_id == top.realm_id)
+        known = next((node for node in there if decisions.may_see(slice_, node, now=now)), None)
+        found[name] = _told(known.ref if known else None)
+    return found
+
+
+def _readings(top: Node, name: str) -> list[ObjectRef]:
+    """The objects that a full name could mean, `table:`, `demo/` or neither before it."""
+    law = dialects.get(top.kind)
+    first, colon, rest = name.partition(":")
+    type_, text = (first, rest) if colon and first in law.types else ("", name)
+    text = text.removeprefix(f"{top.realm}/")
+    try:
+        path = () if text == top.realm else split_name(text)
+    except BadName:
+        return []
+    if not all(map(holdable, path)):
+        return []
+    types = [one for one in law.types if law.type_path(one, len(path)) is not None]
+    return [ObjectRef(one, top.realm, path) for one in types if type_ in ("", one)]
+
+
+def _locations(caller: Principal, top: Node, places: list[str], now: datetime) -> Found:
+    if not places:
+        return {}
+    held = snapshots.hold(caller, top, now=now)
+    known = Snapshot.read(sealed(snapshots.document(held, top, [], now=now)), now=now.timestamp())
+    return {place: _told(known.at(place)) for place in places}
+
+
+def _told(ref: ObjectRef | None) -> str | dict[str, str]:
+    return UNKNOWN if ref is None else {"type": ref.type, "id": ref.id}

@@ -1,0 +1,143 @@
+"""The description of the calls says what there is, and what is not there answers as a program expects."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from authzsite.api.v1 import urls
+from authzsite.api.v1.openapi import document
+from tests.api.world import Caller, Shop, token
+
+BASE = "/authz/v1/"
+
+
+@pytest.fixture
+def described(db: None) -> dict[str, Any]:
+    response = Client().get("/authz/v1/openapi.json")
+    assert (response.status_code, response["Content-Type"]) == (200, "application/json")
+    found: dict[str, Any] = response.json()
+    assert found == json.loads(json.dumps(document()))
+    return found
+
+
+def offered() -> dict[str, set[str]]:
+    """The calls that there are, with the methods they take."""
+    found = {}
+    for pattern in urls.urlpatterns:
+        view = getattr(pattern.callback, "cls", None)
+        if view is not None and pattern.name != "openapi":
+            found[f"/{pattern.pattern}"] = set(view.http_method_names)
+    return found
+
+
+def test_every_call_is_described_and_no_other(described: dict[str, Any]) -> None:
+    assert {path: set(calls) for path, calls in described["paths"].items()} == offered()
+
+
+def references(value: object) -> list[str]:
+    if isinstance(value, dict):
+        own = [value["$ref"]] if "$ref" in value else []
+        return own + [each for one in value.values() for each in references(one)]
+    return [each for one in value for each in references(one)] if isinstance(value, list) else []
+
+
+def test_every_reference_leads_somewhere(described: dict[str, Any]) -> None:
+    found = references(described)
+    assert found
+    for text in found:
+        place: Any = described
+        for part in text.removeprefix("#/").split("/"):
+            place = place[part]
+
+
+def shapes(described: dict[str, Any], schema: dict[str, Any]) -> list[dict[str, Any]]:
+    if "$ref" in schema:
+        return shapes(described, described["components"]["schemas"][schema["$ref"].rpartition("/")[2]])
+    return (
+        [each for one in schema["oneOf"] for each in shapes(described, one)]
+        if "oneOf" in schema
+        else [schema]
+    )
+
+
+def fits(described: dict[str, Any], value: Any, schema: dict[str, Any]) -> bool:
+    """Whether a value is described: every field of it told, every needed one there."""
+    return any(_fits(described, value, one) for one in shapes(described, schema))
+
+
+def _fits(described: dict[str, Any], value: Any, schema: dict[str, Any]) -> bool:
+    if "const" in schema:
+        return bool(value == schema["const"])
+    kinds = {
+        "object": dict,
+        "array": list,
+        "string": str,
+        "integer": int,
+        "boolean": bool,
+        "null": type(None),
+    }
+    if not isinstance(value, kinds[schema["type"]]):
+        return False
+    if isinstance(value, list):
+        return all(fits(described, one, schema["items"]) for one in value) if "items" in schema else True
+    if not isinstance(value, dict) or "properties" not in schema:
+        return True
+    told = schema["properties"]
+    there = set(schema.get("required", ())) <= set(value) <= set(told)
+    return there and all(fits(described, one, told[name]) for name, one in value.items())
+
+
+ORDERS = "demo/shop.sales.orders"
+ASKED = [
+    ("get", "snapshot", {"realm": "demo"}),
+    ("get", "explain", {"action": "read", "resource": ORDERS}),
+    ("get", "explain", {"action": "use", "resource": "demo/shop"}),
+    ("get", "access", {"principal": "user:marek", "realm": "demo"}),
+    ("get", "access", {"resource": ORDERS}),
+    ("post", "resolve", {"realm": "demo", "names": ["shop", "x"], "locations": ["s3://a/b"]}),
+    (
+        "post",
+        "uses",
+        {"realm": "demo", "run": "r", "uses": [{"resource": f"table:{ORDERS}", "action": "read"}]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("method", "path", "asked"), ASKED)
+def test_answers_are_as_described(
+    shop: Shop, described: dict[str, Any], method: str, path: str, asked: dict[str, Any]
+) -> None:
+    marek = Caller(token("user", "marek"))
+    call = described["paths"][BASE + path][method]
+    if method == "get":
+        assert set(asked) <= {one["name"] for one in call["parameters"]}
+        response = marek.get(f"{BASE}{path}?{urlencode(asked)}")
+    else:
+        assert fits(described, asked, call["requestBody"]["content"]["application/json"]["schema"])
+        response = marek.send(BASE + path, asked)
+    told = call["responses"][str(response.status_code)]
+    assert fits(described, response.json(), told["content"]["application/json"]["schema"])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/authz/v1",
+        "/authz/v1/",
+        "/authz/v1/nothing",
+        "/authz/v1/snapshot/",
+        "/access/v1",
+        "/access/v1/search/x",
+    ],
+)
+@pytest.mark.parametrize("method", ["get", "post", "delete", "options"])
+@pytest.mark.django_db
+def test_what_is_no_call_is_a_problem_and_not_a_page(path: str, method: str) -> None:
+    response = getattr(Client(enforce_csrf_checks=True), method)(path)
+    assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
+    assert response.json()["status"] == 404
