@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib.postgres.fields import ArrayField
 from django.db.models import Func, Q, QuerySet, TextField, Value
 from django.db.models.functions import Upper
@@ -63,7 +65,7 @@ def below(node: Node, type: str | None = None) -> QuerySet[Placement]:
     return rows.filter(type=type) if type else rows
 
 
-def named(rows: QuerySet[Placement]) -> QuerySet[Placement]:
+def named(rows: QuerySet[Placement]) -> QuerySet[Any]:
     """The same rows, ready to be asked with `begins` and `holds`, and sorted by `folded`."""
     return rows.annotate(folded=FOLDED).alias(pieces=PIECES)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import BooleanField, F, Func, Q, QuerySet
 from django.utils import timezone
@@ -34,14 +35,30 @@ def children(
 
     `listing` is the law's list that says what is seen, where it is not the one named as the type.
     """
+    seen = _shown(slice_, node, type_, now, listing)
+    return below(node, type_).filter(seen) if seen is not None else Placement.objects.none()
+
+
+def children_of(
+    slice_: Slice, node: Node, types: Collection[str], *, now: datetime | None = None
+) -> QuerySet[Any]:
+    """The children of several types that may be seen, by name in any case."""
+    condition = Q(pk__in=[])
+    for type_ in types:
+        seen = _shown(slice_, node, type_, now)
+        condition |= Q(type=type_) & seen if seen is not None else Q(pk__in=[])
+    return named(Placement.objects.open().filter(condition, parent=node.id)).order_by("folded", "pk")
+
+
+def _shown(slice_: Slice, node: Node, type_: str, now: datetime | None, listing: str = "") -> Q | None:
+    """Which of an object's children of one type may be seen; None for none at all."""
     moment = (now or timezone.now()).timestamp()
     seen = engine.visible(slice_, node.levels, listing or type_, now=moment)
-    rows = below(node, type_)
     if not seen.gate:
-        return rows.none()
+        return None
     if seen.default:
-        return rows.filter(none_of("securable_id", seen.exceptions)) if seen.exceptions else rows
-    return rows.filter(any_of("securable_id", seen.exceptions)) if seen.exceptions else rows.none()
+        return none_of("securable_id", seen.exceptions) if seen.exceptions else Q()
+    return any_of("securable_id", seen.exceptions) if seen.exceptions else None
 
 
 def realms_of(principal: Principal) -> list[Node]:

@@ -61,6 +61,26 @@ class Toggle:
 
 
 @dataclass(frozen=True)
+class Letter:
+    """How many names begin with a letter, as a bar; without an address where none does."""
+
+    letter: str
+    count: str
+    url: str
+    height: int
+    top: int
+    here: bool
+
+
+@dataclass(frozen=True)
+class Letters:
+    """Where the names of a long list begin, to jump by."""
+
+    template: ClassVar[str] = "parts/letters.html"
+    letters: tuple[Letter, ...]
+
+
+@dataclass(frozen=True)
 class Item:
     """One line of the list of what waits."""
 

@@ -28,6 +28,7 @@ from authzsite.console import (
     search,
     session,
     sync,
+    tree,
     why,
 )
 
@@ -57,7 +58,7 @@ urlpatterns = [
     path("keys", session.keys, name="keys"),
     path("catalog", catalog.top, name="catalog"),
     path("catalog/<number:id>", catalog.browse, name="browse"),
-    path("catalog/<number:id>/nodes", catalog.nodes, name="nodes"),
+    path("catalog/<number:id>/nodes", tree.nodes, name="nodes"),
     path("catalog/<number:id>/list.csv", catalog.as_csv, name="browse_csv"),
     path("objects/<number:id>", objects.access, name="object"),
     path("objects/<number:id>/access.csv", objects.access_csv, name="object_csv"),

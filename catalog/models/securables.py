@@ -76,6 +76,7 @@ class Placement(Fact):
             models.Index(
                 "scope", "type", Upper("name"), condition=Q(closed__isnull=True), name="names_in_any_case"
             ),
+            models.Index("parent", FOLDED, "id", condition=Q(closed__isnull=True), name="children_in_order"),
             models.Index(FOLDED, "id", condition=Q(closed__isnull=True), name="names_in_order"),
             GinIndex(PIECES, condition=Q(closed__isnull=True), name="names_by_pieces"),
         ]
