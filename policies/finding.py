@@ -52,14 +52,14 @@ class Finder:
     @cached_property
     def seen(self) -> Q:
         above = [one for one in self.text.split(".")[:-1] if one]
-        return visible_below(self.slice, self.root, now=self.now, under=above)
+        return visible_below(self.slice, self.root, now=self.now, types=SEARCHED, under=above)
 
     @cached_property
     def wanted(self) -> Q:
         inside = holds(self.last) & self.seen
         if "." not in self.text:
             return inside
-        return inside | holds(self.text) & visible_below(self.slice, self.root, now=self.now)
+        return inside | holds(self.text) & visible_below(self.slice, self.root, now=self.now, types=SEARCHED)
 
     def rows(self, types: Collection[str]) -> QuerySet[Placement]:
         """All of them, in no order."""

@@ -94,18 +94,26 @@ def _roots(admitted: QuerySet[RealmMember]) -> list[Node]:
     ]
 
 
-def visible_below(slice_: Slice, root: Node, *, now: datetime | None = None, under: Sequence[str] = ()) -> Q:
+def visible_below(
+    slice_: Slice,
+    root: Node,
+    *,
+    now: datetime | None = None,
+    types: Collection[str] = (),
+    under: Sequence[str] = (),
+) -> Q:
     """Which placements of a whole realm the slice's principal may see, as one condition.
 
     Decided once for each container that can be opened, so its cost grows with schemas, not with tables.
-    `under` keeps to what is directly below objects called so: `("shop", "sales")`.
+    `types` are the only ones asked for; `under` keeps to what is directly below objects called so:
+    `("shop", "sales")`.
     """
     moment = (now or timezone.now()).timestamp()
-    found = _Gathered(tuple(name.casefold() for name in under))
+    found = _Gathered(types, tuple(name.casefold() for name in under))
     _gather(slice_, root, _containers(root), moment, found)
     condition = Q(pk__in=[])
-    for type_, parents in found.open.items():
-        opened = Q(type=type_) & any_of("parent_id", parents)
+    for parents, alike in found.together():
+        opened = Q(type__in=alike) & any_of("parent_id", parents)
         condition |= opened & none_of("securable_id", found.hidden) if found.hidden else opened
     if found.shown:
         condition |= any_of("securable_id", found.shown) & any_of("parent_id", found.opened)
@@ -113,14 +121,23 @@ def visible_below(slice_: Slice, root: Node, *, now: datetime | None = None, und
 
 
 class _Gathered:
-    def __init__(self, under: tuple[str, ...]) -> None:
-        self.under = under
+    def __init__(self, types: Collection[str], under: tuple[str, ...]) -> None:
+        self.types, self.under = types, under
         self.open: dict[str, list[int]] = {}
         self.opened: set[int] = set()
         self.hidden: set[object] = set()
         self.shown: set[object] = set()
 
-    def wants(self, node: Node) -> bool:
+    def together(self) -> list[tuple[tuple[int, ...], list[str]]]:
+        """The types that are open in the very same containers, with these."""
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for type_, parents in self.open.items():
+            alike.setdefault(tuple(parents), []).append(type_)
+        return list(alike.items())
+
+    def wants(self, node: Node, type_: str) -> bool:
+        if self.types and type_ not in self.types:
+            return False
         names = tuple(name.casefold() for name in node.names[len(node.names) - len(self.under) :])
         return not self.under or names == self.under
 
@@ -147,11 +164,14 @@ def _gather(
     slice_: Slice, node: Node, by_parent: dict[int, list[Node]], moment: float, found: _Gathered
 ) -> None:
     visible_children: set[int] = set()
-    for type_ in dialects.get(node.kind).child_types(node.type):
+    law = dialects.get(node.kind)
+    for type_ in law.child_types(node.type):
+        if not found.wants(node, type_) and not law.child_types(type_):
+            continue
         seen = engine.visible(slice_, node.levels, type_, now=moment)
         if not seen.gate:
             continue
-        if found.wants(node):
+        if found.wants(node, type_):
             found.opened.add(node.id)
             (found.hidden if seen.default else found.shown).update(seen.exceptions)
             if seen.default:
@@ -175,7 +195,7 @@ def search(
 ) -> QuerySet[Placement]:
     """The objects of a realm whose name holds a text and that may be seen, by name.  Three queries."""
     rows = named(Placement.objects.open().filter(type__in=list(types)))
-    return rows.filter(holds(text), visible_below(slice_, root, now=now)).order_by("name", "pk")
+    return rows.filter(holds(text), visible_below(slice_, root, now=now, types=types)).order_by("name", "pk")
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from authzsite.console.parts import Note
 from authzsite.console.requests import Request
 
 SHEETS = tuple(
-    f"css/{name}.css" for name in ("tokens", "base", "shell", "parts", "tables", "forms", "rooms", "catalog", "print")
+    f"css/{name}.css"
+    for name in ("tokens", "base", "shell", "parts", "tables", "forms", "rooms", "catalog", "print")
 )
 TOAST = "toast"
 KEYS_OFF = "keys_off"
