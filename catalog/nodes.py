@@ -97,6 +97,11 @@ def last(id: int) -> Node | None:
     return next(iter(_nodes([place])))
 
 
+def placed(place: Placement, above: dict[int, Placement]) -> Node:
+    """The object of a placement, when the placements above it are at hand.  One query."""
+    return _node(place, above, _realm_kinds([place]))
+
+
 def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:
     above = {key for place in places if place for key in place.ancestors}
     known = {place.securable_id: place for place in places if place}

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
@@ -80,13 +80,18 @@ class AccessMap:
     @cached_property
     def holders(self) -> dict[int, Principal]:
         """People, services and groups to whom something is given or denied on the object or above it."""
+        return {row.pk: row for row in self.holding}
+
+    @property
+    def holding(self) -> QuerySet[Principal]:
+        """The same, as the query that finds them."""
         grants = Grant.objects.as_of(self.as_of).filter(securable__in=self._objects)
         roles = Q(role__in=grants.values("role")) | Q(role=self.node.id)  # who holds a role may see it
         assigned = Assignment.objects.as_of(self.as_of).filter(roles)
         owners = Ownership.objects.as_of(self.as_of).filter(securable__in=self._objects)
         wanted = Q(pk__in=assigned.values("holder")) | Q(pk__in=owners.values("owner"))
         wanted |= Q(pk__in=grants.filter(holder__isnull=False).values("holder"))
-        return {row.pk: row for row in Principal.objects.filter(wanted)}
+        return Principal.objects.filter(wanted)
 
     @cached_property
     def members(self) -> dict[int, list[int]]:

@@ -49,6 +49,7 @@ class Change(models.Model):
         indexes = [
             models.Index(fields=["realm", "-revision"], name="changes_of_realm"),
             models.Index(fields=["actor", "-revision"], name="changes_of_actor"),
+            models.Index(fields=["at", "revision"], name="changes_by_time"),
         ]
 
     def __str__(self) -> str:

@@ -1,0 +1,76 @@
+"""`manage.py evidence`"""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+from accounts import people
+from accounts.models import Principal
+from authzsite import evidence
+from authzsite.management.base import OperatorCommand
+from catalog.past import find_at
+from lakewarden.objects import ObjectRef
+from lakewarden.principals import Principal as PrincipalRef
+from policies.errors import PolicyError
+from policies.exports.evidence import Question
+from policies.past import at_moment
+
+
+class Command(OperatorCommand):
+    help = "Write who had access to an object on a day, with proof, into an archive that anybody can check."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("object", metavar="TYPE:REALM[/full.name]", help="table:demo/shop.sales.orders")
+        parser.add_argument(
+            "--as-of", metavar="TIME", type=moment, help="ISO 8601; a day is its end, UTC; default now"
+        )
+        parser.add_argument("--person", metavar="user:NAME", help="of this person alone")
+        parser.add_argument("--sample", metavar="N", type=int, help="only so many people, drawn by chance")
+        parser.add_argument("--seed", default="", help="the same seed draws the same people")
+        parser.add_argument("--out", metavar="FILE", type=Path, default=Path("evidence.zip"))
+
+    def run(
+        self, *, object: str, as_of: datetime | None, person: str | None, out: Path, **options: Any
+    ) -> None:
+        past = at_moment(as_of or timezone.now())
+        type, _, name = object.partition(":")
+        node = find_at(ObjectRef.parse(type, name), past.revision)
+        if node is None:
+            raise PolicyError(f"there was no {type} {name} at {past.moment.isoformat()}")
+        somebody = known(person) if person else None
+        question = Question(node, past, somebody, options["sample"], options["seed"])
+        try:
+            with out.open("wb") as file:
+                found = evidence.write(file, question, name=out.name)
+        except OSError as error:
+            self.fail(f"{out}: {error.strerror}")
+        self.stdout.write(f"{out}: {found.population['listed']} people, {len(found.changes)} changes proved")
+
+
+def known(text: str) -> Principal:
+    """Somebody the site has heard of.  Raises PolicyError, BadPrincipal."""
+    ref = PrincipalRef.parse(text)
+    found = people.find(ref.kind, ref.name)
+    if found is None:
+        raise PolicyError(f"there is no {text}")
+    return found
+
+
+def moment(text: str) -> datetime:
+    """A time with a zone, or UTC; a day means all of it."""
+    try:
+        day, found = parse_date(text), parse_datetime(text)
+    except ValueError:
+        day = found = None
+    if day:
+        return datetime(day.year, day.month, day.day, 23, 59, 59, 999999, tzinfo=UTC)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no time; write 2026-01-31 or 2026-01-31T12:00:00Z")
+    return found if found.tzinfo else found.replace(tzinfo=UTC)

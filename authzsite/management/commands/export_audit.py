@@ -1,0 +1,26 @@
+"""`manage.py export_audit`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from authzsite.management.base import OperatorCommand
+from policies.exports import archives
+
+
+class Command(OperatorCommand):
+    help = "Write the whole record, signed, into an archive that anybody can check."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--out", metavar="FILE", type=Path, default=Path("record.zip"))
+
+    def run(self, *, out: Path, **_: Any) -> None:
+        try:
+            with out.open("wb") as file:
+                count = archives.record(file)
+        except OSError as error:
+            self.fail(f"{out}: {error.strerror}")
+        self.stdout.write(f"{out}: {count} changes")

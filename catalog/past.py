@@ -1,0 +1,29 @@
+"""Objects as they stood at a revision: their names and what was above them are facts like any other."""
+
+from __future__ import annotations
+
+from catalog.models import Placement
+from catalog.nodes import Node, placed
+from lakewarden.objects import ObjectRef
+
+
+def node_at(id: int, revision: int) -> Node | None:
+    """The object of that number as it stood; None when it was not there.  Three queries."""
+    place = Placement.objects.as_of(revision).filter(securable=id).first()
+    if place is None:
+        return None
+    above = Placement.objects.as_of(revision).filter(securable__in=place.ancestors)
+    return placed(place, {row.securable_id: row for row in above})
+
+
+def find_at(ref: ObjectRef, revision: int) -> Node | None:
+    """The object that bore a name then.  A query for each part of the name, and two."""
+    places = Placement.objects.as_of(revision)
+    at = places.filter(scope__isnull=True, name=ref.realm).first()
+    for part in ref.path[:-1]:
+        at = places.filter(scope=at.securable_id, name=part).exclude(type="role").first() if at else None
+    if ref.path and at:
+        at = places.filter(scope=at.securable_id, name=ref.path[-1], type=ref.type).first()
+    if at is None or at.type != ref.type:
+        return None
+    return node_at(at.securable_id, revision)

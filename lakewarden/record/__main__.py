@@ -1,0 +1,47 @@
+"""`python -m lakewarden.record ARCHIVE --key KEY`: check what was taken away from a site, far from it.
+
+Leaves with 0 when everything fits, 1 and the first thing that does not, 2 on misuse.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from lakewarden.record import bundle, notes
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    asked = _parser().parse_args(arguments)
+    try:
+        key = notes.PublicKey.read(_text(asked.key))
+        found = bundle.check(asked.archive, key, asked.person)
+    except (bundle.Broken, notes.BadNote) as broken:
+        sys.stderr.write(f"broken: {broken}\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(f"{error.filename}: {error.strerror}\n")
+        return 2
+    except ModuleNotFoundError:
+        sys.stderr.write("signatures are checked by a package: pip install cryptography\n")
+        return 2
+    sys.stdout.write("".join(f"{line}\n" for line in found.lines))
+    return 0
+
+
+def _text(key: str) -> str:
+    return Path(key).read_text() if Path(key).exists() else key
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m lakewarden.record", description="Check an archive.")
+    parser.add_argument("archive", type=Path, help="the record or evidence, a zip file")
+    parser.add_argument("--key", required=True, help="the site's public key, or a file that holds it")
+    parser.add_argument("--person", default="", help="of evidence, tell about user:NAME alone")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

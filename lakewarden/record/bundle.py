@@ -1,0 +1,235 @@
+"""Files that an auditor takes away, checked without the site: the whole record, or evidence about one object.
+
+Both are zip archives with a signed manifest.  Needs the public key (`manage.py audit_key`), nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from lakewarden.record import chain, notes
+from lakewarden.record.merkle import Frontier, root_from_proof
+
+MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
+FORM = 1
+BLOCK = 1 << 20  # bytes
+
+
+class Broken(Exception):
+    """The first thing that does not fit, in words."""
+
+
+@dataclass
+class Found:
+    """What was proved, as sentences."""
+
+    lines: list[str] = field(default_factory=list)
+
+
+def check(path: Path, key: notes.PublicKey, person: str = "") -> Found:
+    """Check an archive; of evidence, tell about everybody or one `person`.  Raises Broken."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = _manifest(archive, key)
+            if manifest["kind"] == "record":
+                return _record(archive, key, manifest)
+            return _evidence(archive, key, manifest, person)
+    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise Broken(f"the archive is damaged: {error}") from error
+
+
+def manifest_of(kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> bytes:
+    """The manifest that names the files of an archive, their sizes and digests."""
+    listed = {
+        name: {"sha256": _sha256(_blocks(content)), "bytes": _size(content)}
+        for name, content in files.items()
+    }
+    return chain.canonical({"form": FORM, "kind": kind, "files": listed, **said}).encode()
+
+
+def signature_line(key: notes.PublicKey, signature: bytes) -> bytes:
+    return f"— {key.name} {base64.b64encode(key.number + signature).decode()}\n".encode()
+
+
+def _blocks(content: bytes | Path) -> Iterator[bytes]:
+    if isinstance(content, bytes):
+        yield content
+        return
+    with content.open("rb") as file:
+        while block := file.read(BLOCK):
+            yield block
+
+
+def _size(content: bytes | Path) -> int:
+    return len(content) if isinstance(content, bytes) else content.stat().st_size
+
+
+def _sha256(blocks: Iterator[bytes]) -> str:
+    digest = hashlib.sha256()
+    for block in blocks:
+        digest.update(block)
+    return digest.hexdigest()
+
+
+def _manifest(archive: zipfile.ZipFile, key: notes.PublicKey) -> dict[str, Any]:
+    """The manifest, once its signature and every file's digest were found good."""
+    text = archive.read(MANIFEST)
+    line = archive.read(SIGNATURE).decode().split()
+    if len(line) != 3 or line[1] != key.name:
+        raise Broken(f"the manifest is not signed by {key.name}")
+    signature = base64.b64decode(line[2])
+    try:
+        notes.check(key, signature[4:], text)
+    except notes.BadNote as error:
+        raise Broken(f"the manifest was changed: {error}") from None
+    manifest: dict[str, Any] = json.loads(text)
+    if manifest["form"] != FORM:
+        raise Broken(f"the archive is of form {manifest['form']}; this program knows form {FORM}")
+    _same_files(archive, manifest["files"])
+    return manifest
+
+
+def _same_files(archive: zipfile.ZipFile, listed: Mapping[str, Mapping[str, Any]]) -> None:
+    names = archive.namelist()
+    wanted = {*listed, MANIFEST, SIGNATURE}
+    if len(names) != len(set(names)) or set(names) != wanted:
+        raise Broken(
+            f"files were added or removed: {', '.join(sorted(set(names) ^ wanted)) or 'one is there twice'}"
+        )
+    for name, said in listed.items():
+        with archive.open(name) as file:
+            if _sha256(iter(lambda file=file: file.read(BLOCK), b"")) != said["sha256"]:  # type: ignore[misc]
+                raise Broken(f"{name} was changed")
+
+
+def _record(archive: zipfile.ZipFile, key: notes.PublicKey, manifest: Mapping[str, Any]) -> Found:
+    """The whole record: every digest follows, and every signed checkpoint comes out."""
+    signed = _signed(archive, key)
+    previous, tree, last = "", Frontier(), ""
+    with archive.open("record.jsonl") as file:
+        for line in file:
+            entry = json.loads(line)
+            _follows(entry, previous, tree.size + 1)
+            previous, last = entry["digest"], entry["change"]["at"]
+            tree.append(bytes.fromhex(previous))
+            if tree.size in signed and signed[tree.size] != {tree.root().hex()}:
+                raise Broken(f"changes up to {tree.size} are not those that were signed")
+    if max(signed) > tree.size:
+        raise Broken(
+            f"change {max(signed)} was signed, but the record ends at {tree.size}: its end was cut off"
+        )
+    return Found(
+        [
+            f"whole: {tree.size} changes up to {last}",
+            f"signed: {len(signed)} checkpoints, the last over {max(signed)} changes",
+        ]
+    )
+
+
+def _follows(entry: Mapping[str, Any], previous: str, revision: int) -> None:
+    if entry["change"]["revision"] != revision:
+        raise Broken(f"change {revision} is missing")
+    if entry["previous"] != previous:
+        raise Broken(f"change {revision} does not follow from the one before")
+    _unchanged(entry)
+
+
+def _unchanged(entry: Mapping[str, Any]) -> None:
+    if chain.digest(entry["previous"], entry["change"]) != entry["digest"]:
+        raise Broken(f"change {entry['change']['revision']} was changed after it was written")
+
+
+def _signed(archive: zipfile.ZipFile, key: notes.PublicKey) -> dict[int, set[str]]:
+    found: dict[int, set[str]] = {}
+    try:
+        for text in notes.each(archive.read("checkpoints.txt").decode()):
+            checkpoint = notes.opened(text, key)
+            found.setdefault(checkpoint.size, set()).add(checkpoint.root)
+    except notes.BadNote as error:
+        raise Broken(str(error)) from None
+    if not found:
+        raise Broken("there is no checkpoint, so nothing is proved")
+    return found
+
+
+def _evidence(
+    archive: zipfile.ZipFile, key: notes.PublicKey, manifest: Mapping[str, Any], person: str
+) -> Found:
+    """Evidence: every change is in the signed tree, and every row rests on what the changes say."""
+    signed = _signed(archive, key)
+    size, (root, *_) = max(signed.items(), key=lambda one: one[0])
+    facts = Facts(manifest["question"]["revision"])
+    for line in archive.read("changes.jsonl").splitlines():
+        entry = json.loads(line)
+        _unchanged(entry)
+        proof = [bytes.fromhex(part) for part in entry["proof"]]
+        leaf, place = bytes.fromhex(entry["digest"]), entry["change"]["revision"] - 1
+        if (root_from_proof(leaf, place, size, proof) or b"").hex() != root:
+            raise Broken(f"change {place + 1} is not among those that were signed")
+        facts.take(entry["change"])
+    told = json.loads(archive.read("access.json"))
+    rows = [row for row in told["rows"] if person in ("", row["principal"])]
+    if not rows:
+        raise Broken(f"the evidence says nothing about {person}")
+    question = manifest["question"]
+    where = f"{question['object']['type']} {question['object']['id']}"
+    when = f"{question['as_of']} (revision {question['revision']})"
+    found = Found([f"proved: {where} as of {when}, record signed up to {size}"])
+    for row in rows:
+        found.lines += _told(row, told["objects"], facts)
+    return found
+
+
+class Facts:
+    """When each fact began and ended, by the changes alone."""
+
+    def __init__(self, revision: int):
+        self.revision = revision
+        self.begun: dict[str, Mapping[str, Any]] = {}
+        self.ended: dict[str, Mapping[str, Any]] = {}
+
+    def take(self, change: Mapping[str, Any]) -> None:
+        for event in change["events"]:
+            code = event["data"].get("fact")
+            if code:
+                (self.begun if "state" in event["data"] else self.ended)[code] = change
+
+    def held(self, code: str) -> None:
+        begun, ended = self.begun.get(code), self.ended.get(code)
+        if begun is None or begun["revision"] > self.revision:
+            raise Broken(f"{code} had not begun at revision {self.revision}")
+        if ended is not None and ended["revision"] <= self.revision:
+            raise Broken(f"{code} had ended at revision {self.revision}")
+
+    def span(self, codes: list[str]) -> str:
+        """Since when all of them held, and until when, in words."""
+        begun = max((self.begun[code] for code in codes), key=lambda change: change["revision"])
+        ends = [self.ended[code] for code in codes if code in self.ended]
+        text = f"since change {begun['revision']} ({begun['at']}, by {begun['actor']}{_because(begun)})"
+        if not ends:
+            return f"{text}, and it had not ended when the record was signed"
+        end = min(ends, key=lambda change: change["revision"])
+        return f"{text}, ended by change {end['revision']} ({end['at']}, by {end['actor']}{_because(end)})"
+
+
+def _because(change: Mapping[str, Any]) -> str:
+    return f": {change['reason']}" if change["reason"] else ""
+
+
+def _told(row: Mapping[str, Any], objects: Mapping[str, Mapping[str, str]], facts: Facts) -> Iterator[str]:
+    can = ", ".join(row["actions"]) or "nothing"
+    yield f"{row['principal']} could do: {can}"
+    for path in row["paths"]:
+        for code in path["facts"]:
+            facts.held(code)
+        place = objects.get(str(path["object"]), {"id": "an object"})["id"]
+        via = f" via {', '.join(path['via'])}" if path["via"] else ""
+        verb = "held" if path["allow"] else "was denied"
+        yield f"  {verb} {path['privilege']} on {place}{via}: {facts.span(path['facts'])}"

@@ -1,0 +1,53 @@
+"""Archives that leave the site: files, a manifest of their digests, and the site's signature over that."""
+
+from __future__ import annotations
+
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+from lakewarden.record import bundle
+from policies import checkpoints, signing
+from policies.exports import whole
+from policies.models import Checkpoint
+
+STAMP = (1980, 1, 1, 0, 0, 0)  # the same content makes the same bytes
+
+
+def record(target: IO[bytes]) -> int:
+    """The whole record with a fresh checkpoint, for whoever may see all of it; answers how many changes."""
+    checkpoints.make()
+    kept = Checkpoint.objects.filter(log=checkpoints.CHANGES).order_by("size")
+    last = kept.last()
+    size = last.size if last else 0
+    with tempfile.TemporaryDirectory() as folder:
+        lines = Path(folder) / "record.jsonl"
+        with lines.open("w") as file:
+            file.writelines(whole.lines(size))
+        notes = "".join(kept.filter(size__lte=size).values_list("note", flat=True))
+        write(target, "record", {"record.jsonl": lines, "checkpoints.txt": notes.encode()}, {"changes": size})
+    return size
+
+
+def write(target: IO[bytes], kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> None:
+    """Write a signed archive of the files; `said` goes into its manifest."""
+    key = signing.public_key()
+    manifest = bundle.manifest_of(kind, files, {"site": checkpoints.origin(), "key": str(key), **said})
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            _put(archive, name, content)
+        _put(archive, bundle.MANIFEST, manifest)
+        _put(archive, bundle.SIGNATURE, bundle.signature_line(key, signing.sign(manifest)))
+
+
+def _put(archive: zipfile.ZipFile, name: str, content: bytes | Path) -> None:
+    entry = zipfile.ZipInfo(name, STAMP)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    if isinstance(content, bytes):
+        archive.writestr(entry, content)
+        return
+    with content.open("rb") as source, archive.open(entry, "w", force_zip64=True) as file:
+        while block := source.read(bundle.BLOCK):
+            file.write(block)

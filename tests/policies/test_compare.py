@@ -1,0 +1,145 @@
+"""Two dates beside each other, and what came and went between them."""
+
+from __future__ import annotations
+
+import random
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from catalog.nodes import Node
+from policies import compare, past
+from policies.access import AccessMap
+from policies.models import Change, Counter
+from policies.past import Past
+from policies.services import grants, members, objects, roles
+from policies.services.grants import Wish
+from policies.services.roles import Privilege
+from tests.factories import AUTHORITY, BY, acting, the
+from tests.policies.test_agreement import NAMES, PRIVILEGES, a_random_world, everything
+
+pytestmark = pytest.mark.django_db
+
+
+def read_by(id: int, at: Past) -> set[str]:
+    now = compare.state(id, at)
+    return {now.people[key].name for key, can in now.actions.items() if "read" in can}
+
+
+def test_the_state_at_a_revision_is_the_map_of_that_revision(shop: Node) -> None:
+    table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
+    before = past.latest()
+    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    assert "ana" not in read_by(table.id, before)
+    assert "ana" in read_by(table.id, past.latest())
+
+
+def test_differences_say_who_gained_and_who_lost(shop: Node) -> None:
+    table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
+    before = past.latest()
+    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    members.remove(shop, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
+    found = {row.principal.name: row.kind for row in compare.differences(table.id, before, past.latest())}
+    assert found == {"ana": "gain", "mia": "lose"}
+    assert compare.differences(table.id, before, before) == []
+
+
+def test_what_came_and_went_between_two_dates_is_there(shop: Node) -> None:
+    table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
+    since = past.latest()
+    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    given = Counter.objects.get().revision
+    grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
+    taken = Counter.objects.get().revision
+    until = past.latest()
+    assert compare.differences(table.id, since, until) == []
+    [course] = [one for one in compare.courses(table, since, until) if one.principal == ana]
+    [spell] = course.spells
+    assert course.came_and_went
+    assert (spell.since.revision, spell.until and spell.until.revision) == (given, taken)
+    assert "read" in spell.actions
+
+
+def test_a_window_that_opens_and_closes_is_a_spell(shop: Node) -> None:
+    table, ana, now = the("table", "shop.sales.orders"), people.ensure("user", "ana"), timezone.now()
+    since = past.latest()
+    start, end = now + timedelta(hours=1), now + timedelta(hours=2)
+    wish = Wish(table, (ana,), ("SELECT_TABLE",), valid_from=start, valid_until=end, way=True)
+    grants.add(wish, by=acting("olivia"))
+    until = Past(Counter.objects.get().revision, now + timedelta(days=1))
+    [course] = [one for one in compare.courses(table, since, until) if one.principal == ana]
+    assert [(spell.since.moment, spell.until and spell.until.moment) for spell in course.spells] == [
+        (start, end)
+    ]
+
+
+def test_an_object_that_was_dropped_was_open_to_those_it_was_open_to(shop: Node) -> None:
+    table = the("table", "shop.sales.orders")
+    before = past.latest()
+    objects.drop(table, by=BY, authority=AUTHORITY)
+    assert "mia" in read_by(table.id, before)
+    assert read_by(table.id, past.latest()) == set()
+    assert {row.kind for row in compare.differences(table.id, before, past.latest())} == {"lose"}
+
+
+def test_before_the_first_change_nobody_had_anything(shop: Node) -> None:
+    long_ago = past.at_moment(timezone.now() - timedelta(days=400))
+    assert long_ago.revision == 0
+    assert compare.state(the("table", "shop.sales.orders").id, long_ago).actions == {}
+
+
+def test_the_state_at_a_moment_is_that_of_the_last_change_before_it(shop: Node) -> None:
+    for change in Change.objects.order_by("revision"):
+        assert past.at_moment(change.at).revision == change.revision
+        assert past.at_moment(change.at - timedelta(microseconds=1)).revision == change.revision - 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int) -> None:
+    """Spells replayed give exactly the access of each revision; compare(a, b) applied to a gives b."""
+    chance = random.Random(seed)
+    root = a_random_world(chance)
+    since = past.at_revision(Counter.objects.get().revision - 12)
+    assert since is not None
+    _more_changes(chance, root)
+    until = past.latest()
+    for place in chance.sample(everything(root), 4):
+        told = compare.courses(place, since, until)
+        for revision in range(since.revision, until.revision + 1):
+            at = past.at_revision(revision)
+            assert at is not None
+            state = compare.state(place.id, at)
+            assert {
+                one.principal.pk: spell.actions
+                for one in told
+                for spell in one.spells
+                if spell.since.revision <= revision
+                and (spell.until is None or spell.until.revision > revision)
+            } == state.actions
+        first, last = compare.state(place.id, since), compare.state(place.id, until)
+        applied = dict(first.actions)
+        for row in compare.differences(place.id, since, until):
+            applied[row.principal.pk] = row.after
+        assert {key: can for key, can in applied.items() if can} == last.actions
+
+
+def _more_changes(chance: random.Random, root: Node) -> None:
+    held = [node for node in everything(root) if node.type == "schema"]
+    for number in range(6):
+        role = roles.create(root, f"late{number}", by=BY, authority=AUTHORITY)
+        code = chance.choice([code for code in PRIVILEGES if code != "USE_CATALOG"])
+        roles.add_privileges(
+            role, chance.choice(held), [Privilege(code, "allow")], by=BY, authority=AUTHORITY
+        )
+        holder = people.ensure("user", chance.choice(NAMES))
+        if str(holder) in {str(row) for row in AccessMap(root).people.values()} or number < 4:
+            _given(root, role, holder.name)
+        if chance.random() < 0.5:
+            roles.delete(role, by=BY, authority=AUTHORITY)
+
+
+def _given(root: Node, role: Node, name: str) -> None:
+    holder = people.ensure("user", name)
+    roles.assign(role, holder, by=BY, authority=AUTHORITY)

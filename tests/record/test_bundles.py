@@ -1,0 +1,258 @@
+"""Archives checked far from the site: what they prove, and every way of changing one that is seen."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+import zipfile
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from django.utils import timezone
+
+from accounts import people
+from authzsite import evidence
+from catalog.nodes import Node
+from lakewarden.record import bundle
+from lakewarden.record.notes import PublicKey
+from policies import signing
+from policies.exports import archives
+from policies.exports.evidence import Question
+from policies.past import at_moment, latest
+from policies.services import grants, members
+from policies.services.grants import Wish
+from tests.factories import AUTHORITY, BY, a_person, acting, the
+from tests.policies.conftest import make_shop
+
+pytestmark = pytest.mark.django_db
+
+TREE = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def shop(db: None) -> Node:
+    return make_shop()
+
+
+def saved(place: Path, write: Callable[[io.BytesIO], object]) -> Path:
+    content = io.BytesIO()
+    write(content)
+    place.write_bytes(content.getvalue())
+    return place
+
+
+def about(place: Path, node: Node, **asked: Any) -> Path:
+    question = Question(node, asked.pop("past", None) or latest(), **asked)
+    return saved(place, lambda file: evidence.write(file, question, name=place.name))
+
+
+@pytest.fixture
+def orders(shop: Node, tmp_path: Path) -> Path:
+    """Evidence of who could do what to the table orders."""
+    return about(tmp_path / "orders.zip", the("table", "shop.sales.orders"))
+
+
+def lines(archive: Path, person: str = "") -> list[str]:
+    return bundle.check(archive, signing.public_key(), person).lines
+
+
+# what is proved
+
+
+def test_evidence_tells_who_could_do_what_and_by_which_change(orders: Path) -> None:
+    told = lines(orders, "user:mia")
+    assert told[0].startswith("proved: table demo/shop.sales.orders as of ")
+    assert told[1] == "user:mia could do: read"
+    assert any(
+        "SELECT_TABLE on demo/shop.sales via group analysts, role sales_read: since change" in one
+        for one in told
+    )
+    assert any("had not ended when the record was signed" in one for one in told)
+
+
+def test_a_denial_is_told_too(orders: Path) -> None:
+    told = lines(orders, "user:carl")
+    assert told[1] == "user:carl could do: nothing"
+    assert any("was denied SELECT_TABLE" in one for one in told)
+
+
+def test_the_past_is_proved_and_its_end(shop: Node, tmp_path: Path) -> None:
+    table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
+    grants.add(
+        Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"), reason="quarterly report"
+    )
+    past = latest()
+    grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
+    told = lines(about(tmp_path / "past.zip", table, past=past, person=ana), "user:ana")
+    [path] = [one for one in told if "SELECT_TABLE" in one]
+    assert "quarterly report" in path
+    assert "ended by change" in path
+    assert "report done" in path
+    now = lines(about(tmp_path / "now.zip", table, person=ana), "user:ana")
+    assert now[1] == "user:ana could do: nothing"
+
+
+def test_the_state_is_that_of_the_moment(shop: Node, tmp_path: Path) -> None:
+    a_person("late", "analysts", "staff")
+    members.add(shop, people.ensure("user", "late"), by=BY, authority=AUTHORITY)
+    before = at_moment(timezone.now() - timedelta(days=1))
+    assert before.revision == 0
+    assert "user:late could do: read" in lines(about(tmp_path / "e.zip", the("table", "shop.sales.orders")))
+
+
+def test_a_sample_is_drawn_again_by_its_seed(shop: Node, tmp_path: Path) -> None:
+    table = the("table", "shop.sales.orders")
+    drawn = [
+        lines(about(tmp_path / "s.zip", table, sample=2, seed=seed)) for seed in ("a", "a", "b", "c", "d")
+    ]
+    people_of = [[one for one in told if "could do" in one] for told in drawn]
+    assert people_of[0] == people_of[1]
+    assert all(len(one) == 2 for one in people_of)
+    assert len({tuple(one) for one in people_of}) > 1
+
+
+def test_evidence_holds_what_an_auditor_reads(orders: Path) -> None:
+    with zipfile.ZipFile(orders) as archive:
+        manifest = json.loads(archive.read("manifest.json"))
+        report = archive.read("report.html").decode()
+        table = archive.read("access.csv").decode().splitlines()
+    assert manifest["population"]["people"] == manifest["population"]["listed"] == 5
+    assert manifest["population"]["query"].startswith("SELECT")
+    assert "table demo/shop.sales.orders" in report
+    assert "sales_read" in report
+    assert table[0].startswith("principal,name,actions")
+    assert any(line.startswith("user:mia,") for line in table)
+
+
+def test_the_whole_record_is_proved(shop: Node, tmp_path: Path) -> None:
+    told = lines(saved(tmp_path / "record.zip", archives.record))
+    assert told[0].startswith("whole: ")
+    assert told[1].startswith("signed: 1 checkpoint")
+
+
+def test_an_outsider_checks_it_without_the_site(orders: Path, tmp_path: Path) -> None:
+    """Another machine: only the package, the archive and the public key."""
+    (tmp_path / "key.txt").write_text(f"{signing.public_key()}\n")
+    clean = {"PATH": os.environ["PATH"], "PYTHONPATH": str(TREE)}
+    asked = [sys.executable, "-m", "lakewarden.record", str(orders), "--key", str(tmp_path / "key.txt")]
+    done = subprocess.run(
+        [*asked, "--person", "user:mia"], env=clean, cwd=tmp_path, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "user:mia could do: read" in done.stdout
+    other = subprocess.run([*asked, "--person", "user:nobody"], env=clean, capture_output=True, text=True)
+    assert (other.returncode, other.stdout) == (1, "")
+    assert other.stderr == "broken: the evidence says nothing about user:nobody\n"
+
+
+# what is seen
+
+
+def rewritten(archive: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
+    with zipfile.ZipFile(archive) as old:
+        files = {name: old.read(name) for name in old.namelist()}
+    change(files)
+    target = archive.with_name("forged.zip")
+    with zipfile.ZipFile(target, "w") as new:
+        for name, content in files.items():
+            new.writestr(name, content)
+    return target
+
+
+def replaced(name: str, before: str, after: str) -> Callable[[dict[str, bytes]], None]:
+    def change(files: dict[str, bytes]) -> None:
+        assert before.encode() in files[name]
+        files[name] = files[name].replace(before.encode(), after.encode(), 1)
+
+    return change
+
+
+def signed_anew(files: dict[str, bytes]) -> None:
+    """A forger signs what he changed, with a key of his own under the site's name."""
+    forger = Ed25519PrivateKey.generate()
+    key = PublicKey(signing.public_key().name, forger.public_key().public_bytes_raw())
+    kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
+    old = json.loads(files["manifest.json"])
+    said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
+    files["manifest.json"] = bundle.manifest_of(old["kind"], kept, said)
+    files["manifest.sig"] = bundle.signature_line(key, forger.sign(files["manifest.json"]))
+
+
+FORGERIES: dict[str, Callable[[dict[str, bytes]], None]] = {
+    "a row": replaced("access.json", "user:mia", "user:bob"),
+    "an action": replaced("access.json", '"read"', '"drop"'),
+    "a change's reason": replaced("changes.jsonl", '"reason":""', '"reason":"x"'),
+    "a proof": replaced("changes.jsonl", '"proof":["', '"proof":["00'),
+    "the checkpoint": replaced("checkpoints.txt", "lakewarden/", "lakewarden-"),
+    "the report": replaced("report.html", "demo/shop", "demo/stop"),
+    "the manifest": replaced("manifest.json", '"listed":5', '"listed":4'),
+    "the moment": replaced("manifest.json", '"revision":', '"revision":1'),
+    "a file taken out": lambda files: files.pop("access.csv") and None,
+    "a file put in": lambda files: files.update({"more.txt": b"x"}),
+    "the signature taken out": lambda files: files.pop("manifest.sig") and None,
+    "an empty manifest": lambda files: files.update({"manifest.json": b"{}"}),
+    "signed by another": signed_anew,
+}
+
+
+@pytest.mark.parametrize("what", FORGERIES)
+def test_a_forged_archive_is_refused(orders: Path, what: str) -> None:
+    with pytest.raises(bundle.Broken):
+        lines(rewritten(orders, FORGERIES[what]))
+
+
+def resigned(files: dict[str, bytes]) -> None:
+    """The site's own key signs: what is left to catch it is the record itself."""
+    kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
+    old = json.loads(files["manifest.json"])
+    said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
+    files["manifest.json"] = bundle.manifest_of(old["kind"], kept, said)
+    files["manifest.sig"] = bundle.signature_line(signing.public_key(), signing.sign(files["manifest.json"]))
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "seen"),
+    [
+        ("changes.jsonl", '"reason":""', '"reason":"x"', "was changed after it was written"),
+        ("changes.jsonl", '"proof":["', '"proof":["00', "not among those that were signed"),
+        ("access.json", '"facts":["', '"facts":["grant:99999","', "had not begun"),
+    ],
+)
+def test_even_the_sites_key_cannot_make_a_false_change_true(
+    orders: Path, name: str, before: str, after: str, seen: str
+) -> None:
+    def forge(files: dict[str, bytes]) -> None:
+        replaced(name, before, after)(files)
+        resigned(files)
+
+    with pytest.raises(bundle.Broken, match=seen):
+        lines(rewritten(orders, forge))
+
+
+@pytest.mark.parametrize("cut", ["first", "middle", "last"])
+def test_a_record_with_a_line_less_is_refused(shop: Node, tmp_path: Path, cut: str) -> None:
+    archive = saved(tmp_path / "record.zip", archives.record)
+
+    def forge(files: dict[str, bytes]) -> None:
+        rows = files["record.jsonl"].splitlines(keepends=True)
+        del rows[{"first": 0, "middle": len(rows) // 2, "last": -1}[cut]]
+        files["record.jsonl"] = b"".join(rows)
+        resigned(files)
+
+    with pytest.raises(bundle.Broken, match=r"missing|cut off"):
+        lines(rewritten(archive, forge))
+
+
+@pytest.mark.parametrize("content", [b"", b"PK", b"nothing", os.urandom(300)])
+def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
+    place = tmp_path / "x.zip"
+    place.write_bytes(content)
+    with pytest.raises(bundle.Broken):
+        bundle.check(place, PublicKey("x", bytes(32)))
