@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db import connection
 from django.db.models import Q, QuerySet
+from django.db.models.functions import Upper
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -80,13 +81,14 @@ def entries(
 
 
 def holders_on(node: Node, *, text: str = "", now: datetime | None = None) -> QuerySet[Principal]:
-    """Those who were given something on an object that holds now, whose name holds a text, by name."""
+    """Those who were given something on an object that holds now, whose name holds a text, by name
+    in any case (`folded`)."""
     given = Grant.objects.open().within(now or timezone.now()).filter(securable=node.id)
     rows = Principal.objects.filter(pk__in=given.filter(holder__isnull=False).values("holder"))
     if not holdable(text):
         return rows.none()
     named = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text)) if text else rows
-    return named.order_by("name", "pk")
+    return named.annotate(folded=Upper("name")).order_by("folded", "pk")
 
 
 def in_use(node: Node, *, apart_from: Principal) -> bool:

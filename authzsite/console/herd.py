@@ -197,6 +197,7 @@ def show(
         context,
         room="catalog",
         realm=herd.name,
+        kind="herd",
         revision=slice_.revision,
         banner=banner(herd.name, mode_of(herd.realm_id)),
         status=status,

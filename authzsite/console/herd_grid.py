@@ -14,6 +14,7 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.people import BadName, checked_name
+from accounts.text import holdable
 from authzsite.console import naming, words
 from authzsite.console.herd_desk import Desk
 from authzsite.console.parts import Chip, Who
@@ -50,7 +51,6 @@ class Row:
     code: str
     who: Who
     cells: tuple[Cell, ...]
-    folded: str = ""
     new: bool = False
 
 
@@ -70,8 +70,12 @@ class Grid:
         return self.place_in_list.get("q", "").strip()[:255]
 
     @cached_property
-    def after(self) -> str:
-        return self.place_in_list.get("after", "")[:255].replace("\0", "")
+    def after(self) -> Q:
+        """What comes after the last row of the page before, whose number and name stand in the address."""
+        number, _, name = self.place_in_list.get("after", "")[:300].partition(":")
+        if not number.isdecimal() or len(number) > 18 or not holdable(name):
+            return Q()
+        return Q(folded__gt=name) | Q(folded=name, pk__gt=int(number))
 
     @cached_property
     def _listed(self) -> list[Principal]:
@@ -79,7 +83,7 @@ class Grid:
         if not self.desk.may_review:
             return []
         rows = holders_on(self.desk.node, text=self.text, now=self.desk.place.now)
-        return list((rows.filter(name__gt=self.after) if self.after else rows)[: SHOWN + 1])
+        return list(rows.filter(self.after)[: SHOWN + 1])
 
     @property
     def listed(self) -> list[Principal]:
@@ -87,7 +91,8 @@ class Grid:
 
     @property
     def next_after(self) -> str:
-        return self.listed[-1].name if len(self._listed) > SHOWN else ""
+        last = self.listed[-1] if len(self._listed) > SHOWN else None
+        return f"{last.pk}:{getattr(last, 'folded', '')}" if last else ""
 
     # Columns
 
@@ -218,8 +223,9 @@ class Grid:
             for one in self.columns
         )
         later = [PERMISSIONS[one].label for one in wanted if one not in self.columns]
-        note = f"also {words.listed([naming.lower(one) for one in sorted(later)])}" if later else ""
-        return Row(code, naming.who(holder, note_of(holder), self._url(holder)), cells, note, new)
+        also = f"also {words.listed([naming.lower(one) for one in sorted(later)])}" if later else ""
+        note = "; ".join(filter(None, (note_of(holder), also)))
+        return Row(code, naming.who(holder, note, self._url(holder)), cells, new)
 
     def _url(self, holder: Principal) -> str:
         return user_url(self.desk, holder.name) if self.desk.is_data_owner else ""

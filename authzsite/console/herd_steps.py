@@ -169,6 +169,6 @@ class Steps:
 
     def _by(self, event: Event, person: Principal | None = None) -> str:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()
-        actor = row.label if row else {"operator": "The operator"}.get(event.change.actor, "Somebody")
+        actor = row.label if row else {"operator": "the site's operator"}.get(event.change.actor, "somebody")
         to = f" to {person.label}" if person else ""
         return f"Done by {actor}{to}, {words.moment(event.change.at)}."

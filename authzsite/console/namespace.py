@@ -37,6 +37,7 @@ from policies.entries import holders_on, in_use
 from policies.entry_preview import of_turns
 from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED, OBJECT_DROPPED
+from policies.history import Filter
 from policies.services import entries, objects
 from policies.services.authorities import authorized
 from policies.services.entries import Turn
@@ -166,7 +167,7 @@ def _show(
 
 
 def _listing(grid: Grid) -> str:
-    kept_ = {"q": grid.text, "after": grid.after}
+    kept_ = {"q": grid.text, "after": grid.place_in_list.get("after", "")[:300]}
     return urlencode({name: value for name, value in kept_.items() if value})
 
 
@@ -197,8 +198,9 @@ def _pager(grid: Grid) -> Pager | None:
     many = holders_on(grid.desk.node, text=grid.text, now=grid.desk.place.now).count()
     q = {"q": grid.text} if grid.text else {}
     next_ = "?" + urlencode({**q, "after": grid.next_after}) if grid.next_after else ""
+    start = "?" + urlencode(q) if grid.place_in_list.get("after") else ""
     text = f"{words.count(many, 'entry', 'entries')}, by user id"
-    return Pager(text, "?" + urlencode(q) if grid.after else "", next_)
+    return Pager(text, start, next_)
 
 
 def _empty(grid: Grid) -> Empty:
@@ -282,11 +284,12 @@ def _facts(desk: Desk, detail: Detail | None) -> Iterable[Fact]:
 
 def _below(desk: Desk) -> dict[str, Any]:
     steps = Steps(desk)
-    latest = record.latest(desk.node, past.sight(desk.place.asker, [desk.herd]))
+    asked = Filter(object=desk.node, kinds=record.ABOUT_ACCESS)
+    latest = past.page(asked, past.sight(desk.place.asker, [desk.herd]), limit=4).entries
     return {
         "steps": steps.rows(),
         "steps_done": steps.done,
-        "latest": record.timeline(latest),
+        "latest": record.timeline(record.rows(latest)[:6]),
         "history_url": reverse("console:namespace_history", args=[desk.node.id]),
     }
 

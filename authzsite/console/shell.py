@@ -19,6 +19,8 @@ SHEETS = tuple(
     for name in ("tokens", "base", "shell", "parts", "tables", "forms", "rooms", "catalog", "print")
 )
 TOAST = "toast"
+KINDS = {"metalake": "Metalake", "herd": "Herd", "instance": "CDAP instance"}
+"""What a realm is called in its own kind's words, by the type of its root."""
 KEYS_OFF = "keys_off"
 
 
@@ -62,6 +64,7 @@ def page(
     *,
     room: str = "",
     realm: str = "",
+    kind: str = "metalake",
     revision: int | None = None,
     banner: Note | None = None,
     status: int = 200,
@@ -69,7 +72,7 @@ def page(
     """Render a page with the shell around it."""
     shell = surroundings(request) | {
         "room": room,
-        "realm": f"Metalake {realm}" if realm else "",
+        "realm": f"{KINDS[kind]} {realm}" if realm else "",
         "revision": words.number(revision),
         "banner": banner,
     }
