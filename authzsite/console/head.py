@@ -25,6 +25,7 @@ from lakewarden.facts import OWNER
 from policies import history
 from policies.access import Access
 from policies.queries import owners_along
+from policies.uses import last_use
 
 TABS = (
     ("object", "Access"),
@@ -187,6 +188,14 @@ class Head:
         else:
             yield Fact("Can read", able_words(*self.who_has.map.count("read")))
             yield Fact("Can write", able_words(*self.who_has.map.count("write")))
+            yield self._used()
+
+    def _used(self) -> Fact:
+        """When a job last told that it was used."""
+        use = last_use(self.node)
+        if use is None:
+            return Fact("Last used", "Never told")
+        return Fact("Last used", words.ago(use.at), note=f"{use.action} by {use.principal.label}")
 
     def _mine(self) -> Iterable[Fact]:
         access = self.who_has.map.access_of(self.place.asker)

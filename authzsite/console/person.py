@@ -29,6 +29,7 @@ from policies.history import Filter
 from policies.models import Assignment, RealmMember
 from policies.services.grants import revision_now
 from policies.services.personal import is_personal
+from policies.uses import last_uses
 
 TABS = (("person", "Reach"), ("person_groups", "Groups and roles"), ("person_history", "History"))
 
@@ -117,7 +118,21 @@ class Visit:
         ]
         if groups and self.person.kind != Principal.Kind.GROUP:
             told.append(Fact("Through", words.count(len(groups), "group")))
+        if self.person.kind != Principal.Kind.GROUP:
+            told.append(self._used())
         return Facts(tuple(told))
+
+    def _used(self) -> Fact:
+        """What a job last told that was used under this name, as far as the viewer may know of it."""
+        uses = last_uses(self.person, [one.realm_id for one in self.circle.realms])
+        places = nodes([use.securable_id for use in uses]) if uses else {}
+        known = {key: one for key, one in places.items() if self.circle.sees(self.person, one)}
+        for use in uses:
+            if use.securable_id in known:
+                return Fact(
+                    "Last used", words.ago(use.at), note=f"{use.action} {known[use.securable_id].name}"
+                )
+        return Fact("Last used", "Nothing told")
 
     def _tab(self, code: str, label: str) -> Tab:
         label = "People and roles" if code == "person_groups" and self.person.kind == "group" else label
