@@ -39,6 +39,14 @@ ASIDE = ("role", "tag", "policy", "job_template", "job")
 """What is owned beside data; it has no room of its own yet."""
 
 
+LATE = {
+    "Not reached": "is not reached",
+    "Needs somebody": "refuses changes and needs somebody",
+    "Held": "holds a plan that takes much until somebody looks at it",
+    "Paused": "is paused",
+}
+
+
 @dataclass(frozen=True)
 class End:
     who: Who
@@ -183,10 +191,11 @@ class Desk:
 
     def _late(self) -> Iterable[Item]:
         for line in self.backends if self.owned else []:
-            if line.state.kind in ("failed", "behind"):
+            if line.state.kind in ("failed", "behind", "paused"):
                 look = Action("Look", line.url, "mini", more=f"at {line.name}")
-                text = "is not reached" if line.state.kind == "failed" else "has not caught up"
-                yield Item(Face("thing", "behind"), line.name, text, line.checked, look)
+                text = LATE.get(line.state.word, "has not caught up")
+                note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
+                yield Item(Face("thing", "behind"), line.name, text, note, look)
 
     def ending(self) -> list[End]:
         shown = []

@@ -34,6 +34,7 @@ class Behind:
 
     row: Backend
     waiting: int
+    parked: int = 0
 
     @property
     def system(self) -> str:
@@ -45,6 +46,8 @@ class Behind:
 
     def state(self) -> State:
         kind, word = _WORDS[Backend.State(self.row.state)]
+        if self.parked and self.row.state == Backend.State.BEHIND:
+            return State("failed", "Needs somebody", self._note())
         if self.waiting and self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND):
             return State("behind", "Catching up", f"{words.number(self.waiting)} to go")
         if kind == "ok" and self.row.proved_at:
@@ -56,6 +59,8 @@ class Behind:
         parts = [
             f"{words.number(counts.get(name, 0))} {name}" for name in ("missing", "extra") if counts.get(name)
         ]
+        if self.parked:
+            parts.append(f"{words.number(self.parked)} parked")
         return ", ".join(parts)
 
 
@@ -65,6 +70,7 @@ _WORDS = {
     Backend.State.BEHIND: ("behind", "Behind"),
     Backend.State.FAILED: ("failed", "Not reached"),
     Backend.State.PAUSED: ("paused", "Paused"),
+    Backend.State.HELD: ("paused", "Held"),
 }
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -17,15 +17,17 @@ from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, rights_of, to_look_at
-from authzsite.console.parts import Chip, Empty, Note, State
+from authzsite.console.parts import Action, Chip, Empty, Note, State
 from authzsite.console.place import Place
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
+from authzsite.console.sync_decided import decided
 from catalog.nodes import Node
 from catalog.queries import nodes
 from policies import decisions, slices
-from policies.models import Backend, BackendFinding
+from policies.models import Backend, BackendFinding, ForeignOrder
 from policies.queries import owned_by, realms_of
+from policies.services import drift
 from policies.services.grants import revision_now
 
 SHOWN = 50
@@ -41,9 +43,11 @@ KINDS = {
     "missing": "Missing",
     "extra": "Extra",
     "foreign": "Foreign",
+    "accepted": "Accepted",
     "unknown": "Unknown",
     "bypass": "Bypass",
 }
+DEEDS = (("adopt", "Adopt", "mini"), ("revoke", "Revoke", "mini"), ("accept", "Accept until", "mini plain"))
 
 
 @dataclass(frozen=True)
@@ -79,6 +83,8 @@ class Row:
     here: str
     there: str
     seen: str
+    acts: tuple[Action, ...] = ()
+    doing: str = ""
 
 
 def line(there: Behind, name: str, url: str = "") -> Line:
@@ -115,22 +121,42 @@ def _note(there: Behind) -> Note | None:
     return None
 
 
-def findings(rows: QuerySet[BackendFinding], places: dict[int, Node], asked: str = "") -> list[Row]:
-    """One line a holder and an object; the rights of the same kind are told together."""
-    wanted = rows.filter(kind=asked) if asked in KINDS else rows
-    ordered = wanted.select_related("backend").order_by(*ORDER)[:SHOWN]
+def asked_for(rows: QuerySet[BackendFinding], asked: str) -> QuerySet[BackendFinding]:
+    """Those of one kind; what is accepted for now is a kind of its own, and an unknown kind is all."""
+    if asked not in KINDS:
+        return rows
+    accepted = Q(accepted_until__gt=timezone.now())
+    if asked == "accepted":
+        return rows.filter(accepted)
+    return rows.filter(kind=asked).exclude(accepted)
+
+
+def findings(
+    rows: QuerySet[BackendFinding], places: dict[int, Node], asked: str = "", *, may: bool = True
+) -> list[Row]:
+    """One line a holder and an object; the rights of the same kind are told together.
+
+    `may`: whether the asker decides about what is foreign among them.
+    """
+    ordered = list(asked_for(rows, asked).select_related("backend", "accepted_by").order_by(*ORDER)[:SHOWN])
+    orders = drift.ordered(ordered)
     folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
     for row in ordered:
         alone = row.what if row.kind in ("bypass", "unknown") else ""
-        folds.setdefault((row.kind, row.holder, row.securable_id, row.grantor, alone), []).append(row)
-    return [_row(mine, places) for mine in folds.values()]
+        key = (row.kind, row.backend_id, row.holder, row.type, row.place, row.grantor, alone)
+        folds.setdefault(key, []).append(row)
+    return [_row(mine, places, orders.get(mine[0].pk), may=may) for mine in folds.values()]
 
 
-def _row(rows: Sequence[BackendFinding], places: dict[int, Node]) -> Row:
+def _row(
+    rows: Sequence[BackendFinding], places: dict[int, Node], order: ForeignOrder | None, *, may: bool
+) -> Row:
     row = rows[0]
     node = places.get(row.securable_id or 0)
     return Row(
-        state=_mark(row.kind),
+        acts=_acts(row) if may and row.kind == "foreign" and order is None else (),
+        doing=_doing(row, order),
+        state=_accepted(row) or _mark(row.kind),
         holder=row.holder,
         what=_verb(rows, node),
         object=naming.short_name(node) if node else row.place,
@@ -139,6 +165,39 @@ def _row(rows: Sequence[BackendFinding], places: dict[int, Node]) -> Row:
         there=_there(row),
         seen=naming.lower(words.day(row.first_seen)),
     )
+
+
+def _acts(row: BackendFinding) -> tuple[Action, ...]:
+    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    if _is_accepted(row):
+        return (_deed(row, "reopen", "No longer accept", "mini plain", what),)
+    return tuple(_deed(row, code, word, look, what) for code, word, look in DEEDS)
+
+
+def _deed(row: BackendFinding, code: str, word: str, look: str, what: str) -> Action:
+    return Action(word, reverse("console:sync_deed", args=[row.pk, code]), look, more=what)
+
+
+def _doing(row: BackendFinding, order: ForeignOrder | None) -> str:
+    if order is None:
+        by = row.accepted_by.label if row.accepted_by else "An erased person"
+        return f"{by}: {row.accepted_reason}" if _is_accepted(row) else ""
+    word = "Being adopted" if order.replaced else "Being revoked"
+    if order.error:
+        return f"{word}; {row.backend.get_kind_display()} answered: {order.error[:300]}"
+    if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
+        return f"{word}; it stays until ours gives the same out there"
+    return f"{word}, decided {naming.lower(words.moment(order.at))}"
+
+
+def _is_accepted(row: BackendFinding) -> bool:
+    return row.accepted_until is not None and row.accepted_until > timezone.now()
+
+
+def _accepted(row: BackendFinding) -> State | None:
+    if not _is_accepted(row) or row.accepted_until is None:
+        return None
+    return State("paused", "Accepted", f"until {words.moment(row.accepted_until)}")
 
 
 def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
@@ -166,7 +225,9 @@ def _mark(kind: str) -> State | Chip:
 
 
 def toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
-    counts = dict(rows.order_by().values_list("kind").annotate(Count("pk")))
+    accepted = When(accepted_until__gt=timezone.now(), then=Value("accepted"))
+    told = Case(accepted, default=F("kind"), output_field=CharField())
+    counts = dict(rows.order_by().annotate(told=told).values_list("told").annotate(Count("pk")))
     every = Toggle("All", "?", asked not in counts, words.number(sum(counts.values())))
     return (
         every,
@@ -181,6 +242,7 @@ def toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
 def one(there: Behind, place: Place) -> dict[str, Any]:
     """The sync tab of one object: its backend, and what differs on the object itself and below it."""
     inside = Q(securable=place.node.id) | Q(securable__placements__ancestors__contains=[place.node.id])
+    inside_ = Q(securable=place.node.id) | Q(securable__placements__ancestors__contains=[place.node.id])
     rows = (
         BackendFinding.objects.filter(inside, backend=there.row).distinct()
         if place.may_look
@@ -195,13 +257,18 @@ def one(there: Behind, place: Place) -> dict[str, Any]:
     )
     return {
         "one_backend": True,
-        "backends": [line(there, f"{there.system} {_catalog_of(place.node)}")],
-        "findings": findings(rows, places),
+        "backends": [line(there, f"{there.system} {_catalog_of(place.node)}", _page_of(there.row))],
+        "findings": findings(rows, places, may=place.may_grant),
+        "decided": decided(ForeignOrder.objects.filter(inside_, backend=there.row)) if place.may_look else [],
         "nothing_differs": Empty(
             words_, "What was decided here was read back there." if place.may_look else "", drawn=False
         ),
         "pager": Pager(words.count(len(shown), "difference")) if shown else None,
     }
+
+
+def _page_of(row: Backend) -> str:
+    return reverse("console:sync_backend", args=[row.pk])
 
 
 def _catalog_of(node: Node) -> str:
@@ -216,10 +283,12 @@ def room(request: Request) -> HttpResponse:
     asker = asker_of(request)
     realms = realms_of(asker)
     backends, owned = visible_backends(asker, realms)
-    rows = _findings(asker, realms, backends, owned)
+    inside = _inside(asker, realms)
+    rows = BackendFinding.objects.filter(inside, backend__in=owned).distinct()
     asked = request.GET.get("s", "")
     counts = toggles(rows, asked)
     shown = _shown(rows, asked)
+    orders = ForeignOrder.objects.filter(inside, backend__in=owned)
     context = {
         "heading": "Sync",
         "lead": "Is what was decided here true out there? It is read back after every change.",
@@ -229,6 +298,7 @@ def room(request: Request) -> HttpResponse:
         ),
         "toggles": counts if len(counts) > 1 else (),
         "findings": shown,
+        "decided": decided(orders),
         "pager": Pager(f"{words.count(len(shown), 'difference')} on what you own or may grant"),
         "nothing_differs": Empty(
             "Nothing differs", "On what you own or may grant, here and there agree.", drawn=False
@@ -240,8 +310,9 @@ def room(request: Request) -> HttpResponse:
 
 def visible_backends(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], list[int]]:
     rows = Backend.objects.filter(realm__in=[realm.realm_id for realm in realms])
-    waiting = Count("entries", filter=to_look_at("entries__"))
-    found = list(rows.annotate(waiting=waiting).order_by("pk"))
+    waiting = Count("entries", filter=to_look_at("entries__") & Q(entries__parked=False))
+    parked = Count("entries", filter=Q(entries__parked=True))
+    found = list(rows.annotate(waiting=waiting, parked=parked).order_by("pk"))
     places = nodes({row.catalog_id for row in found})
     lines, owned = [], []
     by_realm = {realm.realm_id: realm for realm in realms}
@@ -253,24 +324,21 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], li
         if decisions.may_see(slice_, node, now=timezone.now()):
             lines.append(
                 line(
-                    Behind(row, row.waiting),
+                    Behind(row, row.waiting, row.parked),
                     f"{row.get_kind_display()} {node.name}",
-                    reverse("console:object_sync", args=[node.id]),
+                    _page_of(row),
                 )
             )
             owned.append(row.pk)
     return lines, owned
 
 
-def _findings(
-    asker: Any, realms: Sequence[Node], lines: Sequence[Line], backends: Iterable[int]
-) -> QuerySet[BackendFinding]:
+def _inside(asker: Any, realms: Sequence[Node]) -> Q:
     owned = [key for realm in realms for key in owned_by(asker, realm)]
-    inside = Q(securable__in=owned) | Q(securable__placements__ancestors__overlap=owned)
-    return BackendFinding.objects.filter(inside, backend__in=list(backends)).distinct()
+    return Q(securable__in=owned) | Q(securable__placements__ancestors__overlap=owned)
 
 
 def _shown(rows: QuerySet[BackendFinding], asked: str) -> list[Row]:
-    wanted = rows.filter(kind=asked) if asked in KINDS else rows
+    wanted = asked_for(rows, asked)
     keys = {key for key in wanted.order_by(*ORDER).values_list("securable", flat=True)[:SHOWN] if key}
     return findings(rows, nodes(keys), asked)

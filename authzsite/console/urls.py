@@ -29,6 +29,9 @@ from authzsite.console import (
     session,
     sync,
     tree,
+    sync_backend,
+    sync_deeds,
+    sync_operate,
     why,
 )
 
@@ -64,6 +67,8 @@ urlpatterns = [
     path("objects/<number:id>/access.csv", objects.access_csv, name="object_csv"),
     path("objects/<number:id>/rules", objects.rules_tab, name="object_rules"),
     path("objects/<number:id>/history", objects.history_tab, name="object_history"),
+    path("objects/<number:id>/then", then.room, name="object_then"),
+    path("objects/<number:id>/evidence", then.take_away, name="object_evidence"),
     path("objects/<number:id>/sync", objects.sync_tab, name="object_sync"),
     path("objects/<number:id>/columns", objects.columns_tab, name="object_columns"),
     path("objects/<number:id>/state", objects.state, name="object_state"),
@@ -114,4 +119,10 @@ urlpatterns = [
     path("search/found", palette.found, name="found"),
     path("search.csv", search.as_csv, name="search_csv"),
     path("sync", sync.room, name="sync"),
+    path("sync/<number:id>", sync_backend.room, name="sync_backend"),
+    path("sync/<number:id>/progress", sync_backend.progress, name="sync_progress"),
+    path("sync/<number:id>/<slug:deed>", sync_operate.operate, name="sync_operate"),
+    path("sync/findings/<number:id>/<slug:code>", sync_deeds.deed, name="sync_deed"),
+    path("sync/runs/<number:id>", sync_operate.run, name="sync_run"),
+    path("sync/runs/<number:id>/items/<number:item>/retry", sync_operate.retry, name="sync_retry"),
 ]

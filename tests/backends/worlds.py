@@ -47,9 +47,7 @@ class Site(Protocol):
     def may(self, person: str, word: str, schema: str, table: str) -> bool: ...
 
 
-def settle(
-    site: Site, desired: Desired, *, rounds: int = 1, orders: Sequence[Order] = ()
-) -> list[Outcome]:
+def settle(site: Site, desired: Desired, *, rounds: int = 1, orders: Sequence[Order] = ()) -> list[Outcome]:
     """Observe, plan, apply as a worker does."""
     backend = site.backend()
     try:

@@ -1,0 +1,245 @@
+"""One backend: its state, its plan, its runs, what is parked, and the controls of who may run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count, Max
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.door import signed_in
+from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
+from authzsite.console.outside import Behind, to_look_at
+from authzsite.console.parts import Action, Empty, Fact, Facts, Note, Reason
+from authzsite.console.place import Place, visit
+from authzsite.console.requests import Request
+from authzsite.console.shell import page
+from authzsite.console.sync_runs import Going, Step, going, run_lines, steps_of
+from policies.models import Backend, OutboxEntry, SyncRun
+from policies.services import operating
+from policies.sync.errors import NEXT
+
+RUNS = 20
+
+
+@dataclass(frozen=True)
+class Parked:
+    """Changes that failed for the same reason and wait for somebody."""
+
+    count: str
+    since: str
+    error: str
+    next: str
+
+
+@dataclass
+class There:
+    """A backend that the asker may see, with what he may do to its sync."""
+
+    place: Place
+    row: Backend
+
+    @cached_property
+    def may_operate(self) -> bool:
+        return operating.may_operate(self.place.actor, self.place.node)
+
+    @property
+    def may_look(self) -> bool:
+        return self.may_operate or self.place.may_look
+
+    @property
+    def name(self) -> str:
+        return f"{self.row.get_kind_display()} {self.place.node.name}"
+
+    @cached_property
+    def behind(self) -> Behind:
+        mine = OutboxEntry.objects.filter(backend=self.row)
+        waiting = mine.filter(to_look_at(), parked=False).count()
+        return Behind(self.row, waiting, mine.filter(parked=True).count())
+
+    @cached_property
+    def latest(self) -> SyncRun | None:
+        return SyncRun.objects.filter(backend=self.row).order_by("-pk").first()
+
+    def address(self, deed: str) -> str:
+        return reverse("console:sync_operate", args=[self.row.pk, deed])
+
+
+def there(request: Request, id: int) -> There:
+    """The backend of that number; the same Http404 when it is absent and when its catalog is hidden."""
+    row = Backend.objects.filter(pk=id).select_related("paused_by").first()
+    if row is None:
+        raise Http404
+    return There(visit(request, row.catalog_id), row)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What is true of it, what would be done, what was done."""
+    one = there(request, id)
+    reason = _reason(one)
+    context: dict[str, Any] = {
+        "heading": one.name,
+        "lead": _lead(one),
+        "controls": [] if reason else list(_controls(one)),
+        "actions": list(_doors(one, reason)),
+        "reason": reason,
+        "note": _note(one),
+        "facts": _facts(one),
+        "going": _going(one),
+        "progress_url": reverse("console:sync_progress", args=[one.row.pk]),
+        **(_inside(one) if one.may_look else {"hidden": _hidden(one)}),
+    }
+    node = one.place.node
+    return page(
+        request,
+        "console/sync_backend.html",
+        context,
+        room="sync",
+        realm=node.realm,
+        revision=one.place.slice.revision,
+    )
+
+
+@reads
+@signed_in
+def progress(request: Request, id: int) -> HttpResponse:
+    """How far the run is that goes on, asked again and again."""
+    one = there(request, id)
+    context = {"going": _going(one), "progress_url": request.get_full_path()}
+    return render(request, "console/sync_progress.html", context)
+
+
+def _going(one: There) -> Going | None:
+    return going(one.latest, one.row) if one.latest else None
+
+
+def _lead(one: There) -> str:
+    if one.row.policy == Backend.Policy.REPORT:
+        return "It is only watched: what differs is shown, and nothing is changed out there."
+    return "What was decided here is applied there and read back; what others granted there is left alone."
+
+
+def _reason(one: There) -> Reason | None:
+    if one.may_operate:
+        return None
+    text = f"The owner of {one.place.node.name} runs its sync, and who has the duty for it."
+    return Reason("why-not-operate", text)
+
+
+def _controls(one: There) -> Iterable[Action]:
+    """What a button does at once."""
+    if one.row.state == Backend.State.PAUSED:
+        yield Action("Resume", one.address("resume"), "primary")
+        return
+    yield Action("Check now", one.address("look"), "")
+    if one.row.policy == Backend.Policy.REPAIR:
+        yield Action("Only report", one.address("report"), "")
+
+
+def _doors(one: There, reason: Reason | None) -> Iterable[Action]:
+    """What is asked back first, on a page of its own."""
+    if reason:
+        yield Action("Pause", reason=reason.id)
+        return
+    if one.row.state != Backend.State.PAUSED:
+        yield Action("Pause", one.address("pause"), "", "pause")
+    if one.row.state == Backend.State.HELD:
+        yield Action("Look at what it takes", one.address("confirm"), "primary")
+    if one.row.policy == Backend.Policy.REPORT:
+        yield Action("Repair from now on", one.address("repair"), "primary")
+
+
+def _note(one: There) -> Note | None:
+    row, run = one.row, one.latest
+    if row.state == Backend.State.PAUSED:
+        by = f" by {row.paused_by.label}" if row.paused_by else ""
+        until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
+        return Note("warn", f"Paused{by}{until}.", "What is decided is kept and applied when it is resumed.")
+    if row.restored:
+        text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
+        return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
+    if row.state == Backend.State.HELD and run:
+        losing = words.count(run.losing, "person", "people")
+        text = "It may be a mistake, so it waits until somebody has looked at it."
+        return Note("warn", f"Held: the plan takes something from {losing}.", text)
+    if row.error:
+        text = NEXT.get(row.error_kind, "What you decide is kept and applied when it works again.")
+        return Note("bad", f"{row.get_kind_display()} answered: {row.error[:300]}", text)
+    return None
+
+
+def _facts(one: There) -> Facts:
+    row = one.row
+    proved = naming.lower(words.ago(row.proved_at)) if row.proved_at else "not yet"
+    counts = row.counts
+    revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
+    told = [
+        Fact("State", state=one.behind.state()),
+        Fact("What it does", "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports"),
+        Fact("Proved equal", proved, note=revision),
+        Fact("In sync", words.number(int(counts.get("in_sync", 0)))),
+        Fact("Differs", words.number(int(counts.get("missing", 0)) + int(counts.get("extra", 0)))),
+        Fact("Foreign", words.number(int(counts.get("foreign", 0)))),
+    ]
+    return Facts(tuple(told))
+
+
+def _inside(one: There) -> dict[str, Any]:
+    plan = _plan(one)
+    lines = run_lines(one.row, RUNS)
+    return {
+        "parked": _parked(one.row),
+        "retry": one.address("retry") if one.may_operate else "",
+        "plan": plan,
+        "plan_text": _plan_text(one),
+        "no_plan": Empty("Nothing is to be done", "At the last look, here and there agreed.", drawn=False),
+        "runs": lines,
+        "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
+        "runs_pager": Pager(f"The last {words.count(len(lines), 'run')}"),
+    }
+
+
+def _plan(one: There) -> list[Step]:
+    waits = one.latest and one.latest.state in (SyncRun.State.SHOWN, SyncRun.State.HELD)
+    return steps_of(one.latest, one.row) if one.latest and waits else []
+
+
+def _plan_text(one: There) -> str:
+    run = one.latest
+    if run is None or not _plan(one):
+        return ""
+    takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
+    seen = naming.lower(words.ago(run.ended)) if run.ended else ""
+    losing = words.count(run.losing, "person", "people")
+    return f"{words.count(run.total, 'step')}; {takes}, from {losing}. Looked at {seen}."
+
+
+def _parked(row: Backend) -> list[Parked]:
+    rows = OutboxEntry.objects.filter(backend=row, parked=True).values("error", "error_kind")
+    grouped = rows.annotate(many=Count("pk"), since=Max("parked_at")).order_by("-many")
+    return [
+        Parked(
+            words.count(one["many"], "change"),
+            naming.lower(words.moment(one["since"])) if one["since"] else "",
+            one["error"],
+            NEXT.get(one["error_kind"], ""),
+        )
+        for one in grouped[:RUNS]
+    ]
+
+
+def _hidden(one: There) -> Empty:
+    return Empty(
+        "What it does in detail is not yours to see",
+        "Plan and runs name people; they are shown to who runs the sync or may grant on the catalog.",
+        drawn=False,
+    )

@@ -1,0 +1,175 @@
+"""Running a backend's sync: pause, resume, repair or report, let a held plan go on, check now, try again."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from authzsite.console import words
+from authzsite.console.conflict import done_before
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads, reads_and_writes, writes
+from authzsite.console.parts import Note
+from authzsite.console.requests import Request
+from authzsite.console.roles import nonce_in
+from authzsite.console.shell import page, say
+from authzsite.console.sync_backend import There, there
+from authzsite.console.sync_runs import found, run_page, steps_of
+from policies import access_log
+from policies.authority import Actor
+from policies.errors import Invalid, PolicyError
+from policies.models import SyncItem, SyncRun
+from policies.services import operating
+
+ASKED = ("pause", "repair", "confirm")
+AT_ONCE = ("resume", "report", "retry", "look")
+DONE = {
+    "pause": "is paused",
+    "resume": "is resumed",
+    "repair": "repairs from now on",
+    "report": "only reports from now on",
+    "confirm": "goes on with its plan",
+    "retry": "is tried again",
+    "look": "is checked now",
+}
+
+
+@reads_and_writes
+@signed_in
+def operate(request: Request, id: int, deed: str) -> HttpResponse:
+    """Ask back where it matters, then do it."""
+    if deed not in (*ASKED, *AT_ONCE):
+        raise Http404
+    one = there(request, id)
+    if not one.may_operate:
+        return _refused(request, one)
+    if request.method == "POST":
+        return _posted(request, one, deed)
+    return _show(request, one, deed, []) if deed in ASKED else redirect("console:sync_backend", id=id)
+
+
+def _posted(request: Request, one: There, deed: str) -> HttpResponse:
+    actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
+    if done_before(actor) is None:
+        try:
+            _do(request, one, deed, actor)
+        except PolicyError as problem:
+            note = Note("bad", "Not done.", str(problem))
+            if deed in ASKED:
+                return _show(request, one, deed, [note], status=422)
+            say(request, f"Not done. {problem}")
+            return redirect("console:sync_backend", id=one.row.pk)
+    say(request, f"{one.name} {DONE[deed]}")
+    return redirect("console:sync_backend", id=one.row.pk)
+
+
+def _do(request: Request, one: There, deed: str, actor: Actor) -> None:
+    form, row = request.POST, one.row
+    reason = form.get("reason", "").strip()[:2000].replace("\0", "")
+    if deed == "pause":
+        operating.pause(row, by=actor, reason=reason, until=_until(form.get("until", "")))
+    elif deed == "resume":
+        operating.resume(row, by=actor)
+    elif deed in ("repair", "report"):
+        operating.set_policy(row, deed, by=actor, reason=reason)
+    elif deed == "confirm":
+        operating.confirm(row, form.get("digest", ""), by=actor, reason=reason)
+    else:
+        operating.retry(row, by=actor)
+
+
+def _until(text: str) -> datetime | None:
+    if not text:
+        return None
+    try:
+        typed = parse_datetime(text)
+    except ValueError:
+        typed = None
+    if typed is None or not 1 < typed.year < 9999:
+        raise Invalid("Give a date and a time, or none.")
+    return typed if timezone.is_aware(typed) else timezone.make_aware(typed)
+
+
+def _refused(request: Request, one: There) -> HttpResponse:
+    access_log.refused(one.place.asker, operating.DUTY, one.place.node, via="console")
+    context = {
+        "heading": f"You cannot run the sync of {one.place.node.name}",
+        "text": f"The owner of {one.place.node.name} does, and who has the duty for it.",
+        "status": 403,
+    }
+    return page(request, "errors/page.html", context, room="sync", realm=one.place.node.realm, status=403)
+
+
+def _show(request: Request, one: There, deed: str, notes: list[Note], *, status: int = 200) -> HttpResponse:
+    run = one.latest
+    context: dict[str, Any] = {
+        "notes": notes,
+        "nonce": nonce_in(request),
+        "reason": request.POST.get("reason", ""),
+        "until": request.POST.get("until", ""),
+        "zone": words.zone(),
+        "back": reverse("console:sync_backend", args=[one.row.pk]),
+        "steps": steps_of(run, one.row) if run and deed != "pause" else [],
+        "digest": run.digest if run else "",
+        "asks_until": deed == "pause",
+        **_words(one, deed, run),
+    }
+    realm = one.place.node.realm
+    return page(request, "console/sync_operate.html", context, room="sync", realm=realm, status=status)
+
+
+def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
+    if deed == "pause":
+        text = "Nothing is changed or looked at there until it is resumed: revocations wait too."
+        return {"heading": f"Pause {one.name}?", "text": text, "button": "Pause it", "look": "danger primary"}
+    losing = words.count(run.losing if run else 0, "person", "people")
+    takes = words.number(run.removals if run else 0)
+    look = "danger primary" if run and run.removals else "primary"
+    if deed == "repair":
+        text = f"The plan of the last look: it takes {takes} rights and memberships, from {losing}."
+        return {
+            "heading": f"Repair {one.name} from now on?",
+            "text": text,
+            "button": "Repair it",
+            "look": look,
+        }
+    text = f"It takes {takes} rights and memberships. What it takes first stands first."
+    button = f"Take them from {losing}"
+    return {"heading": f"Let the plan for {one.name} go on?", "text": text, "button": button, "look": look}
+
+
+@reads
+@signed_in
+def run(request: Request, id: int) -> HttpResponse:
+    """One run with its steps."""
+    row = found(id)
+    one = there(request, row.backend_id)
+    if not one.may_look:
+        raise Http404
+    context = run_page(row, row.backend, may_retry=one.may_operate) | {
+        "back": reverse("console:sync_backend", args=[one.row.pk]),
+        "name": one.name,
+    }
+    realm = one.place.node.realm
+    return page(request, "console/sync_run.html", context, room="sync", realm=realm, revision=row.revision)
+
+
+@writes
+@signed_in
+def retry(request: Request, id: int, item: int) -> HttpResponse:
+    """Try one failed step again, alone."""
+    one = there(request, found(id).backend_id)
+    if not one.may_operate:
+        return _refused(request, one)
+    step = SyncItem.objects.filter(pk=item, run=id).first()
+    if step is None:
+        raise Http404
+    operating.retry(one.row, by=one.place.actor, item=step)
+    say(request, "That step is tried again")
+    return redirect("console:sync_backend", id=one.row.pk)
