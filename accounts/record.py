@@ -67,7 +67,7 @@ def _edge(field: str, default: datetime) -> Coalesce:
     return Coalesce(field, Value(default, output_field=DateTimeField()))
 
 
-def one_open(name: str, *fields: str) -> UniqueConstraint:
+def one_open(name: str, *fields: str, where: Q | None = None) -> UniqueConstraint:
     """At most one open row for each fact, origin and window; others may live beside it and end apart."""
     return UniqueConstraint(
         *fields,
@@ -75,5 +75,5 @@ def one_open(name: str, *fields: str) -> UniqueConstraint:
         _edge("valid_from", BEGINNING),
         _edge("valid_until", END),
         name=name,
-        condition=Q(closed__isnull=True),
+        condition=Q(closed__isnull=True) if where is None else Q(closed__isnull=True) & where,
     )

@@ -11,6 +11,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db.models import BigIntegerField, BooleanField, F, Func, Q, Value
 
 from catalog.models import Placement, Realm
+from lakewarden import dialects
 from lakewarden.facts import Level, Lineage
 from lakewarden.objects import ObjectRef
 
@@ -22,6 +23,10 @@ def any_of(column: str, keys: Iterable[object]) -> Q:
     return Q(Func(F(column), numbers, output_field=BooleanField(), **form))
 
 
+ABSENT = 0
+"""The number of an object that does not exist."""
+
+
 def number(level: Level) -> int:
     """The number of the object on a level: in the console, that is what objects are known by."""
     return cast("int", level.key)
@@ -29,13 +34,26 @@ def number(level: Level) -> int:
 
 @dataclass(frozen=True)
 class Node:
-    """An object with its place: `levels` and `names` run from the realm's root down to it."""
+    """An object with its place: `levels` and `names` run from the realm's root down to it.
+
+    `kind` is the code of its realm's law.  Where that law is about texts, an object may be named that does
+    not exist; its number is then ABSENT, and its level is known by its text.
+    """
 
     id: int
     realm_id: int
     kind: str
     levels: Lineage
     names: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if dialects.get(self.kind).by_text:
+            named = (level._replace(name=name) for level, name in zip(self.levels, self.names, strict=True))
+            object.__setattr__(self, "levels", tuple(named))
+
+    @property
+    def exists(self) -> bool:
+        return self.id != ABSENT
 
     @property
     def type(self) -> str:
@@ -51,11 +69,12 @@ class Node:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The parts of its full name: a nested schema `A:B` is one part."""
+        """The parts of its full name: a nested schema `A:B` is one part, a program `worker.etl` is two."""
         shown = zip_longest(self.levels[1:], self.names[1:], self.levels[2:])
-        return tuple(
+        path = tuple(
             name for level, name, below in shown if not (below and level.type == below.type == "schema")
         )
+        return (*path[:-1], *path[-1].split(".", 1)) if self.type == "program" else path
 
     @property
     def ref(self) -> ObjectRef:
@@ -115,8 +134,8 @@ def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:
 
 def _realm_kinds(places: Sequence[Placement | None]) -> dict[int, tuple[int, str]]:
     roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places if place}
-    rows = Realm.objects.filter(securables__in=roots).values_list("securables", "pk", "kind") if roots else ()
-    return {root_id: (pk, kind) for root_id, pk, kind in rows}
+    rows = Realm.objects.filter(securables__in=roots).annotate(root=F("securables")) if roots else ()
+    return {row.root: (row.pk, row.law) for row in rows}
 
 
 def _node(place: Placement, known: dict[int, Placement], realms: dict[int, tuple[int, str]]) -> Node:

@@ -49,7 +49,7 @@ def root(realm: Realm) -> Node:
     """The realm's own object."""
     place = Placement.objects.open().get(securable__realm=realm, parent__isnull=True)
     return Node(
-        place.securable_id, realm.pk, realm.kind, (Level(place.type, place.securable_id),), (place.name,)
+        place.securable_id, realm.pk, realm.law, (Level(place.type, place.securable_id),), (place.name,)
     )
 
 

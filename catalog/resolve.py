@@ -9,7 +9,7 @@ from typing import Any
 from django.db import connection
 
 from accounts.text import holdable
-from catalog.models import Placement
+from catalog.models import LAW_SQL, Placement
 from catalog.nodes import Node, nodes
 from lakewarden import dialects
 from lakewarden.facts import Level
@@ -27,17 +27,17 @@ def find_all(refs: Sequence[ObjectRef]) -> list[Node | None]:
     One query, and two more only where a name leads through a nested schema.
     """
     found: list[Node | None] = [None] * len(refs)
-    asked = [(at, ref, kind, types) for at, ref in enumerate(refs) for kind, types in _readings(ref)]
+    asked = [(at, kind, steps) for at, ref in enumerate(refs) for kind, steps in _readings(ref)]
     if not asked:
         return found
     nested = {}
-    for at, realm_id, kind, *levels in _rows(asked):
-        ref, chain = refs[at], _chain(levels, len(refs[at].path))
+    for at, realm_id, law, named, *levels in _rows(refs, asked):
+        ref, chain = refs[at], _chain(levels, named)
         if chain is None:
             continue
         *above, (leaf, _, ancestors) = chain
         if list(ancestors) == [key for key, _, _ in above]:
-            found[at] = _node(realm_id, kind, ref, chain)
+            found[at] = _node(realm_id, law, ref, chain)
         else:
             nested[at] = leaf
     between = nodes(nested.values()) if nested else {}
@@ -81,7 +81,7 @@ def spelled(refs: Sequence[ObjectRef]) -> list[ObjectRef]:
             [ref.realm for _, ref in asked],
             [ref.type for _, ref in asked],
             [".".join(ref.path) for _, ref in asked],
-            [law.code for law in loose],
+            [law.kind for law in loose],
         ]
         with connection.cursor() as cursor:
             cursor.execute(_SPELLED, columns)
@@ -101,28 +101,29 @@ SELECT q.at, p.name
 """
 
 
-def _readings(ref: ObjectRef) -> list[tuple[str, tuple[str, ...]]]:
+Steps = tuple[tuple[str, str], ...]
+"""The type and name of each object on the way down from a realm."""
+
+
+def _readings(ref: ObjectRef) -> list[tuple[str, Steps]]:
+    """What a name can mean, by the kind of realm; the laws of one kind read it alike."""
     if not all(holdable(part) for part in (ref.realm, *ref.path)):
         return []
-    return _type_paths(ref.type, len(ref.path))
+    read = ((law.kind, law.steps_to(ref.type, ref.path)) for law in dialects.every())
+    return list(dict.fromkeys((kind, steps) for kind, steps in read if steps is not None))
 
 
-@cache
-def _type_paths(type_: str, length: int) -> list[tuple[str, tuple[str, ...]]]:
-    paths = ((dialect.code, dialect.type_path(type_, length)) for dialect in dialects.every())
-    return [(code, path) for code, path in paths if path is not None]
-
-
-def _rows(asked: list[tuple[int, ObjectRef, str, tuple[str, ...]]]) -> list[tuple[Any, ...]]:
-    depth = max(len(types) for *_, types in asked)
+def _rows(refs: Sequence[ObjectRef], asked: list[tuple[int, str, Steps]]) -> list[tuple[Any, ...]]:
+    depth = max(len(steps) for *_, steps in asked)
     columns: list[list[Any]] = [
         [at for at, *_ in asked],
-        [kind for _, _, kind, _ in asked],
-        [ref.realm for _, ref, *_ in asked],
+        [kind for _, kind, _ in asked],
+        [len(steps) for *_, steps in asked],
+        [refs[at].realm for at, *_ in asked],
     ]
     for level in range(depth):
-        columns.append([types[level] if level < len(types) else None for *_, types in asked])
-        columns.append([ref.path[level] if level < len(ref.path) else None for _, ref, *_ in asked])
+        columns.append([steps[level][0] if level < len(steps) else None for *_, steps in asked])
+        columns.append([steps[level][1] if level < len(steps) else None for *_, steps in asked])
     with connection.cursor() as cursor:
         cursor.execute(_statement(depth), columns)
         rows: list[tuple[Any, ...]] = cursor.fetchall()
@@ -132,8 +133,9 @@ def _rows(asked: list[tuple[int, ObjectRef, str, tuple[str, ...]]]) -> list[tupl
 @cache
 def _statement(depth: int) -> str:
     levels = range(1, depth + 1)
-    arrays = ", ".join(["%s::int[]", "%s::text[]", "%s::text[]", *("%s::text[], %s::text[]" for _ in levels)])
-    names = ", ".join(["at", "kind", "n0", *(f"t{i}, n{i}" for i in levels)])
+    first = ["%s::int[]", "%s::text[]", "%s::int[]", "%s::text[]"]
+    arrays = ", ".join([*first, *("%s::text[], %s::text[]" for _ in levels)])
+    names = ", ".join(["at", "kind", "named", "n0", *(f"t{i}, n{i}" for i in levels)])
     chosen = "".join(f", p{i}.securable_id, p{i}.type, p{i}.ancestors" for i in levels)
     joins = "".join(
         f" LEFT JOIN catalog_placement p{i} ON p{i}.scope_id = p{i - 1}.securable_id"
@@ -141,7 +143,7 @@ def _statement(depth: int) -> str:
         for i in levels
     )
     return (
-        f"SELECT q.at, r.id, r.kind, p0.securable_id, p0.type, p0.ancestors{chosen}"  # noqa: S608 - no outside text
+        f"SELECT q.at, r.id, {LAW_SQL}, q.named, p0.securable_id, p0.type, p0.ancestors{chosen}"  # noqa: S608 - no outside text
         f" FROM unnest({arrays}) AS q({names})"
         " JOIN catalog_placement p0 ON p0.scope_id IS NULL AND p0.closed IS NULL AND p0.name = q.n0"
         " JOIN catalog_securable s ON s.id = p0.securable_id"
@@ -154,6 +156,7 @@ def _chain(levels: list[Any], length: int) -> list[tuple[int, str, list[int]]] |
     return None if any(key is None for key, _, _ in triples) else triples
 
 
-def _node(realm_id: int, kind: str, ref: ObjectRef, chain: list[tuple[int, str, list[int]]]) -> Node:
+def _node(realm_id: int, law: str, ref: ObjectRef, chain: list[tuple[int, str, list[int]]]) -> Node:
     levels = tuple(Level(type_, key) for key, type_, _ in chain)
-    return Node(chain[-1][0], realm_id, kind, levels, (ref.realm, *ref.path))
+    steps = dialects.get(law).steps_to(ref.type, ref.path) or ()
+    return Node(chain[-1][0], realm_id, law, levels, (ref.realm, *(name for _, name in steps)))

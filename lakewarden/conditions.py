@@ -1,9 +1,9 @@
 """Conditions as values: what must be true before an operation is allowed.
 
-A condition is built from `can`, `owns`, `not_denied`, `member`, `service_admin` and `self_`, joined by `&`
-and `|`.  None of them says no: a denial is the absence of a right, so every condition is a choice between
-*ways*, each a set of atoms that together suffice.  A dialect numbers its atoms once; from then on a way is
-one integer and a test one `&`.
+A condition is built from `can`, `owns`, `not_denied`, `held`, `below`, `member`, `service_admin` and `self_`,
+joined by `&` and `|`.  None of them says no: a denial is the absence of a right, so every condition is a
+choice between *ways*, each a set of atoms that together suffice.  A dialect numbers its atoms once; from then
+on a way is one integer and a test one `&`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import product
 from typing import Union
 
 RIGHT, OWNER, NO_DENIAL = "right", "owner", "no_denial"
+HELD, BELOW = "held", "below"
 MEMBER, SERVICE_ADMIN, SELF = "member", "service_admin", "self"
 
 Way = frozenset["Atom"]
@@ -30,10 +31,14 @@ class _Joins:
 
 @dataclass(frozen=True)
 class Atom(_Joins):
-    """One thing that is true or not: a kind from above, and the privilege or the type it speaks of."""
+    """One thing that is true or not: a kind from above, and the privilege or the type it speaks of.
+
+    `on` is the one level that a `held` is about.
+    """
 
     kind: str
     name: str = ""
+    on: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,6 +72,16 @@ def not_denied(privilege: str) -> Atom:
     return Atom(NO_DENIAL, privilege)
 
 
+def held(privilege: str, on: str) -> Atom:
+    """Given by a text that names the very level, and no other: `on` is its type, or ASKED, or PARENT."""
+    return Atom(HELD, privilege, on)
+
+
+ASKED, PARENT = "asked", "parent"
+"""The object that a question is about, and the one above it."""
+
+below = Atom(BELOW)
+"""Any privilege is given by a text that can name something below the object asked about."""
 member = Atom(MEMBER)
 service_admin = Atom(SERVICE_ADMIN)
 self_ = Atom(SELF)

@@ -5,14 +5,16 @@ Times are seconds since 1970.  Keys are unique across all types of a realm, role
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from lakewarden import dialects
+from lakewarden import dialects, textual
 from lakewarden.conditions import MEMBER, SELF, SERVICE_ADMIN, Atom, Condition, holds
 from lakewarden.dialects.base import Dialect, Operation, Step, Test, asks_whole
+from lakewarden.dialects.texts import TextDialect
 from lakewarden.facts import NOTHING, OWNER, Bits, Key, Lineage, Rule, Slice, next_boundary
 from lakewarden.principals import Principal
+from lakewarden.texts import Texts
 
 ALLOWED, MISSING, DENIED = "allowed", "missing", "denied"
 UNKNOWN_OPERATION, UNKNOWN_OBJECT, INCOMPLETE = "unknown_operation", "unknown_object", "incomplete"
@@ -27,7 +29,7 @@ class Decision(NamedTuple):
     `reason` is `allowed`, or why not: `missing` something that can be given, `denied` by a rule that must end
     first, `not_a_member` of the realm, `realm_off` (authorization is switched off, and this is about it),
     `unknown_operation`, `unknown_object` (no such type, or not a place where the operation applies),
-    `incomplete` (the second object that the operation is about was not named).
+    `incomplete` (what else the operation is about, beside the object or inside it, was not named).
     """
 
     allowed: bool
@@ -83,6 +85,7 @@ def build(
         selves=frozenset(selves),
         since=now,
         next_change_at=next_boundary(kept, now),
+        texts=_texts(law, kept, now),
     )
 
 
@@ -104,18 +107,29 @@ def at(slice: Slice, now: float) -> Slice:
     )
 
 
-def decide(slice: Slice, operation: str, lineage: Lineage, *, now: float, also: Lineage = ()) -> Decision:
+def decide(
+    slice: Slice,
+    operation: str,
+    lineage: Lineage,
+    *,
+    now: float,
+    also: Lineage = (),
+    inside: Sequence[Lineage] | None = None,
+) -> Decision:
     """Answer whether the slice's principal may do `operation` to the last object of `lineage`.
 
     `also` is the lineage, from the same root, of a second object that the operation is about: the tag or
-    policy to be put on the object, the template of a job to be run in a metalake.
+    policy to be put on the object, the template of a job to be run in a metalake.  `inside` are those of
+    everything in the object, for operations that need something on each.
     """
     if now < slice.since or (slice.next_change_at is not None and now >= slice.next_change_at):
         slice = at(slice, now)
     law = dialects.get(slice.dialect)
-    test = law.tests.get((operation, lineage[-1][0] if lineage else ""))
+    test = law.test(operation, lineage[-1][0] if lineage else "")
     if test is None:
         reason = UNKNOWN_OBJECT if operation in law.operations else UNKNOWN_OPERATION
+    elif isinstance(law, TextDialect):
+        reason = _reason_by_text(slice, law, test, lineage, also, inside)
     else:
         reason = _reason(slice, law, test, lineage, also)
     return Decision(reason == ALLOWED, operation, slice.revision, reason)
@@ -124,6 +138,8 @@ def decide(slice: Slice, operation: str, lineage: Lineage, *, now: float, also: 
 def permitted(slice: Slice, privilege: str, lineage: Lineage, *, now: float) -> bool:
     """Whether a privilege is allowed on the object or above it and denied on none of these, owners apart."""
     law = dialects.get(slice.dialect)
+    if law.by_text:
+        return bool(decide(slice, privilege, lineage, now=now))
     known = law.privilege(privilege)
     found = reach(at(slice, now), law, lineage)
     return known is not None and found is not None and bool(found[0] & ~found[1] & known.bit)
@@ -142,6 +158,8 @@ def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) ->
         return Visibility(False, False, frozenset())
     if slice.mode != "on":
         return Visibility(True, True, frozenset())
+    if law.by_text:
+        return Visibility(True, False, frozenset())
     above, step = _reach(slice, law, container)
     below = step and step.below.get(listing.type)
     if above is None or below is None:
@@ -149,12 +167,23 @@ def visible(slice: Slice, container: Lineage, child_type: str, *, now: float) ->
     return _shown(slice, law, listing.condition, above, below)
 
 
+def shows(slice: Slice, lineage: Lineage, *, now: float) -> bool:
+    """Whether a list shows the last object of a lineage, where rules are about texts."""
+    slice, law = at(slice, now), dialects.get(slice.dialect)
+    if not isinstance(law, TextDialect) or not lineage or not textual.known(law, lineage):
+        return False
+    test = law.shown.get(law.known_type(lineage[-1].type))
+    if test is None or slice.mode != "on":
+        return test is not None and slice.member
+    return holds(test.ways, textual.word(slice, law, test, lineage, ()))
+
+
 def reach(slice: Slice, law: Dialect, lineage: Lineage, also: Lineage = ()) -> Reach | None:
     """Join what the slice holds on the levels of a lineage; None when it is no way down from the root."""
     allow = deny = owned = 0
     steps = law.steps
     get = slice.bits.get
-    for type, key in lineage:
+    for type, key, _ in lineage:
         step = steps.get(type)
         if step is None:
             return None
@@ -202,6 +231,41 @@ def _reason(slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Line
     return _weighed(slice, law, test, found, lineage)
 
 
+def _reason_by_text(
+    slice: Slice,
+    law: TextDialect,
+    test: Test,
+    lineage: Lineage,
+    also: Lineage,
+    inside: Sequence[Lineage] | None,
+) -> str:
+    asked = test.operation
+    if (lineage and not textual.known(law, lineage)) or (also and also[0] != lineage[0]):
+        return UNKNOWN_OBJECT
+    if lineage and asked.membership and slice.mode != "on":
+        return _unguarded(slice, asked) if slice.member else NOT_A_MEMBER
+    if (asked.beside and not also) or (asked.each and inside is None):
+        return INCOMPLETE
+    if not holds(test.ways, textual.word(slice, law, test, lineage, also) if lineage else bare(slice, law)):
+        return MISSING
+    for each in each_of(test, inside or ()):
+        one = law.test(asked.each, each[-1].type)
+        if one is None or _reason_by_text(slice, law, one, each, (), None) != ALLOWED:
+            return MISSING
+    return ALLOWED
+
+
+def each_of(test: Test, inside: Sequence[Lineage]) -> list[Lineage]:
+    """Those of the objects inside that the operation is about, too."""
+    return [each for each in inside if each[-1].type in test.operation.every]
+
+
+def bare(slice: Slice, law: Dialect) -> int:
+    """What the principal is, as bits; for what is asked of no object."""
+    kinds = ((MEMBER, slice.member), (SERVICE_ADMIN, slice.service_admin))
+    return sum(law.numbers[Atom(kind)] for kind, true in kinds if true)
+
+
 def _weighed(slice: Slice, law: Dialect, test: Test, found: Reach, lineage: Lineage) -> str:
     allow, deny, owned = found
     ways = test.ways
@@ -222,10 +286,16 @@ def _unguarded(slice: Slice, asked: Operation) -> str:
     return REALM_OFF
 
 
+def _texts(law: Dialect, rules: Iterable[Rule], now: float) -> Texts | None:
+    if not isinstance(law, TextDialect):
+        return None
+    return textual.compiled(law, (rule for rule in rules if rule.holds_at(now)))
+
+
 def _bits(law: Dialect, rules: Iterable[Rule], now: float) -> dict[Key, Bits]:
     bits: dict[Key, Bits] = {}
     for rule in rules:
-        if rule.holds_at(now):
+        if rule.holds_at(now) and (rule.privilege == OWNER or not law.by_text):
             bits[rule.object] = _with(bits.get(rule.object, NOTHING), law, rule)
     return bits
 

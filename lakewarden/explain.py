@@ -5,11 +5,13 @@ This reads the same conditions and the same rules as `lakewarden.engine`, slowly
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from lakewarden import dialects
+from lakewarden import dialects, textual
 from lakewarden.conditions import (
+    BELOW,
+    HELD,
     MEMBER,
     NO_DENIAL,
     RIGHT,
@@ -25,8 +27,12 @@ from lakewarden.conditions import (
 )
 from lakewarden.conditions import OWNER as OWNS
 from lakewarden.dialects.base import WEIGHTS, Dialect, Test
-from lakewarden.engine import Decision, at, decide, reach
+from lakewarden.dialects.texts import TextDialect
+from lakewarden.engine import Decision, at, decide, each_of
 from lakewarden.facts import OWNER, Key, Level, Lineage, Rule, Slice, Station
+
+EVIDENCE = (RIGHT, HELD, BELOW, OWNS)
+"""What rules give; the rest is what the principal is."""
 
 
 @dataclass(frozen=True)
@@ -89,18 +95,46 @@ def explain(
     now: float,
     names: Mapping[Key, str] | None = None,
     also: Lineage = (),
+    inside: Sequence[Lineage] | None = None,
 ) -> Explanation:
     """Explain the decision on the same question; `names` are put beside the keys of objects in the answer."""
     slice = at(slice, now)
     law = dialects.get(slice.dialect)
-    decision = decide(slice, operation, lineage, now=now, also=also)
-    test = law.tests.get((operation, lineage[-1].type if lineage else ""))
-    if test is None or reach(slice, law, lineage, also) is None or decision.reason == "incomplete":
+    decision = decide(slice, operation, lineage, now=now, also=also, inside=inside)
+    test = law.test(operation, lineage[-1].type if lineage else "")
+    if test is None or decision.reason in ("incomplete", "unknown_object"):
         return Explanation(decision, Node(False, "unknown", decision.reason))
-    ground = _Ground(slice, law, lineage, also, names or {}, now)
+    ground = _ground(slice, law, lineage, also, names or {}, now)
     if slice.mode != "on" and test.operation.membership:
         return _by_mode(decision, ground)
-    return _by_law(decision, ground, test)
+    if not test.operation.each:
+        return _by_law(decision, ground, test)
+    each = [_ground(slice, law, one, (), {}, now) for one in each_of(test, inside or ())]
+    tests = [law.test(test.operation.each, one.levels[-1].type) for one in each]
+    pairs = [(one, its) for one, its in zip(each, tests) if its is not None]  # noqa: B905 - not in 3.9
+    return _together(decision, test, [_alone(decision, one, its) for one, its in [(ground, test), *pairs]])
+
+
+def _ground(
+    slice: Slice, law: Dialect, lineage: Lineage, also: Lineage, names: Mapping[Key, str], now: float
+) -> _Ground:
+    kind = _TextGround if isinstance(law, TextDialect) else _Ground
+    return kind(slice, law, lineage, also, names, now)
+
+
+def _alone(decision: Decision, ground: _Ground, test: Test) -> Explanation:
+    """What one of several objects does to a decision about all of them."""
+    holds = any(all(map(ground.holds, way)) for way in ways(test.condition))
+    return _by_law(decision._replace(allowed=holds), ground, test)
+
+
+def _together(decision: Decision, test: Test, parts: Sequence[Explanation]) -> Explanation:
+    """The object and each thing in it: a yes rests on all of them, a no lacks what any of them lacks."""
+    trees = tuple(part.tree for part in parts)
+    tree = Node(bool(decision), "all", test.operation.label, children=trees, needed=True)
+    because = (rule for part in parts for rule in part.because if decision)
+    missing = (lack for part in parts for lack in part.missing)
+    return Explanation(decision, tree, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(missing)))
 
 
 class _Ground:
@@ -166,6 +200,55 @@ class _Ground:
         return self.names.get(key, "")
 
 
+class _TextGround(_Ground):
+    """The same where rules are about texts: each level is asked which texts name it."""
+
+    law: TextDialect
+
+    def __init__(
+        self,
+        slice: Slice,
+        law: TextDialect,
+        lineage: Lineage,
+        also: Lineage,
+        names: Mapping[Key, str],
+        now: float,
+    ) -> None:
+        self.slice, self.law = slice, law
+        self.lineage, self.also, self.levels = lineage, also, (*lineage, *also[1:])
+        self.asked = lineage[-1].key
+        ways_down = [one[:at] for one in (lineage, also) for at in range(1, len(one) + 1)]
+        self.names = {one[-1].key: textual.text_of(one) for one in ways_down}
+        live = (rule for rule in slice.rules if rule.holds_at(now))
+        self.rules = sorted(live, key=lambda rule: (len(rule.via), rule.opened))
+        self._found: dict[Atom, tuple[Rule, ...]] = {}
+
+    def allows(self, atom: Atom) -> tuple[Rule, ...]:
+        if atom not in self._found:
+            self._found[atom] = tuple(rule for rule in self.rules if self._gives(rule, atom))
+        return self._found[atom]
+
+    def _gives(self, rule: Rule, atom: Atom) -> bool:
+        if atom.kind == OWNS:
+            return rule.privilege == OWNER and rule.object == self.levels[0].key
+        if rule.privilege == OWNER or atom.kind not in (HELD, BELOW):
+            return False
+        if atom.kind == BELOW:
+            return textual.names_below(rule, *textual.named(self.lineage))
+        level = textual.level_of(atom.on, self.lineage, self.also)
+        fits = atom.name in (rule.privilege, *self.law.implied.get(rule.privilege, ()))
+        return fits and level is not None and textual.names(rule, *textual.named(level))
+
+    def holds(self, atom: Atom) -> bool:
+        return bool(self.allows(atom)) if atom.kind in (HELD, BELOW, OWNS) else super().holds(atom)
+
+    def place(self, atom: Atom) -> Level | None:
+        if atom.kind == HELD:
+            level = textual.level_of(atom.on, self.lineage, self.also)
+            return level[-1] if level else None
+        return self.lineage[-1] if atom.kind == BELOW else super().place(atom)
+
+
 def _by_law(decision: Decision, ground: _Ground, test: Test) -> Explanation:
     condition = test.condition
     open_ways = [
@@ -173,9 +256,7 @@ def _by_law(decision: Decision, ground: _Ground, test: Test) -> Explanation:
     ]
     if decision:
         way = min((way for way in open_ways if all(map(ground.holds, way))), key=_evidence)
-        because = tuple(
-            ground.allows(atom)[0] for atom in _ordered(way, ground) if atom.kind in (RIGHT, OWNS)
-        )
+        because = tuple(ground.allows(atom)[0] for atom in _ordered(way, ground) if atom.kind in EVIDENCE)
         return Explanation(decision, _rooted(ground, test, condition, way), tuple(dict.fromkeys(because)))
     entry = (member,) if test.operation.membership else ()
     outs = sorted(
@@ -207,12 +288,12 @@ def _placeless(atom: Atom) -> bool:
 
 
 def _evidence(way: Way) -> int:
-    return sum(atom.kind in (RIGHT, OWNS) for atom in way)
+    return sum(atom.kind in EVIDENCE for atom in way)
 
 
 def _reachable(way: Way, ground: _Ground) -> bool:
-    """Nobody can be made somebody else; every other atom can be brought about."""
-    return all(atom.kind != SELF or ground.holds(atom) for atom in way)
+    """Nobody is made somebody else, and nothing given unseen; every other atom can be brought about."""
+    return all(atom.kind not in (SELF, BELOW) or ground.holds(atom) for atom in way)
 
 
 def _ordered(way: Way, ground: _Ground) -> list[Atom]:
@@ -242,7 +323,7 @@ def _lack(atom: Atom, ground: _Ground) -> Iterable[Lack]:
         )
     if atom.kind == OWNS:
         yield Lack("ownership", OWNER, key, type, ground.name(key))
-    elif atom.kind == RIGHT and not ground.allows(atom):
+    elif atom.kind in (RIGHT, HELD) and not ground.allows(atom):
         yield Lack("privilege", atom.name, key, type, ground.name(key))
     elif _placeless(atom):
         yield Lack("membership" if atom.kind == MEMBER else atom.kind, "", key, type, ground.name(key))
@@ -301,8 +382,8 @@ def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
     key = rules[0].object if rules else getattr(ground.place(atom), "key", None)
     return Node(
         holds=ground.holds(atom),
-        kind=atom.kind,
-        label=known.label if known else atom.name,
+        kind=RIGHT if atom.kind in (HELD, BELOW) else atom.kind,
+        label=known.label if known else atom.name or "Anything in it",
         privilege=known.code if known else "",
         object=key,
         object_type=next((level.type for level in ground.levels if level.key == key), ""),

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lakewarden.principals import Principal
+from lakewarden.texts import Texts
 
 OWNER = "OWNER"
 Key = Hashable
@@ -17,10 +18,14 @@ Key = Hashable
 
 
 class Level(NamedTuple):
-    """One object on the way from the realm's root down to the object asked about."""
+    """One object on the way from the realm's root down to the object asked about.
+
+    Its `name` counts where rules are about texts.
+    """
 
     type: str
     key: Key
+    name: str = ""
 
 
 Lineage = tuple[Level, ...]
@@ -39,7 +44,8 @@ class Station(NamedTuple):
 class Rule:
     """One privilege, or ownership, that reaches the principal on one object, and by which path.
 
-    `privilege` is the dialect's own code, or OWNER.  `via` runs from the principal to the object:
+    `privilege` is the dialect's own code, or OWNER.  Where the law grants on texts, `object` is such a text,
+    `dataset:ns1.*`, for all but OWNER.  `via` runs from the principal to the object:
     () is direct, (group, role) is through both.
     """
 
@@ -73,8 +79,8 @@ class Slice:
     """The facts of one principal in one realm at one revision, ready to be asked.
 
     `bits` holds the dialect's numbers for each object with facts, true from `since` until `next_change_at`.
-    `selves` are the keys (roles held, own groups, own user) for conditions on oneself.  Made by
-    `lakewarden.engine.build`.
+    `selves` are the keys (roles held, own groups, own user) for conditions on oneself.  `texts` are the rules
+    about texts, compiled.  Made by `lakewarden.engine.build`.
     """
 
     principal: Principal
@@ -89,6 +95,7 @@ class Slice:
     selves: frozenset[Key] = field(default_factory=frozenset)
     since: float = 0.0
     next_change_at: float | None = None
+    texts: Texts | None = None
 
 
 def next_boundary(rules: Iterable[Rule], now: float) -> float | None:

@@ -17,6 +17,7 @@ def event(code: str, sentence: str) -> str:
 
 
 REALM_CREATED = event("realm.created", "made {kind} realm {object}")
+REALM_SET = event("realm.set", "set {setting} of {object} to {value}")
 MODE_SET = event("realm.mode", "set authorization of {object} to {mode}")
 MODE_ENDED = event("realm.mode.ended", "ended authorization mode {mode} of {object}")
 MEMBER_ADDED = event("member.added", "admitted {person} to {object}")

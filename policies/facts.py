@@ -6,6 +6,7 @@ isolation level of the surrounding transaction.
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from accounts.models import Principal
 from catalog.models import Realm
 from lakewarden import dialects, engine
 from lakewarden.facts import OWNER, Key, Rule, Slice, Station
+from policies import by_settings
 from policies.touches import principal_key, realm_key, role_key
 
 _STATEMENT = """
@@ -55,33 +57,44 @@ assignment AS (
      WHERE {a}),
 roles AS (SELECT DISTINCT role_id FROM assignment)
 SELECT 'revision', (SELECT revision FROM policies_counter), NULL::bigint, NULL::text, NULL::text,
-       NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint
+       NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text
 UNION ALL
-SELECT 'mode', NULL, NULL, c.mode, NULL, NULL, NULL, c.opened, c.id
+SELECT 'realm', s.id, NULL, r.settings::text, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM catalog_realm r JOIN catalog_placement t ON t.parent_id IS NULL AND {t}
+  JOIN catalog_securable s ON s.id = t.securable_id AND s.realm_id = r.id
+ WHERE r.id = %(realm)s AND %(by_text)s
+UNION ALL
+SELECT 'mode', NULL, NULL, c.mode, NULL, NULL, NULL, c.opened, c.id, NULL
   FROM catalog_mode c WHERE c.realm_id = %(realm)s AND {c}
 UNION ALL
-SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id
+SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id, NULL
   FROM policies_realmmember m JOIN asked ON asked.id = m.principal_id WHERE m.realm_id = %(realm)s AND {m}
 UNION ALL
 SELECT 'group', m.member_id, m.group_id, p.name, CASE WHEN m.admitted THEN 'admitted' END,
-       m.valid_from, m.valid_until, NULL, NULL
+       m.valid_from, m.valid_until, NULL, NULL, NULL
   FROM membership m JOIN accounts_principal p ON p.id = m.group_id
 UNION ALL
-SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id
+SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id, NULL
   FROM assignment a JOIN catalog_placement n ON n.securable_id = a.role_id AND {n}
 UNION ALL
-SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect, g.valid_from, g.valid_until, g.opened, g.id
+SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect,
+       g.valid_from, g.valid_until, g.opened, g.id, g.pattern
   FROM policies_grant g JOIN roles ON roles.role_id = g.role_id WHERE {g}{on_g}
 UNION ALL
-SELECT 'alias', a.id, a.holder_id, a.name, a.kind, NULL, NULL, NULL, NULL FROM alias a
+SELECT 'alias', a.id, a.holder_id, a.name, a.kind, NULL, NULL, NULL, NULL, NULL FROM alias a
 UNION ALL
 SELECT 'direct', d.holder_id, d.securable_id, d.privilege, d.effect,
-       d.valid_from, d.valid_until, d.opened, d.id
+       d.valid_from, d.valid_until, d.opened, d.id, NULL
   FROM policies_grant d JOIN direct ON direct.id = d.holder_id
   JOIN catalog_securable s ON s.id = d.securable_id AND s.realm_id = %(realm)s
  WHERE {d}{on_d}
 UNION ALL
-SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id
+SELECT 'direct', d.holder_id, NULL, d.privilege, d.effect,
+       d.valid_from, d.valid_until, d.opened, d.id, d.pattern
+  FROM policies_grant d JOIN direct ON direct.id = d.holder_id
+ WHERE d.realm_id = %(realm)s AND d.securable_id IS NULL AND {d}
+UNION ALL
+SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id, NULL
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
  WHERE {o}{on_o}
@@ -97,15 +110,17 @@ def _statement(*, past: bool, narrowed: bool) -> str:
         return f"{alias}.closed IS NULL"
 
     def on(alias: str) -> str:
-        return f" AND {alias}.securable_id = ANY(%(objects)s)" if narrowed else ""
+        on_these = f"{alias}.securable_id = ANY(%(objects)s)"
+        by_text = " OR g.securable_id IS NULL" if alias == "g" else ""
+        return f" AND ({on_these}{by_text})" if narrowed else ""
 
     narrow = {f"on_{alias}": on(alias) for alias in "gdo"}
-    return _STATEMENT.format(**narrow, **{alias: true(alias) for alias in "macgdno"})
+    return _STATEMENT.format(**narrow, **{alias: true(alias) for alias in "macgdnot"})
 
 
 Window = tuple[float | None, float | None]
-GrantRow = tuple[int, str, bool, Window, int, int]
-"""The object, the privilege, whether it is allowed, when, since which revision, and the fact's own number."""
+GrantRow = tuple[int | str, str, bool, Window, int, int]
+"""The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
 OwnedRow = tuple[int, Window, int, int]
 Signature = tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
 
@@ -127,13 +142,17 @@ class Loaded:
     direct: dict[int, list[GrantRow]] = field(default_factory=lambda: defaultdict(list))
     aliases: dict[int, list[tuple[int, str, str]]] = field(default_factory=lambda: defaultdict(list))
     owned: dict[int, list[OwnedRow]] = field(default_factory=lambda: defaultdict(list))
+    root: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def take(self, row: tuple[Any, ...]) -> None:
-        kind, one, other, text, effect, start, end, opened, pk = row
+        kind, one, other, text, effect, start, end, opened, pk, pattern = row
         window = (_seconds(start), _seconds(end))
         match kind:
             case "revision":
                 self.revision = one
+            case "realm":
+                self.root, self.settings = one, json.loads(text)
             case "mode":
                 self.mode = text
             case "member":
@@ -146,9 +165,9 @@ class Loaded:
             case "role":
                 self.roles[one].append((other, text, window))
             case "grant":
-                self.grants[one].append((other, text, effect == "allow", window, opened, pk))
+                self.grants[one].append((pattern or other, text, effect == "allow", window, opened, pk))
             case "direct":
-                self.direct[one].append((other, text, effect == "allow", window, opened, pk))
+                self.direct[one].append((pattern or other, text, effect == "allow", window, opened, pk))
             case "alias":
                 self.aliases[one].append((other, effect, text))
             case "owner":
@@ -160,12 +179,12 @@ class Loaded:
         return engine.build(
             principal.ref,
             self.realm_name,
-            self.realm.kind,
+            self.realm.law,
             self.revision,
-            tuple(self.rules_of(number)),
+            (*self.rules_of(number), *self._by_office(principal, number)),
             member=number in self.members,
             service_admin=is_service_admin(principal),
-            mode=self.mode,
+            mode="off" if self.settings.get("authentication") == "off" else self.mode,
             selves=frozenset(self._selves(number)),
             now=self.now,
         )
@@ -190,6 +209,13 @@ class Loaded:
             # the same name in another case is the same person; a pattern is a way of its own
             via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
             yield from self._given(holder, via, (None, None))
+
+    def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
+        """What a realm's settings give: to its master user, to its admin group, and a principal of a name
+        to the user who bears it."""
+        if dialects.get(self.realm.law).by_text:
+            groups = self.groups.get(number, ())
+            yield from by_settings.rules(self.root, self.settings, principal.ref, groups)
 
     def _held(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
         for securable, own, opened, pk in self.owned.get(holder, ()):
@@ -257,7 +283,7 @@ def load(
     `strangers` are names that no principal bears yet, by negative numbers; patterns may speak of them.
     """
     now = now or timezone.now()
-    loaded, law = Loaded(realm, realm_name, now.timestamp()), dialects.get(realm.kind)
+    loaded, law = Loaded(realm, realm_name, now.timestamp()), dialects.get(realm.law)
     values: dict[str, Any] = {
         "principals": list(principals),
         "realm": realm.pk,
@@ -267,6 +293,7 @@ def load(
         "names": list((strangers or {}).values()),
         "open": law.open_to_all,
         "by_name": law.ignores_case,
+        "by_text": law.by_text,
     }
     with connection.cursor() as cursor:
         cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)

@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from policies import checkpoints
+from policies import bootstrap, checkpoints
 from policies.exports import feeds
 from policies.models import Backend
 from policies.sync import worker
@@ -55,3 +55,9 @@ def feed() -> None:
     """Bring those who follow the record up to now."""
     for trouble in feeds.deliver():
         log.warning("the record was not taken by %s", trouble)
+
+
+@shared_task(name="policies.tasks.bootstrap")
+def bootstrap_namespaces() -> None:
+    """Make the default namespaces of CDAP realms whose master user may."""
+    bootstrap.look_everywhere()

@@ -6,9 +6,16 @@ from django.db import models
 
 from accounts.record import Fact, one_open
 
+LAW_SQL = "CASE r.kind WHEN 'cdap' THEN r.kind || replace(r.settings->>'policy', '.', '') ELSE r.kind END"
+"""`Realm.law` of a row `r`, for statements that read many."""
+
 
 class Realm(models.Model):
-    """One governed world; its kind names its law, its name is the placement of its root object."""
+    """One governed world; its kind and settings name its law, its name is the placement of its root object.
+
+    Settings of a CDAP realm: `policy` (3.4, 3.5, 4.3), `authentication` (on, off), `master_user`,
+    `admin_group`.
+    """
 
     class Kind(models.TextChoices):
         GRAVITINO = "gravitino", "Gravitino metalake"
@@ -22,6 +29,13 @@ class Realm(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} realm {self.pk}"
+
+    @property
+    def law(self) -> str:
+        """The code of its dialect: its kind, and for CDAP the generation of rules too (`cdap43`)."""
+        if self.kind != self.Kind.CDAP:
+            return self.kind
+        return self.kind + str(self.settings.get("policy", "")).replace(".", "")
 
 
 class Mode(Fact):

@@ -6,10 +6,28 @@ from functools import cache
 from importlib import import_module
 
 from lakewarden.dialects.base import Dialect, Listing, Operation, Privilege
+from lakewarden.dialects.texts import TextDialect
 
-CODES = ("gravitino", "herd")
+_PLACES = {
+    "gravitino": "gravitino",
+    "herd": "herd",
+    "cdap34": "cdap.cdap34",
+    "cdap35": "cdap.cdap35",
+    "cdap43": "cdap.cdap43",
+}
+CODES = tuple(_PLACES)
 
-__all__ = ["CODES", "Dialect", "Listing", "Operation", "Privilege", "UnknownDialect", "every", "get"]
+__all__ = [
+    "CODES",
+    "Dialect",
+    "Listing",
+    "Operation",
+    "Privilege",
+    "TextDialect",
+    "UnknownDialect",
+    "every",
+    "get",
+]
 
 
 class UnknownDialect(LookupError):
@@ -21,7 +39,7 @@ def get(code: str) -> Dialect:
     """The dialect of that code.  Raises UnknownDialect."""
     if code not in CODES:
         raise UnknownDialect(f"`{code}` is no dialect; known are {', '.join(CODES)}")
-    dialect: Dialect = import_module(f"lakewarden.dialects.{code}").DIALECT
+    dialect: Dialect = import_module(f"lakewarden.dialects.{_PLACES[code]}").DIALECT
     return dialect
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from lakewarden.conditions import (
+    HELD,
     MEMBER,
     NO_DENIAL,
     OWNER,
@@ -44,14 +45,17 @@ class Operation:
     """One question: on which types it can be asked, and what it takes there.
 
     The type "" is asked of no object.  `beside` is the type of a second object that the question is about
-    (the tag to be put on a table); its lineage is passed as `also`.  `membership` means that one must belong
-    to the realm.
+    (the tag to be put on a table); its lineage is passed as `also`.  `each` is what must be allowed on
+    everything of the types `every` in the object, whose lineages are passed as `inside`.  `membership` means
+    that one must belong to the realm.
     """
 
     name: str
     label: str
     conditions: Mapping[str, Condition]
     beside: str = ""
+    each: str = ""
+    every: tuple[str, ...] = ()
     access_control: bool = False
     membership: bool = True
 
@@ -92,12 +96,16 @@ class Step(NamedTuple):
 
 
 class Test(NamedTuple):
-    """An operation's condition on one type, numbered; `whole` if it asks for more than rights and owners."""
+    """An operation's condition on one type, numbered; `whole` if it asks for more than rights and owners.
+
+    `levels` are those whose texts it asks about.
+    """
 
     ways: tuple[int, ...]
     whole: bool
     operation: Operation
     condition: Condition
+    levels: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +116,7 @@ class Dialect:
     its root.  `grantees` are the kinds of principals that privileges are given to directly; none: to roles
     alone.  Where it is `open_to_all`, everybody belongs to the realm.  Where it `ignores_case`, names of
     people and objects are the same in any case, and a pattern `*suffix` is everybody whose name ends so.
+    `kind` is the kind of realm, where several laws are laws of one kind.
     """
 
     code: str
@@ -124,13 +133,18 @@ class Dialect:
     grantees: frozenset[str] = frozenset()
     open_to_all: bool = False
     ignores_case: bool = False
+    kind: str = ""
     numbers: Mapping[Atom, int] = field(init=False)
     steps: Mapping[str, Step] = field(init=False)
     tests: Mapping[tuple[str, str], Test] = field(init=False)
     paths: Mapping[str, tuple[str, ...]] = field(init=False)
 
+    by_text = False
+    """Whether rules are about texts, which name objects that need not exist."""
+
     def __post_init__(self) -> None:
-        _set(self, numbers=_numbers(self))
+        _set(self, kind=self.kind or self.code)
+        _set(self, numbers=self._numbered())
         _set(self, steps={self.root_type: _steps(self)[self.root_type]})
         _set(self, tests=dict(self._tests()))
         _set(self, paths=_paths(self))
@@ -164,10 +178,19 @@ class Dialect:
         path = self.paths.get(type)
         return path if path is not None and len(path) == length else None
 
+    def steps_to(self, type: str, path: tuple[str, ...]) -> tuple[tuple[str, str], ...] | None:
+        """The type and name of each object on the way to that of a path below the realm; None if no such."""
+        types = self.type_path(type, len(path))
+        return None if types is None else tuple(zip(types, path))  # noqa: B905 - 3.9
+
+    def test(self, operation: str, type: str) -> Test | None:
+        """What an operation takes on a type; None where it cannot be asked."""
+        return self.tests.get((operation, type))
+
     def action(self, type: str, name: str) -> str | None:
         """The operation that an action's name means on a type; an operation's own name means itself."""
         operation = self.actions.get(type, {}).get(name) or self.synonyms.get(name, name)
-        return operation if (operation, type) in self.tests else None
+        return operation if self.test(operation, type) else None
 
     def narrowed(self, type: str, name: str, properties: Mapping[str, Mapping[str, object]]) -> str:
         """An action's name, or the part of it that the properties of a question (by place) pick out.
@@ -199,10 +222,17 @@ class Dialect:
     def number(self, condition: Condition) -> tuple[int, ...]:
         return numbered(condition, self.numbers)
 
+    def _numbered(self) -> dict[Atom, int]:
+        return _numbers(self)
+
     def _tests(self) -> Iterable[tuple[tuple[str, str], Test]]:
         for name, operation in self.operations.items():
             for type, condition in operation.conditions.items():
-                yield (name, type), Test(self.number(condition), asks_whole(condition), operation, condition)
+                yield (name, type), self.tested(operation, condition)
+
+    def tested(self, operation: Operation, condition: Condition) -> Test:
+        levels = tuple(dict.fromkeys(atom.on for atom in atoms(condition) if atom.kind == HELD))
+        return Test(self.number(condition), asks_whole(condition), operation, condition, levels)
 
 
 def asks_whole(condition: Condition) -> bool:

@@ -10,6 +10,7 @@ from accounts.record import Fact, one_open
 from catalog.models import Realm, Securable
 
 OPEN = Q(closed__isnull=True)
+BY_TEXT = Q(securable__isnull=True)
 
 
 class RealmMember(Fact):
@@ -44,8 +45,9 @@ class Effect(models.TextChoices):
 
 
 class Grant(Fact):
-    """A privilege on an object, or on a text pattern, given to a role or straight to a principal.
+    """A privilege on an object, or on a text, given to a role or straight to a principal.
 
+    A text (`pattern`) names what is in `realm`, exactly or like `dataset:ns1.*`, whether it exists or not.
     `written` keeps the privilege's name as the client wrote it where the law knows two names for one.
     """
 
@@ -55,19 +57,23 @@ class Grant(Fact):
     written = models.CharField(max_length=32, blank=True)
     effect = models.CharField(max_length=5, choices=Effect, default=Effect.ALLOW)
     securable = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="grants")
+    realm = models.ForeignKey(Realm, models.PROTECT, null=True, related_name="texts")
     pattern = models.TextField(blank=True)
 
     class Meta:
         constraints = [
             one_open("one_open_role_grant", "role", "securable", "privilege", "effect", "pattern"),
             one_open("one_open_direct_grant", "holder", "securable", "privilege", "effect", "pattern"),
+            one_open("one_open_role_text", "role", "privilege", "pattern", where=BY_TEXT),
+            one_open("one_open_direct_text", "holder", "realm", "privilege", "pattern", where=BY_TEXT),
             CheckConstraint(
                 condition=Q(role__isnull=False, holder__isnull=True)
                 | Q(role__isnull=True, holder__isnull=False),
                 name="grant_has_one_holder",
             ),
             CheckConstraint(
-                condition=Q(securable__isnull=False, pattern="") | Q(securable__isnull=True) & ~Q(pattern=""),
+                condition=Q(securable__isnull=False, realm__isnull=True, pattern="")
+                | Q(securable__isnull=True, realm__isnull=False) & ~Q(pattern=""),
                 name="grant_has_one_target",
             ),
         ]
@@ -75,6 +81,7 @@ class Grant(Fact):
             models.Index(fields=["role"], condition=OPEN, name="open_grants_of_role"),
             models.Index(fields=["holder"], condition=OPEN, name="open_grants_of_holder"),
             models.Index(fields=["securable"], condition=OPEN, name="open_grants_on_object"),
+            models.Index(fields=["realm", "pattern"], condition=OPEN & BY_TEXT, name="open_grants_on_texts"),
         ]
 
     def __str__(self) -> str:

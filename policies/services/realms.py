@@ -21,6 +21,7 @@ from policies.events import (
     OBJECT_DROPPED,
     OWNER_SET,
     REALM_CREATED,
+    REALM_SET,
     ROLE_UNASSIGNED,
 )
 from policies.models import Assignment, Backend, Ownership, RealmMember
@@ -28,6 +29,7 @@ from policies.saying import said
 from policies.services import objects, realm_of, roles
 from policies.services.names import check_described, checked
 from policies.services.roles import Privilege
+from policies.touches import realm_key
 
 
 def create(
@@ -41,7 +43,10 @@ def create(
     settings: dict[str, Any] | None = None,
     comment: str = "",
 ) -> Node:
-    """Make a realm; its owner becomes a member.  Raises AlreadyExists, Invalid."""
+    """Make a realm; its owner becomes a member.  Raises AlreadyExists, Invalid.
+
+    A CDAP realm's settings name its generation: `{"policy": "4.3"}`.
+    """
     if kind not in Realm.Kind.values or mode not in Mode.Choice.values:
         raise Invalid(f"unknown kind of realm `{kind}` or mode `{mode}`")
     check_described(settings, comment)
@@ -49,6 +54,7 @@ def create(
         if realm_named(checked(name)):
             raise AlreadyExists(f"Realm {name} already exists.")
         realm = Realm.objects.create(kind=kind, settings=settings or {}, opened=current.revision)
+        _check_law(realm)
         current.realm = realm
         node = _place_root(current, realm, name, authority, comment)
         member = RealmMember(realm=realm, principal=owner, origin=origin_of(by))
@@ -61,7 +67,7 @@ def create(
         current.begin(
             Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
         )
-        for role, codes in dialects.get(kind).roles.items():
+        for role, codes in dialects.get(realm.law).roles.items():
             made = roles.create(node, role, by=by, authority=authority)
             roles.add_privileges(made, node, [Privilege(code) for code in codes], by=by, authority=authority)
     return node
@@ -70,9 +76,9 @@ def create(
 def _place_root(
     current: ChangeInProgress, realm: Realm, name: str, authority: Authority, comment: str
 ) -> Node:
-    type_ = dialects.get(realm.kind).root_type
+    type_ = dialects.get(realm.law).root_type
     row = Securable.objects.create(realm=realm, type=type_, opened=current.revision)
-    node = Node(row.pk, realm.pk, realm.kind, (Level(type_, row.pk),), (name,))
+    node = Node(row.pk, realm.pk, realm.law, (Level(type_, row.pk),), (name,))
     current.begin(
         Placement(securable=row, type=type_, name=name),
         said(REALM_CREATED, node, kind=realm.kind),
@@ -80,6 +86,43 @@ def _place_root(
     )
     Detail.objects.create(securable=row, comment=comment)
     return node
+
+
+def _check_law(realm: Realm) -> None:
+    if realm.law not in dialects.CODES:
+        raise Invalid(f"there are no rules of `{realm.kind}` for policy `{realm.settings.get('policy', '')}`")
+    for name, known in SETTINGS.items():
+        value = realm.settings.get(name, "")
+        if not isinstance(value, str) or (known and value not in known):
+            raise Invalid(f"`{value}` is no value of the setting {name}")
+
+
+SETTINGS: dict[str, tuple[str, ...]] = {
+    "authentication": ("", "on", "off"),
+    "master_user": (),
+    "admin_group": (),
+}
+"""What can be set of a CDAP realm beside its generation, which stays; with the values there are, if few."""
+
+
+def configure(realm: Realm, settings: dict[str, str], *, by: Actor, authority: Authority) -> bool:
+    """Change settings of a CDAP realm; False when all were so.  Raises Invalid."""
+    with change(REALM_SET, realm=realm, by=by) as current:
+        row = Realm.objects.get(pk=realm.pk)
+        new = {name: value for name, value in settings.items() if row.settings.get(name, "") != value}
+        if new.keys() - SETTINGS.keys() or row.kind != Realm.Kind.CDAP:
+            raise Invalid(f"{', '.join(sorted(new))} cannot be set here")
+        if not new:
+            return False
+        row.settings = {**row.settings, **new}
+        _check_law(row)
+        row.save(update_fields=["settings"])
+        node = root(row)
+        for name, value in new.items():
+            current.say(said(REALM_SET, node, setting=name, value=value), by=authority)
+        # what a slice holds by the settings is found again
+        current.touch(realm_key(row.pk))
+    return True
 
 
 def set_mode(realm: Realm, mode: str, *, by: Actor, authority: Authority, reason: str = "") -> bool:

@@ -129,7 +129,11 @@ def _explained(explanation: Explanation, lineage: Lineage, names: Mapping[Key, O
 
 def _root_type(ref: ObjectRef) -> str | None:
     """The type of realm that such an object could be in; None when no law knows objects like that."""
-    laws = [law for law in dialects.every() if law.type_path(ref.type, len(ref.path)) is not None]
+    laws = [
+        law
+        for law in dialects.every()
+        if ref.type in law.types and law.steps_to(ref.type, ref.path) is not None
+    ]
     return laws[0].root_type if laws else None
 
 

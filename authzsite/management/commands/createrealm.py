@@ -7,24 +7,33 @@ from typing import Any
 
 from accounts import people
 from authzsite.management.base import OperatorCommand
-from catalog.models import Mode
-from lakewarden import dialects
+from catalog.models import Mode, Realm
 from lakewarden.objects import BadName
 from policies.services import realms
+
+POLICIES = ("3.4", "3.5", "4.3")
+OF_CDAP = ("policy", "authentication", "master_user", "admin_group")
 
 
 class Command(OperatorCommand):
     help = "Make a realm: a metalake, a Herd or a CDAP instance."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("kind", choices=dialects.CODES)
+        parser.add_argument("kind", choices=Realm.Kind.values)
         parser.add_argument("name")
         parser.add_argument("--owner", help="user name of its owner; default: the user of this shell")
         parser.add_argument("--authorization", choices=Mode.Choice.values, default=Mode.Choice.ON)
         parser.add_argument("--comment", default="")
+        cdap = parser.add_argument_group("of a CDAP instance")
+        cdap.add_argument(
+            "--policy", choices=POLICIES, help=f"its generation of rules; default: {POLICIES[-1]}"
+        )
+        cdap.add_argument("--authentication", choices=("on", "off"), help="off: its law decides nothing")
+        cdap.add_argument("--master-user", metavar="USER", help="as whom programs run without impersonation")
+        cdap.add_argument("--admin-group", metavar="GROUP", help="whose members may grant and revoke")
 
     def run(
-        self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **_: Any
+        self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **options: Any
     ) -> None:
         if "/" in name:
             raise BadName(f"`{name}` cannot be a realm: a slash ends a realm's name in REALM/full.name")
@@ -36,6 +45,15 @@ class Command(OperatorCommand):
             by=self.by,
             authority=self.authority,
             mode=authorization,
+            settings=self._settings(kind, options),
             comment=comment,
         )
         self.stdout.write(f"made {kind} realm {name}, owned by {owning}")
+
+    def _settings(self, kind: str, options: dict[str, Any]) -> dict[str, Any]:
+        given = {name: options[name] for name in OF_CDAP if options.get(name) is not None}
+        if kind != Realm.Kind.CDAP:
+            if given:
+                self.fail(f"--{min(given).replace('_', '-')} is for CDAP realms only", code=2)
+            return {}
+        return {"policy": POLICIES[-1], "authentication": "on", **given}

@@ -1,0 +1,242 @@
+"""What exists in a CDAP realm: making, changing, reading and deleting entities as its generation orders it.
+
+Whoever runs the site's commands may do it all; anybody else is asked what the law asks of him.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from catalog.models import Detail, Placement
+from catalog.nodes import Node, nodes
+from catalog.queries import find
+from lakewarden.dialects.cdap.authorizable import PROGRAM, PROGRAM_TYPES, Authorizable, matches, of
+from lakewarden.objects import ObjectRef
+from lakewarden.texts import parts_of
+from policies import decisions
+from policies.authority import SYSTEM, Actor, Authority, of_operator, of_system, require
+from policies.changes import ChangeInProgress, change
+from policies.decisions import entity_node
+from policies.errors import AlreadyExists, Invalid, NotFound, Refused
+from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
+from policies.models import Grant
+from policies.services import details, objects, patterns, realm_of
+from policies.services.objects import NewObject
+
+PRINCIPAL = "principal"
+"""What is said of an entity that has an owner, or whose programs run as somebody: the key of his name."""
+WITH_OWNER = {
+    "namespace": "principal.create_namespace_with_owner",
+    "dataset": "principal.create_dataset_with_owner",
+    "stream": "principal.create_stream_with_owner",
+    "application": "principal.deploy_app_impersonating",
+}
+
+
+def create(root: Node, entity: Authorizable, *, by: Actor, principal: str = "") -> Node:
+    """Register an entity; up to generation 3.5 its maker gets ALL on it.
+
+    Raises Refused, NotFound for what it would stand in, AlreadyExists, Invalid.
+    """
+    _check(root, entity)
+    with change(OBJECT_REGISTERED, realm=realm_of(root), by=by) as current:
+        authority = _may_create(root, entity, principal, by)
+        if _found(root, entity):
+            raise AlreadyExists(f"'{entity}' already exists.")
+        parent = root if entity.parent is None else _there(root, entity.parent)
+        if patterns.must_exist(root):
+            _give_to_maker(current, root, entity, by, authority)
+        content = {PRINCIPAL: principal} if principal else {}
+        name = entity_node(root, entity).name
+        [node] = objects.register(
+            parent, [NewObject(entity.type, name, content=content)], by=by, authority=authority
+        )
+    return node
+
+
+def update(root: Node, entity: Authorizable, *, by: Actor, principal: str = "") -> Node:
+    """Change what is said of an entity.  Raises Refused, then NotFound."""
+    _check(root, entity)
+    with change(OBJECT_ALTERED, realm=realm_of(root), by=by):
+        authority = _may(root, entity, "alter", by)
+        _may_name_owner(root, entity, principal, by)
+        node = _there(root, entity)
+        row = Detail.objects.filter(securable=node.id).first()
+        content = {**(row.content if row else {}), **({PRINCIPAL: principal} if principal else {})}
+        details.describe(node, by=by, authority=authority, what="properties", content=content)
+    return node
+
+
+def get(root: Node, entity: Authorizable, *, by: Actor) -> Node:
+    """Read an entity.  Raises Refused and NotFound, in the order of the generation."""
+    _check(root, entity)
+    if _inherits(root):
+        _there(root, entity)
+    _may(root, entity, _named(root, entity, ("get",)), by)
+    return _there(root, entity)
+
+
+def delete(root: Node, entity: Authorizable, *, by: Actor) -> int:
+    """Delete an entity with what is in it; answers how many went.  Raises Refused, then NotFound.
+
+    Up to generation 3.5 all privileges on them go, too.
+    """
+    _check(root, entity)
+    with change(OBJECT_DROPPED, realm=realm_of(root), by=by) as current:
+        authority = _may(root, entity, "drop", by)
+        node = _there(root, entity)
+        count = objects.drop(node, by=by, authority=authority)
+        if patterns.must_exist(root):
+            _revoke_all(current, root, entity, authority)
+    return count
+
+
+@dataclass(frozen=True)
+class Cleared:
+    """What went, and what was left with the reason why."""
+
+    gone: tuple[Authorizable, ...]
+    left: tuple[tuple[Authorizable, str], ...]
+
+
+def delete_all(root: Node, pattern: Authorizable, *, by: Actor) -> Cleared:
+    """Delete every entity that is like the pattern.
+
+    Up to generation 3.5 what one may delete goes and the rest is left; from 4.3 on all of it goes, or none.
+    """
+    listed = registered(root, pattern)
+    left = [(entity, why) for entity in listed if (why := _refusal(root, entity, by))]
+    if left and not patterns.must_exist(root):
+        return Cleared((), tuple(left))
+    kept = {entity for entity, _ in left}
+    gone = [entity for entity in listed if entity not in kept]
+    with change(OBJECT_DROPPED, realm=realm_of(root), by=by):
+        for entity in gone:
+            delete(root, entity, by=by)
+    return Cleared(tuple(gone), tuple(left))
+
+
+def registered(root: Node, pattern: Authorizable) -> list[Authorizable]:
+    """The entities there are that are like a pattern, by name.  Three queries."""
+    rows = Placement.objects.open().filter(ancestors__contains=[root.id], type=pattern.type)
+    found = (entity_of(node) for node in nodes(rows.values_list("securable", flat=True)).values())
+    return sorted((one for one in found if matches(pattern, one)), key=str)
+
+
+def entity_of(node: Node) -> Authorizable:
+    """The text's entity that an object of a CDAP realm is."""
+    return of(node.type, *(node.path or (node.name,)))
+
+
+# the order of checks
+
+
+def _may_create(root: Node, entity: Authorizable, principal: str, by: Actor) -> Authority:
+    if by.decides_as is None:
+        return _unasked(by)
+    if _inherits(root) and _found(root, entity):
+        if not _has_access(root, entity, by):
+            raise Refused(f"Principal '{by.decides_as.name}' is not authorized to access '{entity}'.")
+        raise AlreadyExists(f"'{entity}' already exists.")
+    _may_name_owner(root, entity, principal, by)
+    return _may(root, entity, f"create_{entity.type}", by)
+
+
+def _unasked(by: Actor) -> Authority:
+    return of_system("bootstrap") if by == SYSTEM else of_operator(by)
+
+
+def _may_name_owner(root: Node, entity: Authorizable, principal: str, by: Actor) -> None:
+    """From 4.3 on it takes ADMIN on the principal that is to own an entity or to be impersonated."""
+    if principal and by.decides_as is not None and not patterns.must_exist(root):
+        operation = WITH_OWNER.get(entity.type, "ADMIN")
+        _may(root, of("kerberosprincipal", principal), operation, by)
+
+
+def _has_access(root: Node, entity: Authorizable, by: Actor) -> bool:
+    codes = patterns.law_of(root).privileges
+    node = entity_node(root, entity)
+    return any(decisions.ask(by.decides_as, code, node) for code in codes) if by.decides_as else True
+
+
+def _may(root: Node, entity: Authorizable, action: str, by: Actor) -> Authority:
+    if by.decides_as is None:
+        return _unasked(by)
+    answer = decisions.ask_entity(by.decides_as, action, root, entity)
+    return require(answer.decision, by, otherwise="" if answer else _why_not(answer, by.decides_as.name))
+
+
+def _why_not(answer: decisions.Answer, who: str) -> str:
+    lacks = answer.explained().missing
+    told = ", ".join(f"'{lack.privilege}' on '{lack.name}'" for lack in lacks if lack.privilege)
+    text = f"Principal '{who}' is not authorized to perform {answer.operation}"
+    return f"{text}; missing is {told}." if told else f"{text}."
+
+
+def _refusal(root: Node, entity: Authorizable, by: Actor) -> str:
+    try:
+        _may(root, entity, "drop", by)
+    except Refused as refusal:
+        return str(refusal)
+    return ""
+
+
+def _inherits(root: Node) -> bool:
+    return root.kind == "cdap35"
+
+
+def _named(root: Node, entity: Authorizable, words: Iterable[str]) -> str:
+    law = patterns.law_of(root)
+    names = (f"{entity.type}.{word}" for word in words)
+    return next((name for name in names if law.action(entity.type, name)), next(iter(words)))
+
+
+def _check(root: Node, entity: Authorizable) -> None:
+    patterns.named(root, str(entity))
+    if entity.is_pattern or len(entity.whole) != len(entity.parts):
+        raise Invalid(f"'{entity}' names no single entity.")
+    if entity.type == "instance":
+        raise Invalid("The instance is what the realm itself is.")
+    if entity.type == PROGRAM and entity.parts[2] not in PROGRAM_TYPES:
+        raise Invalid(f"'{entity.parts[2]}' is no type of program; known are {', '.join(PROGRAM_TYPES)}.")
+
+
+def _found(root: Node, entity: Authorizable) -> Node | None:
+    return find(ObjectRef(entity.type, root.name, entity.parts))
+
+
+def _there(root: Node, entity: Authorizable) -> Node:
+    node = _found(root, entity)
+    if node is None:
+        raise NotFound(f"'{entity}' was not found.")
+    return node
+
+
+# privileges that come and go with an entity
+
+
+def _give_to_maker(
+    current: ChangeInProgress, root: Node, entity: Authorizable, by: Actor, authority: Authority
+) -> None:
+    _revoke_all(current, root, entity, authority)
+    if by.decides_as is not None:
+        given = of_system("what a maker gets")
+        patterns.give(current, root, entity, by.decides_as, ("ALL",), by=by, authority=given)
+
+
+def _revoke_all(current: ChangeInProgress, root: Node, entity: Authorizable, authority: Authority) -> None:
+    """End every grant on the entity and on what is, or was, in it."""
+    inside = Q(pattern=str(entity)) | Q(pattern__contains=f":{'.'.join(entity.parts)}.")
+    rows = Grant.objects.open().filter(inside, realm=root.realm_id).select_related("holder", "role")
+    patterns.end(current, root, [row for row in rows if _is_in(row.pattern, entity)], by=authority)
+
+
+def _is_in(text: str, entity: Authorizable) -> bool:
+    type_, parts = parts_of(text)
+    if type_ == entity.type:
+        return parts == entity.whole
+    deeper = entity.type == "namespace" or (entity.type == "application" and type_ == PROGRAM)
+    return deeper and parts[: len(entity.parts)] == entity.parts and len(parts) > len(entity.parts)
