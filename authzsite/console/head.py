@@ -31,6 +31,7 @@ TABS = (
     ("object", "Access"),
     ("object_rules", "Rules"),
     ("object_history", "History"),
+    ("object_then", "Past"),
     ("object_sync", "Sync"),
     ("object_columns", "Columns"),
     ("object_duties", "Duties"),

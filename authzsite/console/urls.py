@@ -32,6 +32,7 @@ from authzsite.console import (
     sync_backend,
     sync_deeds,
     sync_operate,
+    then,
     why,
 )
 
@@ -67,6 +68,8 @@ urlpatterns = [
     path("objects/<number:id>/access.csv", objects.access_csv, name="object_csv"),
     path("objects/<number:id>/rules", objects.rules_tab, name="object_rules"),
     path("objects/<number:id>/history", objects.history_tab, name="object_history"),
+    path("objects/<number:id>/then", then.room, name="object_then"),
+    path("objects/<number:id>/evidence", then.take_away, name="object_evidence"),
     path("objects/<number:id>/then", then.room, name="object_then"),
     path("objects/<number:id>/evidence", then.take_away, name="object_evidence"),
     path("objects/<number:id>/sync", objects.sync_tab, name="object_sync"),

@@ -1,0 +1,287 @@
+"""The past of an object: who had access at a moment, what has changed since, who had it in between."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, time
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
+
+from accounts.models import Principal
+from authzsite import evidence
+from authzsite.console import naming, words
+from authzsite.console.door import signed_in
+from authzsite.console.head import Head
+from authzsite.console.lists import Pager, Toggle
+from authzsite.console.methods import reads, writes
+from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
+from authzsite.console.place import Place, visit
+from authzsite.console.requests import Request
+from authzsite.console.shell import page
+from catalog.nodes import Node
+from catalog.past import node_at
+from policies import access_log, compare, past
+from policies.access import AccessMap
+from policies.compare import Course, Difference, Spell
+from policies.errors import Invalid
+from policies.exports.evidence import Question
+from policies.past import Past
+from policies.services import duties
+
+SHOWN = 100
+VIEWS = (("", "Who had access then"), ("changes", "What changed since"), ("between", "Who had it in between"))
+REASON = "why-not-evidence"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Two moments of the past as the address names them, a view, and what was wrong with either."""
+
+    at: str
+    to: str
+    view: str
+    then: Past | None
+    until: Past | None
+    problems: dict[str, str]
+
+    def url(self, **changed: object) -> str:
+        kept = {"at": self.at, "to": self.to, "show": self.view, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One person then: what he could do and by which ways."""
+
+    who: Who
+    could: str
+    how: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Time:
+    """One spell of somebody's access, in words."""
+
+    who: Who
+    could: str
+    since: str
+    until: str
+
+
+def read(request: Request) -> Asked:
+    """The moments in an address; none means nothing was asked yet."""
+    at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
+    then, until = moment_of(at), moment_of(to) if to else past.latest()
+    problems = {
+        name: "Write a day, a day with a time, or a revision that there was."
+        for name, text, found in (("at", at, then), ("to", to, until))
+        if text and found is None
+    }
+    if then and until and (until.revision, until.moment) < (then.revision, then.moment):
+        problems["to"] = "The later moment must not lie before the earlier one."
+    view = request.GET.get("show", "")
+    return Asked(at, to, view if view in dict(VIEWS) else "", then, until, problems)
+
+
+def moment_of(text: str) -> Past | None:
+    """`2026-01-31` is that day's end, `2026-01-31T12:00` that minute, `1284` the state after that change."""
+    if text.isascii() and text.isdigit() and len(text) < 18:
+        return past.at_revision(int(text))
+    try:
+        day, found = parse_date(text), parse_datetime(text)
+    except ValueError:
+        return None
+    if day and not found:
+        found = datetime.combine(day, time.max)
+    if found is None:
+        return None
+    found = found if timezone.is_aware(found) else timezone.make_aware(found)
+    return past.at_moment(min(found, timezone.now()))
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The Then tab of an object."""
+    place = visit(request, id)
+    if place.node.type in naming.ROOMS:
+        return redirect(naming.page_of(id, place.node.type))
+    head = Head(place, "object_then")
+    if not place.may_look:
+        hidden = Empty(
+            f"Who had access to {head.node.name} is not yours to see",
+            f"It is shown to those who may grant it: {head.owner_words()}.",
+        )
+        return _page(request, head, {"hidden": hidden})
+    asked = read(request)
+    access_log.looked(place.asker, "access in the past", place.node, via="console")
+    return _page(request, head, {"asked": asked, **_form(asked, place), **_answer(asked, place.node)})
+
+
+def _page(request: Request, head: Head, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    return page(
+        request,
+        "console/object/then.html",
+        {**head.context(), **context},
+        room="catalog",
+        realm=head.node.realm,
+        revision=head.place.slice.revision,
+        banner=head.banner(),
+        status=status,
+    )
+
+
+def _form(asked: Asked, place: Place) -> dict[str, Any]:
+    may = duties.has(place.asker, "export_history", place.node)
+    return {
+        "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
+        "zone": words.zone(),
+        "evidence": reverse("console:object_evidence", args=[place.node.id]),
+        "evidence_reason": None
+        if may
+        else Reason(REASON, "Evidence is taken away by those who have the duty to export the history here."),
+    }
+
+
+def _answer(asked: Asked, node: Node) -> dict[str, Any]:
+    if asked.then is None or asked.until is None or asked.problems:
+        return {}
+    if asked.view == "changes":
+        return {"past": _said(asked), **_changes(asked.then, asked.until, node)}
+    if asked.view == "between":
+        return {"past": _said(asked), **_between(asked.then, asked.until, node)}
+    return {"past": _said(asked), **_state(asked.then, node)}
+
+
+def _said(asked: Asked) -> Note:
+    then, until = asked.then, asked.until
+    assert then is not None and until is not None  # noqa: S101 - asked by _answer
+    text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
+    if asked.view:
+        end = words.moment(until.moment) if asked.to else "now"
+        text += f" to {end}, revision {words.number(until.revision)}"
+    return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
+
+
+def _state(then: Past, node: Node) -> dict[str, Any]:
+    was = node_at(node.id, then.revision)
+    if was is None:
+        return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
+    access = AccessMap(was, now=then.moment, as_of=then.revision)
+    labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
+    found = []
+    for person in sorted(access.people.values(), key=lambda one: (one.label.casefold(), one.pk)):
+        had = access.access_of(person)
+        if had.paths:
+            how = naming.paths((path.rule for path in had.paths), was, labels)
+            found.append(Row(_who(person), naming.can(had.can, was.type, owns=had.owns), how))
+    named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
+    return {
+        "rows": found[:SHOWN],
+        "pager": Pager(
+            f"{words.count(len(found), 'person', 'people')} with a rule then.{named}{_rest(found)}"
+        ),
+        "empty": Empty("Nobody had access then", "No rule on it or above it reached anybody."),
+    }
+
+
+def _rest(found: list[Any]) -> str:
+    left = len(found) - SHOWN
+    return f" The first {SHOWN} are shown; evidence holds all." if left > 0 else ""
+
+
+def _changes(then: Past, until: Past, node: Node) -> dict[str, Any]:
+    rows = compare.differences(node.id, then, until)
+    lines = tuple(_line(row, node.type) for row in rows[:SHOWN])
+    return {
+        "diff": Diff(lines) if lines else None,
+        "pager": Pager(f"{words.count(len(rows), 'person', 'people')} differ.{_rest(rows)}"),
+        "empty": Empty("Nobody’s access differs", "Somebody may have had it for a while in between."),
+    }
+
+
+def _line(row: Difference, type_: str) -> DiffLine:
+    before, after = (
+        naming.can(actions, type_, owns="set_owner" in actions) for actions in (row.before, row.after)
+    )
+    kind = {"gain": "gain", "lose": "lose"}.get(row.kind, "change")
+    told = {"gain": f"has gained {naming.lower(after)}", "lose": f"has lost {naming.lower(before)}"}
+    text = told.get(row.kind, f"could {naming.lower(before)}, now can {naming.lower(after)}")
+    return DiffLine(kind, row.principal.label, text)
+
+
+def _between(then: Past, until: Past, node: Node) -> dict[str, Any]:
+    try:
+        found = compare.courses(node, then, until)
+    except Invalid as problem:
+        return {"empty": Empty("That time is too long", f"{problem}.")}
+    times = [row for course in found for row in _times(course, node.type)]
+    return {
+        "times": times[:SHOWN],
+        "pager": Pager(
+            f"{words.count(len(found), 'person', 'people')} had access at some time.{_rest(times)}"
+        ),
+        "empty": Empty("Nobody had access in that time", "No rule on it or above it reached anybody."),
+    }
+
+
+def _times(course: Course, type_: str) -> Iterator[Time]:
+    for spell in course.spells:
+        could = naming.can(spell.actions, type_, owns="set_owner" in spell.actions)
+        yield Time(_who(course.principal), could, _edge(spell.since), _until(spell))
+
+
+def _until(spell: Spell) -> str:
+    return _edge(spell.until) if spell.until else "not ended by then"
+
+
+def _edge(edge: Past) -> str:
+    return f"{words.moment(edge.moment)}, revision {words.number(edge.revision)}"
+
+
+def _who(person: Principal) -> Who:
+    return Who(person.label, naming.face_of(person), str(person), reverse("console:person", args=[person.pk]))
+
+
+@writes
+@signed_in
+def take_away(request: Request, id: int) -> HttpResponseBase:
+    """Evidence of a moment as an archive; for who may export the history here."""
+    place = visit(request, id)
+    then = moment_of(request.POST.get("at", "").strip()[:40]) or past.latest()
+    if not duties.has(place.asker, "export_history", place.node):
+        access_log.refused(place.asker, "export_history", place.node, via="console")
+        return _page(request, Head(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
+    was = node_at(place.node.id, then.revision)
+    if was is None:
+        return redirect(f"{reverse('console:object_then', args=[id])}?at={then.revision or ''}")
+    access_log.looked(place.asker, "evidence", place.node, via="console")
+    name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
+    content = io.BytesIO()
+    evidence.write(content, Question(was, then), name=name)
+    response = HttpResponse(content.getvalue(), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{_safe(name)}"'
+    return response
+
+
+def _not_yours(place: Place) -> Empty:
+    return Empty(
+        "Taking the history away is a duty of its own",
+        f"Ask the owner of {place.node.realm} for the duty to export the history.",
+        actions=(Action("Back", reverse("console:object_then", args=[place.node.id])),),
+    )
+
+
+def _safe(name: str) -> str:
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name
+    )

@@ -1,0 +1,104 @@
+"""The past of an object in the browser: then, since then, in between, and evidence to take away."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from accounts import people
+from catalog.nodes import Node
+from lakewarden.record import bundle
+from policies import past, signing
+from policies.models import AccessRecord
+from policies.services import duties, grants
+from policies.services.grants import Wish
+from tests.factories import AUTHORITY, BY, a_person, acting, the
+
+pytestmark = pytest.mark.django_db
+SignedIn = Callable[[str], Client]
+
+
+@pytest.fixture
+def came_and_went(shop: Node) -> tuple[int, int]:
+    """Ana was given the table and it was taken again; the revisions before and after."""
+    table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
+    before = past.latest().revision
+    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    given = past.latest().revision
+    grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
+    return before, given
+
+
+def text(client: Client, asked: str = "") -> str:
+    return client.get(f"/objects/{the('table', 'shop.sales.orders').id}/then{asked}").content.decode()
+
+
+def test_nothing_is_shown_until_a_moment_is_chosen(shop: Node, signed_in: SignedIn) -> None:
+    body = text(signed_in("olivia"))
+    assert 'name="at"' in body
+    assert "This is the past" not in body
+
+
+def test_the_state_of_a_revision_is_shown_as_the_past(
+    came_and_went: tuple[int, int], signed_in: SignedIn
+) -> None:
+    before, given = came_and_went
+    olivia = signed_in("olivia")
+    assert "This is the past" in text(olivia, f"?at={given}")
+    assert ">ana</b>" in text(olivia, f"?at={given}")
+    assert ">ana</b>" not in text(olivia, f"?at={before}")
+
+
+def test_what_changed_since_and_what_came_and_went(
+    came_and_went: tuple[int, int], signed_in: SignedIn
+) -> None:
+    before, given = came_and_went
+    olivia = signed_in("olivia")
+    assert "access differs" in text(olivia, f"?at={before}&show=changes")
+    assert "has lost read" in text(olivia, f"?at={given}&show=changes")
+    between = text(olivia, f"?at={before}&show=between")
+    assert ">ana</b>" in between
+    assert f"revision {given}" in between
+
+
+@pytest.mark.parametrize("at", ["yesterday", "9999999", "-1", "2026-13-01", "٣", "2026-01-01T99:00"])
+def test_a_moment_that_is_none_is_explained(shop: Node, signed_in: SignedIn, at: str) -> None:
+    body = text(signed_in("olivia"), f"?at={at}")
+    assert "Write a day, a day with a time, or a revision that there was." in body
+
+
+def test_two_moments_in_the_wrong_order_are_explained(
+    came_and_went: tuple[int, int], signed_in: SignedIn
+) -> None:
+    before, given = came_and_went
+    assert "must not lie before" in text(signed_in("olivia"), f"?at={given}&to={before}&show=changes")
+
+
+def test_before_everything_nobody_had_anything(shop: Node, signed_in: SignedIn) -> None:
+    assert "was not there then" in text(signed_in("olivia"), "?at=2001-01-01")
+
+
+def test_others_past_is_shown_to_those_who_may_look_and_recorded(shop: Node, signed_in: SignedIn) -> None:
+    assert "is not yours to see" in text(signed_in("mia"), "?at=3")
+    assert not AccessRecord.objects.filter(kind="looked").exists()
+    text(signed_in("olivia"), "?at=3")
+    assert AccessRecord.objects.get(kind="looked").operation == "access in the past"
+
+
+def test_evidence_is_for_those_with_the_duty(
+    came_and_went: tuple[int, int], shop: Node, signed_in: SignedIn, tmp_path: Path
+) -> None:
+    address = f"/objects/{the('table', 'shop.sales.orders').id}/evidence"
+    olivia = signed_in("olivia")
+    assert 'aria-describedby="why-not-evidence"' in text(olivia, "?at=3")
+    assert olivia.post(address, {"at": "3"}).status_code == 403
+    duties.give(shop, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)
+    answer = olivia.post(address, {"at": str(came_and_went[1])})
+    assert answer["Content-Disposition"].startswith('attachment; filename="evidence-orders-')
+    (tmp_path / "e.zip").write_bytes(io.BytesIO(answer.content).getvalue())
+    told = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:ana").lines
+    assert told[1] == "user:ana could do: read"
