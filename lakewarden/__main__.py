@@ -1,29 +1,51 @@
-"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`.
+"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… cdap "list roles"`.
 
-Leaves with 0 when all are yes, 1 when one is refused, 2 when there is no answer.
+Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
+from lakewarden.cdap.commands import BadCommand, described, run, text_of
+from lakewarden.cdap.rest import Line, Refused, Rest
 from lakewarden.client import AccessDenied, BadName, BadPrincipal, Client, ConsoleError
+from lakewarden.transport import setting
+
+TIMEOUT = 30.0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
-        Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
-    except AccessDenied as refusal:
+        said: str = asked.do(asked)
+    except (AccessDenied, Refused) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1
-    except (ConsoleError, BadName, BadPrincipal) as error:
+    except (ConsoleError, BadName, BadPrincipal, BadCommand) as error:
         sys.stderr.write(f"{error}\n")
         return 2
-    sys.stdout.write(f"{asked.subject} may {asked.action} all {len(asked.resource)}\n")
+    sys.stdout.write(f"{said}\n")
     return 0
+
+
+def _check(asked: argparse.Namespace) -> str:
+    Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
+    return f"{asked.subject} may {asked.action} all {len(asked.resource)}"
+
+
+def _cdap(asked: argparse.Namespace) -> str:
+    line = Line(
+        setting(None, "LAKEWARDEN_URL"),
+        setting(None, "LAKEWARDEN_TOKEN"),
+        timeout=TIMEOUT,
+        attempts=1,
+        ca=os.environ.get("LAKEWARDEN_CA") or None,
+    )
+    return run(text_of(asked.words), Rest(line))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -36,6 +58,15 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
     check.add_argument("action", help="read, write, use … or an operation name")
     check.add_argument("resource", nargs="+", help="table:realm/catalog.schema.table")
+    check.set_defaults(do=_check)
+    cdap = commands.add_parser(
+        "cdap",
+        help="CDAP's own security commands",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=described(),
+    )
+    cdap.add_argument("words", nargs="+", metavar="command", help="one of those below, quoted or not")
+    cdap.set_defaults(do=_cdap)
     return parser
 
 

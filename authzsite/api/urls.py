@@ -9,5 +9,6 @@ urlpatterns = [
     path("health/ready", health.ready, name="health-ready"),
     path("", include("authzsite.api.authzen.urls")),
     path("", include("authzsite.api.herd.urls")),
+    path("", include("authzsite.api.cdap.urls")),
     path("", include("authzsite.api.v1.urls")),
 ]

@@ -1,0 +1,105 @@
+"""What CDAP's containers ask: may somebody do this to an entity, and which entities exist for him."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from accounts.models import Principal
+from authzsite.api.authentication import RunAuthentication, SessionAuthentication
+from authzsite.api.authzen.asking import ABOUT_OTHERS, OF_A_RUN, Inquiry
+from authzsite.api.authzen.cases import Case
+from authzsite.api.authzen.questions import Action, Entity, Question
+from authzsite.api.cdap import bodies
+from authzsite.api.cdap.call import VIA, CdapCall
+from authzsite.api.cdap.problems import Problem, denied
+from authzsite.api.surface import respond
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.cdap.commands import Holder
+from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.facts import Slice
+from lakewarden.objects import ObjectRef
+from policies import access_log, decisions
+from policies.access_log import Look, Refusal
+from policies.errors import Invalid
+from policies.services.instances import known
+
+
+class Execute(CdapCall):
+    """A question; who may ask about whom is as in AuthZEN."""
+
+    authentication_classes = [RunAuthentication, SessionAuthentication]
+    http_method_names = ["post"]
+
+    def asked_about(self, holder: Holder, *, now: datetime, entity: Node | None = None) -> Slice:
+        """What is known of somebody, for who may ask about him.  Raises Problem."""
+        subject, caller = self._subject(holder), self.caller
+        node = entity or self.root
+        question = Question(Entity(subject.kind, subject.name), Action(""), Entity(node.type, node.ref.id))
+        case = Case(question, subject, node.ref, (*node.above(), node), node)
+        inquiry = Inquiry(caller.principal, [case], now, caller.run)
+        slice_ = inquiry.slice_of(case)
+        if slice_ is None or not inquiry.may_ask(case):
+            raise Problem(403, OF_A_RUN if caller.run else ABOUT_OTHERS)
+        return slice_
+
+    def _subject(self, holder: Holder) -> Principal:
+        if holder.kind == "role":
+            raise Problem(400, "A role does nothing itself; ask about a user or a group that holds it")
+        me = self.caller.principal
+        if holder == Holder("group" if me.kind == Principal.Kind.GROUP else "user", me.name):
+            return me
+        return known(holder) or Principal(kind=holder.kind, name=holder.name)
+
+    @property
+    def via(self) -> str:
+        run = self.caller.run
+        return f"run {run.id} for {run.starter.pseudonym}" if run else VIA
+
+    def place(self, entity: Authorizable) -> Node:
+        """Where the entity is or would be.  Raises Problem for what cannot be named here."""
+        try:
+            return decisions.entity_node(self.root, entity)
+        except Invalid as problem:
+            raise Problem(400, str(problem)) from None
+
+
+class Enforce(Execute):
+    """`POST /v1/execute/enforce`"""
+
+    def post(self, request: Request) -> HttpResponse:
+        self.require_scope("check")
+        asked = bodies.read_enforcement(request._request, self.actions)
+        now, place = timezone.now(), self.place(asked.entity)
+        there = find(ObjectRef(asked.entity.type, self.root.name, asked.entity.parts))
+        slice_ = self.asked_about(asked.holder, now=now, entity=there)
+        lacking = [one for one in asked.actions if not decisions.answer(slice_, one, place, now=now)]
+        self._record(asked, lacking)
+        if lacking:
+            raise Problem(403, str(denied(asked.holder, self.policy, lacking, str(asked.entity))))
+        return self.done()
+
+    def _record(self, asked: bodies.Enforcement, lacking: Sequence[str]) -> None:
+        subject, name = self._subject(asked.holder), f"{self.root.name}/{asked.entity}"
+        if lacking and subject.pk:
+            access_log.refused_all([Refusal(subject, one, None, name) for one in lacking], via=self.via)
+        if subject != self.caller.principal and self.caller.principal.kind != Principal.Kind.SERVICE:
+            looks = [Look(self.caller.principal, f"why {one}", self.root) for one in asked.actions]
+            access_log.looked_all(looks, via=self.via)
+
+
+class IsVisible(Execute):
+    """`POST /v1/execute/isVisible`: of the ids that were sent, those that exist for the principal."""
+
+    def post(self, request: Request) -> HttpResponse:
+        self.require_scope("check")
+        asked = bodies.read_visibility(request._request)
+        now = timezone.now()
+        places = [(sent, self.place(entity)) for sent, entity in asked.entities]
+        slice_ = self.asked_about(asked.holder, now=now)
+        return respond([sent for sent, place in places if decisions.may_see(slice_, place, now=now)])

@@ -1,0 +1,222 @@
+"""CDAP's security commands: one grammar and one set of answers, wherever they are carried out.
+
+    run("grant actions READ on entity dataset:ns1.* to role analysts", backend)
+
+A command answers what CDAP's own command line answers, word for word.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity, parse
+
+HOLDERS = ("user", "group", "role")
+ACTIONS = ("READ", "WRITE", "EXECUTE", "ADMIN", "ALL")
+
+
+class BadCommand(ValueError):
+    """The text is no command; the message says what one looks like."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """Who has privileges or roles: a kind (user, group or role) and a name."""
+
+    kind: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.upper()} '{self.name}'"
+
+
+class Backend(Protocol):
+    """Whoever carries commands out; each call raises what went wrong in its own way."""
+
+    def grant(self, target: Authorizable, holder: Holder, actions: Sequence[str]) -> None: ...
+
+    def revoke(self, target: Authorizable, holder: Holder | None, actions: Sequence[str] | None) -> None: ...
+
+    def privileges(self, holder: Holder) -> Iterable[tuple[Authorizable, str]]: ...
+
+    def create_role(self, name: str) -> None: ...
+
+    def drop_role(self, name: str) -> None: ...
+
+    def roles(self, holder: Holder | None) -> Iterable[str]: ...
+
+    def add_role(self, name: str, holder: Holder) -> None: ...
+
+    def remove_role(self, name: str, holder: Holder) -> None: ...
+
+
+Words = Mapping[str, str]
+
+
+def run(text: str, backend: Backend) -> str:
+    """Carry a command out; answers what to print.  Raises BadCommand before anything is asked for."""
+    do, words = _understood(text)
+    return do(words, backend)
+
+
+def text_of(words: Sequence[str]) -> str:
+    """The command that a shell passed on, as one text or word by word."""
+    return words[0] if len(words) == 1 else shlex.join(words)
+
+
+def described() -> str:
+    """Every command with what it does, a line each."""
+    wide = max(len(one.pattern) for one in COMMANDS)
+    return "\n".join(f"{one.pattern:{wide}}  {one.says}" for one in COMMANDS)
+
+
+@dataclass(frozen=True)
+class Command:
+    """One form of command; words in angle brackets stand for what the asker names."""
+
+    pattern: str
+    says: str
+    do: Callable[[Words, Backend], str]
+
+    def words(self, given: Sequence[str]) -> dict[str, str] | None:
+        """What was named, when the words given have this form."""
+        form = self.pattern.split()
+        if len(form) != len(given):
+            return None
+        pairs = list(zip(form, given))  # noqa: B905  Python 3.9; lengths are equal
+        if any(word.lower() != fixed for fixed, word in pairs if not fixed.startswith("<")):
+            return None
+        return {slot.strip("<>"): word for slot, word in pairs if slot.startswith("<")}
+
+    def begins(self, given: Sequence[str]) -> int:
+        """How many words agree before the first that does not."""
+        for place, (fixed, word) in enumerate(zip(self.pattern.split(), given)):  # noqa: B905  a beginning
+            if not fixed.startswith("<") and word.lower() != fixed:
+                return place
+        return min(len(self.pattern.split()), len(given))
+
+
+def _understood(text: str) -> tuple[Callable[[Words, Backend], str], Words]:
+    try:
+        given = shlex.split(text)
+    except ValueError:
+        raise BadCommand("a quote is opened and not closed") from None
+    for command in COMMANDS:
+        words = command.words(given)
+        if words is not None:
+            return command.do, words
+    near = max(COMMANDS, key=lambda one: one.begins(given))
+    if near.begins(given):
+        raise BadCommand(f"this is no whole command; it goes: {near.pattern}")
+    raise BadCommand(f"`{' '.join(given)}` is no command; `help` lists them")
+
+
+def _target(words: Words) -> Authorizable:
+    try:
+        return parse(words["entity"])
+    except BadEntity as error:
+        raise BadCommand(str(error)) from None
+
+
+def _holder(words: Words) -> Holder:
+    kind, name = words["principal-type"].lower(), words["principal-name"]
+    if kind not in HOLDERS or not name:
+        raise BadCommand(
+            f"`{words['principal-type']} {name}` is no principal; write user, group or role NAME"
+        )
+    return Holder(kind, name)
+
+
+def _actions(words: Words) -> tuple[str, ...]:
+    named = [one.strip().upper() for one in words["actions"].split(",")]
+    for one in named:
+        if one not in ACTIONS:
+            raise BadCommand(f"`{one}` is no action; known are {', '.join(ACTIONS)}")
+    return tuple(dict.fromkeys(named))
+
+
+def _grant(words: Words, backend: Backend) -> str:
+    target, holder, actions = _target(words), _holder(words), _actions(words)
+    backend.grant(target, holder, actions)
+    return f"Successfully granted action(s) '{','.join(actions)}' on entity '{target}' to {holder}"
+
+
+def _revoke(words: Words, backend: Backend) -> str:
+    target, holder, actions = _target(words), _holder(words), _actions(words)
+    backend.revoke(target, holder, actions)
+    return f"Successfully revoked action(s) '{','.join(actions)}' on entity '{target}' for {holder}"
+
+
+def _revoke_all(words: Words, backend: Backend) -> str:
+    target = _target(words)
+    backend.revoke(target, None, None)
+    return f"Successfully revoked all actions on entity '{target}' for all principals"
+
+
+def _list_privileges(words: Words, backend: Backend) -> str:
+    found = backend.privileges(_holder(words))
+    return table(("Authorizable", "Action"), [(str(target), action) for target, action in found])
+
+
+def _create_role(words: Words, backend: Backend) -> str:
+    backend.create_role(words["role-name"])
+    return f"Successfully created role '{words['role-name']}'"
+
+
+def _drop_role(words: Words, backend: Backend) -> str:
+    backend.drop_role(words["role-name"])
+    return f"Successfully dropped role '{words['role-name']}'"
+
+
+def _list_roles(words: Words, backend: Backend) -> str:
+    found = backend.roles(_holder(words) if words else None)
+    return table(("Role",), [(name,) for name in found])
+
+
+def _add_role(words: Words, backend: Backend) -> str:
+    backend.add_role(words["role-name"], _holder(words))
+    kind, name = words["principal-type"], words["principal-name"]
+    return f"Successfully added role '{words['role-name']}' to '{kind}' '{name}'"
+
+
+def _remove_role(words: Words, backend: Backend) -> str:
+    backend.remove_role(words["role-name"], _holder(words))
+    kind, name = words["principal-type"], words["principal-name"]
+    return f"Successfully removed role '{words['role-name']}' from {kind} '{name}'"
+
+
+def _help(words: Words, backend: Backend) -> str:
+    return described()
+
+
+_TO = "<principal-type> <principal-name>"
+COMMANDS = (
+    Command(f"grant actions <actions> on entity <entity> to {_TO}", "let a principal do these", _grant),
+    Command(f"revoke actions <actions> on entity <entity> from {_TO}", "take these back", _revoke),
+    Command("revoke all on entity <entity>", "take everything back, from everybody", _revoke_all),
+    Command(f"list privileges for {_TO}", "what a principal may, roles included", _list_privileges),
+    Command("create role <role-name>", "make a role", _create_role),
+    Command("drop role <role-name>", "delete a role with all it gives", _drop_role),
+    Command("list roles", "every role", _list_roles),
+    Command(f"list roles for {_TO}", "the roles of a principal", _list_roles),
+    Command(f"add role <role-name> to {_TO}", "let a user or group have a role", _add_role),
+    Command(f"remove role <role-name> from {_TO}", "take a role back", _remove_role),
+    Command("help", "this list", _help),
+)
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows in a frame, as CDAP prints them."""
+    lines = [_plain(row) for row in (head, *rows)]
+    wide = [max(len(line[at]) for line in lines) for at in range(len(head))]
+    frame = f"+{'=' * (sum(wide) + 3 * len(wide) - 1)}+"
+    drawn = ["".join(f"| {cell:{width}} " for cell, width in zip(line, wide)) + "|" for line in lines]  # noqa: B905
+    return "\n".join([frame, drawn[0], frame, *drawn[1:], frame])
+
+
+def _plain(row: Sequence[str]) -> list[str]:
+    # a name with a line break or an escape must not draw on the reader's screen
+    return ["".join(char if char.isprintable() else "?" for char in cell) for cell in row]

@@ -1,0 +1,69 @@
+"""What docs/cdap.md says to type is typed, in its order, and does what it says."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from accounts import people, tokens
+from lakewarden.__main__ import main
+from lakewarden.cdap.commands import COMMANDS
+from lakewarden.dialects.cdap.authorizable import PROGRAM_TYPES, TYPES
+from tests.cdap.world import Caller
+from tests.commands.test_commands import Shell, shell
+
+__all__ = ["shell"]
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cdap.md").read_text()
+LINES = [line for block in re.findall(r"```\n(.*?)```", PAGE, re.S) for line in block.strip().splitlines()]
+
+
+@pytest.fixture
+def joined() -> Iterator[None]:
+    yield
+    for thread in threading.enumerate():
+        if "process_request_thread" in thread.name:
+            thread.join(10)
+
+
+@pytest.mark.seed("S1-120", "S2-178")
+@pytest.mark.django_db(transaction=True)
+def test_the_commands_of_the_page_run_as_they_stand(
+    live_server: Any,
+    joined: None,
+    shell: Shell,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    said = {}
+    for line in LINES:
+        if line.startswith("python manage.py "):
+            code, said[line], _ = shell(line.removeprefix("python manage.py "))
+            assert code == 0, line
+        elif line.startswith("export "):
+            monkeypatch.setenv("LAKEWARDEN_URL", live_server.url)
+            monkeypatch.setenv("LAKEWARDEN_TOKEN", tokens.create(people.ensure("user", "marek")))
+        else:
+            words = shlex.split(line.removeprefix("python -m lakewarden "))
+            assert main(words) == 0, capsys.readouterr().err
+            said[line] = capsys.readouterr().out
+    assert len(said) == 9
+    last = said[LINES[-1]]
+    assert "| namespace:ns1 | ADMIN  |" in last
+    assert "| dataset:ns1.* | READ   |" in last
+    assert "WRITE" not in last
+    keeper = Caller("kim")
+    assert keeper.get("/v3/security/authorization/roles").status_code == 403
+
+
+def test_the_page_names_every_command_and_type() -> None:
+    for one in COMMANDS:
+        assert f"`{one.pattern}`" in PAGE
+    for type in (*TYPES, *PROGRAM_TYPES):
+        assert f"`{type}`" in PAGE
