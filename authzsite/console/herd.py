@@ -287,6 +287,7 @@ def mine(request: Request, id: int) -> HttpResponse:
             "You may do nothing in any namespace yet",
             "Its data owners give access; each namespace names them.",
             actions=(Action("See the namespaces", reverse("console:herd", args=[id])),),
+            level=2,
         ),
     }
     return show(request, "console/herd/mine.html", desk, context)

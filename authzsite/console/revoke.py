@@ -157,7 +157,7 @@ def _show(
     shown = Shown(removal.preview, node, removal=True)
     context: dict[str, Any] = {
         "notes": notes,
-        "heading": f"Revoke {removal.rights} on {node.name} from {naming.spoken(removal.holder)}?",
+        "heading": f"Revoke {removal.rights or 'access'} on {node.name} from {naming.spoken(removal.holder)}?",
         "place": naming.place_words(node),
         "nothing": not removal.codes,
         "tally": shown.tally(),
