@@ -60,6 +60,16 @@ FOREIGN_REOPENED = event(
     "foreign.reopened", "no longer accepts {rights} of {holder} on {object} in {backend}"
 )
 RUN_STARTED = event("run.started", "started {object} to run as {person}")
+ACCOUNT_MADE = event("account.made", "made an account for {person}")
+ACCOUNT_BOUND = event("account.bound", "bound an account to {person}")
+ACCOUNT_UNBOUND = event("account.unbound", "took the account of {person} from him")
+ACCOUNT_CLOSED = event("account.closed", "disabled the account of {person}")
+ACCOUNT_OPENED = event("account.opened", "enabled the account of {person}")
+PASSWORD_LINK = event("account.link", "made a link by which {person} sets a password")
+PASSWORD_SET = event("account.password", "set the password of {person}")
+KEEPER_SET = event("keeper.set", "made {person} answer for service account {service}")
+KEEPER_ENDED = event("keeper.ended", "{person} no longer answers for service account {service}")
+REALM_REPAIRED = event("realm.repaired", "repaired {object}, whose owner could not sign in")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
 

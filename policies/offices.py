@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from accounts.models import Principal
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Keeping, Membership, Principal
 from catalog.nodes import Node
 from lakewarden.engine import Decision
 from policies import slices
 from policies.authority import Actor, Authority, require
 from policies.facts import is_service_admin
 
-ADMIN, REALM = "service_admin", "realm_office"
+ADMIN, REALM, KEEPER = "service_admin", "realm_office", "keeper"
 ONLY_ADMINS = "Only service admins may do this."
 
 
@@ -26,6 +29,22 @@ def ask_realm(principal: Principal | None, root: Node) -> Decision:
     bits = slice_.bits.get(root.id)
     owns = slice_.member and bits is not None and bits.owned
     return _decided(owns or is_service_admin(principal), REALM, slice_.revision)
+
+
+def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
+    """Does he answer for a service account, himself or through a group, or is he a service admin?"""
+    if principal is None:
+        return _decided(False, KEEPER, 0)
+    groups = Membership.objects.open().within(timezone.now()).filter(member=principal).values("group")
+    answers = Q(keeper=principal) | Q(keeper__in=groups)
+    kept = Keeping.objects.open().filter(answers, service=service).exists()
+    return _decided(kept or is_service_admin(principal), KEEPER, 0)
+
+
+def of_keeper(actor: Actor, service: Principal) -> Authority:
+    """The authority over a service account's tokens.  Raises Refused."""
+    said = f"Only who answers for {service.label} and service admins may do this."
+    return require(ask_keeper(actor.decides_as, service), actor, otherwise=said)
 
 
 def _decided(yes: bool, operation: str, revision: int) -> Decision:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from accounts.models import Membership
+from accounts.models import Keeping, Membership
 from accounts.record import Fact
 from catalog.models import Mode, Placement
 from policies.models import Assignment, Grant, Ownership, RealmMember
@@ -35,6 +35,8 @@ def touched_by(fact: Fact) -> tuple[str, ...]:
             return (principal_key(fact.principal_id),)
         case Membership():
             return (principal_key(fact.member_id),)
+        case Keeping():
+            return ()  # who answers for a service account has none of its rights by that
         case Mode():
             return (realm_key(fact.realm_id),)
         case Placement():

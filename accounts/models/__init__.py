@@ -1,6 +1,8 @@
+from accounts.models.keeping import Keeping
 from accounts.models.membership import Membership
 from accounts.models.principals import Principal
+from accounts.models.sign_ins import SignIn
 from accounts.models.tokens import Token
 from accounts.models.users import User
 
-__all__ = ["Membership", "Principal", "Token", "User"]
+__all__ = ["Keeping", "Membership", "Principal", "SignIn", "Token", "User"]

@@ -19,6 +19,7 @@ class User(AbstractUser):
     principal = models.OneToOneField(Principal, models.PROTECT, null=True, related_name="account")
     theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
     time_zone = models.CharField(max_length=64, default="UTC")
+    formats = models.CharField(max_length=8, default="en-gb")
 
     def __str__(self) -> str:
         return self.username

@@ -17,11 +17,14 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 
+from accounts import sessions
 from accounts.models import User
-from authzsite.console import kept
+from accounts.text import told
+from authzsite.console import formats, kept
 from authzsite.console.requests import Request
 from authzsite.console.shell import page, surroundings
 
+NOTED = "noted"
 View = Callable[..., HttpResponseBase]
 
 
@@ -42,10 +45,21 @@ def signed_in(view: View) -> View:
             return _outside(request)
         if user.principal_id is None:
             return page(request, "errors/unbound.html", status=403)
-        with timezone.override(_zone(user.time_zone)):
+        _note(request, user)
+        with timezone.override(_zone(user.time_zone)), formats.written(user.formats):
             return view(request, *args, **kwargs)
 
     return guarded
+
+
+def _note(request: Request, user: User) -> None:
+    """Keep where the account is in use, for its owner to see and end; now and then, not at each page."""
+    now, key = timezone.now(), request.session.session_key
+    if key is None or now.timestamp() - request.session.get(NOTED, 0) < sessions.NOTED_AGAIN.total_seconds():
+        return
+    agent, address = request.META.get("HTTP_USER_AGENT", ""), request.META.get("REMOTE_ADDR", "")
+    sessions.note(user, key, agent=told(agent, 200), address=told(address, 45), now=now)
+    request.session[NOTED] = now.timestamp()
 
 
 def _zone(name: str) -> Any:

@@ -6,13 +6,11 @@ import secrets
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Membership, Principal
-from accounts.text import holdable
 from authzsite.console import admins, naming, words
 from authzsite.console.choosing import Among
 from authzsite.console.conflict import done_before
@@ -32,6 +30,7 @@ from policies.events import GROUP_JOINED, GROUP_LEFT
 from policies.group_preview import Moved, of_membership
 from policies.services import members
 from policies.services.grants import revision_now
+from policies.site import named
 
 DUTY = {
     "view_history": "read the history of",
@@ -43,14 +42,6 @@ DUTY = {
     "break_glass": "take access in an emergency to",
 }
 """What each of the console's own duties lets one do, as it stands before an object's name."""
-
-
-def people(text: str = "") -> QuerySet[Principal]:
-    """People and service accounts whose name holds a text."""
-    rows = Principal.objects.filter(kind__in=("user", "service")).order_by("display_name", "name", "pk")
-    if not holdable(text):
-        return rows.none()
-    return rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text)) if text else rows
 
 
 def _group(id: int) -> Principal:
@@ -114,7 +105,8 @@ def join(request: Request, id: int) -> HttpResponse:
         return _refused(request)
     group = _group(id)
     data = request.POST if request.method == "POST" else request.GET
-    asked = Among(data, search=people, nobody_words="Nobody of that name is known. Make the account first.")
+    nobody = "Nobody of that name is known. Make the account first."
+    asked = Among(data, search=lambda text: named(("user", "service"), text), nobody_words=nobody)
     if request.method != "POST" or not asked.saving:
         asked.tell_nobody()
         return _show(request, group, asked)

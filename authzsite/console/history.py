@@ -40,11 +40,20 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     ("owners", "Owners", ("owner.set", "owner.ended")),
     ("objects", "Objects", ("object.registered", "object.renamed", "object.dropped", "object.left")),
-    ("duties", "Duties and tokens", ("duty.given", "duty.taken", "token.created", "token.revoked")),
+    ("duties", "Duties", ("duty.given", "duty.taken")),
+    (
+        "accounts",
+        "Accounts and tokens",
+        (
+            *("account.made", "account.bound", "account.unbound", "account.closed", "account.opened"),
+            *("account.link", "account.password", "keeper.set", "keeper.ended"),
+            *("token.created", "token.revoked"),
+        ),
+    ),
     (
         "site",
         "Realms and backends",
-        ("realm.created", "realm.mode", "realm.mode.ended", "backend.connected"),
+        ("realm.created", "realm.repaired", "realm.mode", "realm.mode.ended", "backend.connected"),
     ),
 )
 

@@ -1,98 +1,79 @@
-"""What is one's own: the theme, the time zone, the keys, and the tokens for programs that act as oneself."""
+"""What is one's own: dates and numbers, the keys, where one is signed in, tokens, the services one keeps."""
 
 from __future__ import annotations
 
 import zoneinfo
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+from django.contrib.auth import update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts.models import Token
-from accounts.models.tokens import SCOPES
-from authzsite.console import words
+from accounts import sessions
+from accounts.models import Keeping, Membership, Principal, SignIn, User
+from authzsite.console import formats, naming, tokens, words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads_and_writes
-from authzsite.console.parts import Action, Chip, Note, State
+from authzsite.console.parts import Action, Who
 from authzsite.console.requests import Request, account_of, asker_of
 from authzsite.console.shell import page, say
 from policies.authority import Actor
-from policies.errors import NotFound, PolicyError
-from policies.services import own_tokens
-
-DAYS = (("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "A year"))
-TOLD = {
-    "check": "ask what somebody may do",
-    "report": "report what was used",
-    "request": "ask for access",
-    "manage": "change access, as you may",
-    "audit": "read the history, as you may",
-}
+from policies.errors import Invalid
+from policies.services import accounts
 
 
 @dataclass(frozen=True)
-class Line:
-    """One token: recognised by how it begins."""
+class Place:
+    """One browser in which one is signed in."""
 
     id: int
-    prefix: str
-    may: str
-    made: str
-    used: str
-    ends: Chip | None
-    state: State | None
-
-
-@dataclass
-class Form:
-    """What was filled in to make a token."""
-
-    days: str = "30"
-    scopes: tuple[str, ...] = ("check",)
-    problems: dict[str, str] = field(default_factory=dict)
+    browser: str
+    address: str
+    seen: str
+    begun: str
+    this: bool
 
 
 @never_cache
+@sensitive_post_parameters("old", "password", "again")
 @reads_and_writes
 @signed_in
 def room(request: Request) -> HttpResponse:
     """The page; each of its forms comes back to it."""
     if request.method != "POST":
-        return _show(request, Form())
-    done = {"token": _make, "revoke": _revoke, "zone": _zone}.get(request.POST.get("do", ""))
+        return _show(request, tokens.Form())
+    forms = {
+        "token": _make,
+        "revoke": _revoke,
+        "zone": _zone,
+        "formats": _formats,
+        "sign_out_others": _sign_out_others,
+        "sign_out_one": _sign_out_one,
+        "password": _password,
+    }
+    done = forms.get(request.POST.get("do", ""))
     return done(request) if done else redirect("console:profile")
 
 
 def _make(request: Request) -> HttpResponse:
-    form = Form(request.POST.get("days", ""), tuple(dict.fromkeys(request.POST.getlist("scope"))))
-    if form.days not in dict(DAYS):
-        form.problems["days"] = "Choose how long it lasts."
-    if not form.scopes:
-        form.problems["scope"] = "Choose at least one thing it may do."
     asker = asker_of(request)
-    if form.problems:
-        return _show(request, form)
-    try:
-        text = own_tokens.make(asker, days=int(form.days), scopes=form.scopes, by=Actor(asker, "console"))
-    except PolicyError as problem:
-        form.problems["scope"] = str(problem)
-        return _show(request, form)
-    return _show(request, Form(), text)
+    form = tokens.Form.read(request.POST).make(asker, by=Actor(asker, "console"))
+    return _show(request, form, status=422 if form.problems else 200)
 
 
 def _revoke(request: Request) -> HttpResponse:
-    number, asker = request.POST.get("token", ""), asker_of(request)
-    try:
-        known = number.isdecimal() and len(number) < 18
-        ended = known and own_tokens.revoke(asker, int(number), by=Actor(asker, "console"))
-        say(request, "The token is revoked; it opens nothing any more" if ended else "It was revoked before")
-    except NotFound as problem:
-        say(request, str(problem))
+    asker = asker_of(request)
+    say(request, tokens.revoke(request.POST, asker, by=Actor(asker, "console")))
     return redirect("console:profile")
+
+
+# Dates and numbers
 
 
 def _zone(request: Request) -> HttpResponse:
@@ -105,51 +86,117 @@ def _zone(request: Request) -> HttpResponse:
     return redirect("console:profile")
 
 
+def _formats(request: Request) -> HttpResponse:
+    asked = request.POST.get("formats", "")
+    if asked in {one.code for one in formats.KNOWN}:
+        account = account_of(request)
+        account.formats = asked
+        account.save(update_fields=["formats"])
+        say(request, f"Dates and numbers are written like {formats.known(asked).name}")
+    return redirect("console:profile")
+
+
 @cache
 def _zones() -> tuple[str, ...]:
     known = zoneinfo.available_timezones()
     return ("UTC", *sorted(one for one in known if "/" in one and not one.startswith(("Etc/", "SystemV/"))))
 
 
-def _show(request: Request, form: Form, new: str = "") -> HttpResponse:
+# Where one is signed in
+
+
+def _sign_out_others(request: Request) -> HttpResponse:
+    ended = sessions.end(account_of(request), but=request.session.session_key or "")
+    told = f"Signed out in {words.count(ended, 'other browser')}"
+    say(request, told if ended else "You are signed in nowhere else")
+    return redirect("console:profile")
+
+
+def _sign_out_one(request: Request) -> HttpResponse:
+    number = request.POST.get("place", "")
+    known = number.isdecimal() and len(number) < 18
+    this = request.session.session_key or ""
+    ended = known and sessions.end(account_of(request), but=this, number=int(number))
+    say(request, "Signed out there" if ended else "That session had ended")
+    return redirect("console:profile")
+
+
+def _place(row: SignIn, this: str) -> Place:
+    seen, begun = words.ago(row.seen), words.moment(row.begun)
+    return Place(row.pk, browser(row.agent), row.address, seen, begun, row.key == this)
+
+
+def browser(agent: str) -> str:
+    """Firefox on Linux; what a browser says of itself, as far as that can be told."""
+    names = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"))
+    systems = (("Android", "Android"), ("iPhone", "an iPhone"), ("iPad", "an iPad"), ("Windows", "Windows"))
+    more = (("Mac OS", "a Mac"), ("Linux", "Linux"))
+    name = next((word for mark, word in (*names, ("Safari/", "Safari")) if mark in agent), "A browser")
+    system = next((word for mark, word in (*systems, *more) if mark in agent), "")
+    return f"{name} on {system}" if system else name
+
+
+# The password
+
+
+def _password(request: Request) -> HttpResponse:
     account, asker = account_of(request), asker_of(request)
+    problem = _wrong(account, request.POST)
+    if not problem:
+        try:
+            accounts.set_password(account, request.POST["password"], by=Actor(asker, "console"))
+        except Invalid as refusal:
+            problem = str(refusal)
+    if problem:
+        return _show(request, tokens.Form(), problem, status=422)
+    update_session_auth_hash(request, account)
+    sessions.end(account, but=request.session.session_key or "")
+    say(request, "Your password is changed; other browsers are signed out")
+    return redirect("console:profile")
+
+
+def _wrong(account: User, form: Any) -> str:
+    if not account.check_password(form.get("old", "")):
+        return "This is not your password now."
+    if form.get("password", "") != form.get("again", ""):
+        return "The two new passwords differ."
+    return ""
+
+
+# The page
+
+
+def _show(request: Request, form: tokens.Form, wrong: str = "", *, status: int = 200) -> HttpResponse:
+    account, asker, this = account_of(request), asker_of(request), request.session.session_key or ""
+    places = [_place(row, this) for row in sessions.of(account)]
     context = {
         "heading": "Your settings",
         "lead": f"{asker.label}, {asker}.",
         "actions": [Action("All your access", reverse("console:person", args=[asker.pk]))],
         "zone": account.time_zone,
         "zones": _zones(),
-        "form": form,
-        "new": new,
-        "note": _shown_once(new),
-        "days": DAYS,
-        "scopes": [(code, TOLD[code], code in form.scopes) for code in SCOPES],
-        "rows": _lines(asker.pk),
-        "problems": form.problems,
+        "written": formats.known(account.formats).code,
+        "ways": formats.KNOWN,
+        "places": places,
+        "elsewhere": any(not one.this for one in places),
+        "kept": _kept(asker),
+        "has_password": account.has_usable_password(),
+        "wrong": wrong,
+        **tokens.shown(asker, form, who="you"),
     }
-    return page(request, "console/profile.html", context, status=422 if form.problems else 200)
+    return page(request, "console/profile.html", context, status=status)
 
 
-def _shown_once(new: str) -> Note | None:
-    return Note("warn", "Copy the token now.", "It is shown this once and kept nowhere.") if new else None
-
-
-def _lines(holder: int) -> list[Line]:
-    rows = Token.objects.filter(principal=holder, run="").order_by("revoked", "-created")
-    return [_line(row) for row in rows[:100]]
-
-
-def _line(row: Token) -> Line:
-    over = row.expires is not None and row.expires <= timezone.now()
-    state = (
-        State("paused", "Revoked") if row.revoked else State("unknown", "Ended by itself") if over else None
-    )
-    return Line(
-        row.pk,
-        row.prefix,
-        words.listed(row.scopes) or "all that you may",
-        words.day(row.created),
-        words.ago(row.last_used) if row.last_used else "Never",
-        Chip("ends", words.moment(row.expires), hidden="until") if row.expires and not state else None,
-        state,
-    )
+def _kept(asker: Principal) -> list[Who]:
+    """The service accounts that he answers for, himself or through a group.  One query."""
+    groups = Membership.objects.open().within(timezone.now()).filter(member=asker).values("group")
+    mine = Keeping.objects.open().filter(keeper=asker) | Keeping.objects.open().filter(keeper__in=groups)
+    rows = mine.select_related("service", "keeper").order_by("service__name")
+    return [
+        naming.who(
+            row.service,
+            "you answer for it" if row.keeper_id == asker.pk else f"{row.keeper.label} answers for it",
+            reverse("console:service", args=[row.service_id]),
+        )
+        for row in rows
+    ]

@@ -10,9 +10,10 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounts.models import User
-from authzsite.console import words
+from authzsite.console import formats, words
 from authzsite.console.parts import Note
 from authzsite.console.requests import Request
+from policies.facts import is_service_admin
 
 SHEETS = tuple(
     f"css/{name}.css"
@@ -26,13 +27,16 @@ KEYS_OFF = "keys_off"
 
 @dataclass(frozen=True)
 class Room:
-    """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens."""
+    """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens;
+    `admins` is for service admins.
+    """
 
     code: str
     name: str
     icon: str
     key: str
     rest: bool = False
+    admins: bool = False
 
     @property
     def url(self) -> str:
@@ -54,7 +58,16 @@ NAV = (
         "Record",
         (Room("history", "History", "history", "t", rest=True), Room("sync", "Sync", "sync", "s", rest=True)),
     ),
+    ("Set up", (Room("accounts", "Accounts", "key", "n", rest=True, admins=True),)),
 )
+
+
+def rooms_of(user: User | None) -> list[tuple[str, tuple[Room, ...]]]:
+    """The rooms somebody may enter; those for service admins are shown to them alone."""
+    principal = user.principal if user else None
+    runs_the_site = principal is not None and is_service_admin(principal)
+    kept = [(head, tuple(one for one in some if runs_the_site or not one.admins)) for head, some in NAV]
+    return [(head, some) for head, some in kept if some]
 
 
 def page(
@@ -87,11 +100,12 @@ def surroundings(request: Request) -> dict[str, Any]:
     name = (principal.label if principal else known.get_username()) if known else ""
     return {
         "sheets": SHEETS,
-        "nav": NAV,
+        "nav": rooms_of(known),
         "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),
         "principal": str(principal) if principal else "",
+        "lang": formats.known(known.formats).language if known else "en-GB",
         "theme": known.theme if known and known.theme != "system" else "",
         "here": request.get_full_path(),
         "asked": request.GET.get("q", "")

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.utils import formats, timezone
+from django.utils import dateformat, timezone
+
+from authzsite.console import formats
+
+NEAR = 330  # days: further away the year is said, and no time
 
 
 def number(value: int | None) -> str:
     """100214 -> 100,214, in the reader's own way."""
-    return "" if value is None else formats.number_format(value, use_l10n=True, force_grouping=True)
+    return "" if value is None else f"{value:,}".replace(",", formats.current().thousands)
 
 
 def day(when: datetime) -> str:
@@ -18,16 +22,17 @@ def day(when: datetime) -> str:
     local, now = timezone.localtime(when), timezone.localtime()
     if local.date() == now.date():
         return "Today"
-    if abs((local.date() - now.date()).days) < 330:
-        return f"{formats.date_format(local, 'D')} {local.day} {formats.date_format(local, 'M')}"
-    return f"{local.day} {formats.date_format(local, 'M Y')}"
+    if abs((local.date() - now.date()).days) < NEAR:
+        return dateformat.format(local, formats.current().near)
+    return dateformat.format(local, formats.current().far)
 
 
 def moment(when: datetime) -> str:
     """Today, 09:14; Fri 27 Nov, 18:00; 9 Apr 2025."""
     local = timezone.localtime(when)
-    text = day(when)
-    return text if text.endswith(str(local.year)) else f"{text}, {local:%H:%M}"
+    if abs((local.date() - timezone.localtime().date()).days) >= NEAR:
+        return day(when)
+    return f"{day(when)}, {dateformat.time_format(local, formats.current().time)}"
 
 
 def ago(when: datetime) -> str:

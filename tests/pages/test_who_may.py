@@ -18,7 +18,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.models import AccessRecord
 from policies.services import duties
-from tests.factories import AUTHORITY, BY, a_person, a_role, admit, the
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, the
 from tests.pages import test_who_may_in_a_herd
 
 DOOR, KEPT = 302, 401
@@ -141,6 +141,28 @@ PAGES = (
     Page("role_delete", "/roles/{role}/delete", DOOR, 404, 404, 403, 404, 404, 404, 404),
     Page("role_give", "/roles/{role}/give", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_give_on", "/roles/{role}/give/{table}", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("accounts", "/accounts", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("account_new", "/accounts/new", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("account_new", "/accounts/new", KEPT, 403, 403, 403, 403, 403, 403, 422, "post"),
+    Page("account", "/accounts/{account}", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("account", "/accounts/{account}", KEPT, 403, 403, 403, 403, 403, 403, 302, "post"),
+    Page("account_disable", "/accounts/{account}/disable", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("account_disable", "/accounts/0/disable", KEPT, 403, 403, 403, 403, 403, 403, 404, "post"),
+    Page("account_bind", "/accounts/{account}/bind", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("account_bind", "/accounts/{account}/bind", KEPT, 403, 403, 403, 403, 403, 403, 200, "post"),
+    Page("service_new", "/services/new", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("service_new", "/services/new", KEPT, 403, 403, 403, 403, 403, 403, 200, "post"),
+    Page("service", "/services/{service}", DOOR, 404, 404, 404, 404, 404, 404, 200),
+    Page("service", "/services/{service}", KEPT, 404, 404, 404, 404, 404, 404, 302, "post"),
+    Page("service_keeper", "/services/{service}/keeper", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("service_keeper", "/services/{service}/keeper", KEPT, 403, 403, 403, 403, 403, 403, 200, "post"),
+    Page("service_disable", "/services/{service}/disable", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("service_disable", "/services/0/disable", KEPT, 403, 403, 403, 403, 403, 403, 404, "post"),
+    Page("realm_repair", "/realms/{closed}/repair", DOOR, 403, 403, 403, 403, 403, 403, 200),
+    Page("realm_repair", "/realms/{realm}/repair", DOOR, 403, 403, 403, 403, 403, 403, 404),
+    Page("realm_repair", "/realms/{closed}/repair", KEPT, 403, 403, 403, 403, 403, 403, 200, "post"),
+    Page("welcome", "/welcome/MQ/nonsense", 404, 404, 404, 404, 404, 404, 404, 404),
+    Page("welcome", "/welcome/MQ/nonsense", 404, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("profile", "/profile", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("profile", "/profile", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
 )
@@ -160,6 +182,7 @@ def people_of(shop: Node) -> None:
     """Those of the visitors whom the shop does not know yet."""
     a_person("zoe")
     a_person("sam")
+    people.make_account("marek")  # owns the realm and can sign in
     for name in ("gina", "dora"):
         a_person(name, "staff")
         admit(shop, name)
@@ -180,6 +203,9 @@ def test_each_page_answers_each_visitor(
         "schema": the("schema", "shop.sales").id,
         "person": a_person("carl").pk,
         "group": people.ensure("group", "analysts").pk,
+        "account": people.make_account("tomas").pk,
+        "service": people.ensure("service", "etl").pk,
+        "closed": a_metalake("closed", owner="gone").id,
         "role": the("role", "sales_read").id,
         "realm": shop.id,
     }

@@ -1,0 +1,40 @@
+"""Who can still come in: by signing in, by a token, or through somebody in the group."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Membership, Principal, User
+
+FROM_OUTSIDE = ("simple", "proxy", "oidc")
+"""Authenticators that let in names without an account of ours."""
+
+
+def able(principals: Collection[int], *, now: datetime | None = None) -> frozenset[int]:
+    """Of these principals those who can come in: people with an open account, services that are not disabled,
+    groups with somebody in them who can.  Three queries."""
+    now = now or timezone.now()
+    inside = Membership.objects.open().within(now).filter(group__in=principals)
+    members: dict[int, set[int]] = {}
+    for group, member in inside.values_list("group", "member"):
+        members.setdefault(group, set()).add(member)
+    alone = _alone({*principals, *(one for some in members.values() for one in some)})
+    return frozenset(
+        one for one in principals if one in alone or not alone.isdisjoint(members.get(one, set()))
+    )
+
+
+def _alone(principals: Collection[int]) -> set[int]:
+    # a disabled account keeps its principal out, whatever else would let the name in
+    closed = User.objects.filter(principal__in=principals, is_active=False).values("principal")
+    known = User.objects.filter(principal__in=principals, is_active=True).values("principal")
+    without = Q(kind=Principal.Kind.SERVICE)
+    if any(one in settings.LAKEWARDEN_AUTHENTICATORS for one in FROM_OUTSIDE):
+        without |= Q(kind=Principal.Kind.USER)
+    rows = Principal.objects.filter(Q(pk__in=known) | without, pk__in=principals).exclude(pk__in=closed)
+    return set(rows.values_list("pk", flat=True))

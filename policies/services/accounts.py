@@ -1,0 +1,174 @@
+"""Accounts: made, bound to principals, opened and closed by service admins; each on the record."""
+
+from __future__ import annotations
+
+from django.contrib.auth.password_validation import validate_password
+from django.core.exceptions import ValidationError
+
+from accounts import people, sessions
+from accounts.models import Keeping, Principal, User
+from accounts.text import told
+from policies.authority import Actor, Authority, of_system, origin_of
+from policies.changes import ChangeInProgress, change
+from policies.errors import AlreadyExists, Invalid
+from policies.events import (
+    ACCOUNT_BOUND,
+    ACCOUNT_CLOSED,
+    ACCOUNT_MADE,
+    ACCOUNT_OPENED,
+    ACCOUNT_UNBOUND,
+    KEEPER_ENDED,
+    KEEPER_SET,
+    PASSWORD_LINK,
+    PASSWORD_SET,
+)
+from policies.saying import said
+
+LONGEST = 150
+
+
+def make_person(name: str, display_name: str, *, by: Actor, authority: Authority, reason: str = "") -> User:
+    """An account that signs in as user `name`, which may be known to realms already; it has no password yet.
+
+    Raises AlreadyExists, Invalid.
+    """
+    with change(ACCOUNT_MADE, realm=None, by=by, reason=reason) as current:
+        if len(name) > LONGEST:
+            raise Invalid(f"A name to sign in with has at most {LONGEST} characters.")
+        try:
+            people.checked_name(name)
+        except people.BadName as problem:
+            raise Invalid(f"{str(problem).capitalize()}.") from problem
+        if User.objects.filter(username=name).exists():
+            raise AlreadyExists(f"There is an account {name} already.")
+        account = people.make_account(name, display_name=told(display_name.strip(), 255))
+        account.set_unusable_password()
+        account.save(update_fields=["password"])
+        current.say(said(ACCOUNT_MADE, None, _principal(account)), by=authority)
+    return account
+
+
+def make_service(
+    name: str, keeper: Principal, *, by: Actor, authority: Authority, reason: str = ""
+) -> Principal:
+    """A service account that somebody answers for.  Raises AlreadyExists, Invalid."""
+    with change(ACCOUNT_MADE, realm=None, by=by, reason=reason) as current:
+        if people.find(Principal.Kind.SERVICE, name) is not None:
+            raise AlreadyExists(f"Service account {name} already exists.")
+        try:
+            service = people.ensure(Principal.Kind.SERVICE, name)
+        except people.BadName as problem:
+            raise Invalid(f"{str(problem).capitalize()}.") from problem
+        current.say(said(ACCOUNT_MADE, None, service), by=authority)
+        set_keeper(service, keeper, by=by, authority=authority)
+    return service
+
+
+def set_keeper(
+    service: Principal, keeper: Principal, *, by: Actor, authority: Authority, reason: str = ""
+) -> bool:
+    """Say who answers for a service account; False when it is so already.  Raises Invalid."""
+    if service.kind != Principal.Kind.SERVICE or keeper.kind not in ("user", "group"):
+        raise Invalid("A person or a group answers for a service account.")
+    with change(KEEPER_SET, realm=None, by=by, reason=reason) as current:
+        before = Keeping.objects.open().filter(service=service).select_related("keeper").first()
+        if before is not None and before.keeper_id == keeper.pk:
+            return False
+        if before is not None:
+            ended = said(KEEPER_ENDED, None, before.keeper, service, service=service.pseudonym)
+            current.end(before, ended, by=authority)
+        row = Keeping(service=service, keeper=keeper, origin=origin_of(by))
+        begun = said(KEEPER_SET, None, keeper, service, service=service.pseudonym)
+        current.begin(row, begun, by=authority)
+    return True
+
+
+def bind(account: User, principal: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
+    """Let an account act as a person; who was signed in with it is signed out.  Raises Invalid.
+
+    False when it was bound to him before.
+    """
+    if principal.kind != Principal.Kind.USER:
+        raise Invalid("An account is bound to a person.")
+    with change(ACCOUNT_BOUND, realm=None, by=by, reason=reason) as current:
+        if account.principal_id == principal.pk:
+            return False
+        taken = User.objects.filter(principal=principal).first()
+        if taken is not None:
+            raise Invalid(f"{principal.label} has an account already: {taken.username}.")
+        if account.principal is not None:
+            current.say(said(ACCOUNT_UNBOUND, None, account.principal), by=authority)
+        current.say(said(ACCOUNT_BOUND, None, principal), by=authority)
+        account.principal = principal
+        account.save(update_fields=["principal"])
+        sessions.end(account)
+    return True
+
+
+def close(account: User, *, by: Actor, authority: Authority, reason: str = "") -> bool:
+    """Disable an account: its sessions end, its tokens open nothing; False when it was so already."""
+    if by.principal is not None and account.principal_id == by.principal.pk:
+        raise Invalid("Nobody disables his own account; another service admin can.")
+    with change(ACCOUNT_CLOSED, realm=None, by=by, reason=reason) as current:
+        return _close(current, account, authority)
+
+
+def _close(current: ChangeInProgress, account: User, authority: Authority) -> bool:
+    if User.objects.filter(pk=account.pk, is_active=True).update(is_active=False) != 1:
+        return False
+    sessions.end(account)
+    current.say(said(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
+    return True
+
+
+def open_again(account: User, *, by: Actor, authority: Authority, reason: str = "") -> bool:
+    """Enable a disabled account; False when it was enabled."""
+    with change(ACCOUNT_OPENED, realm=None, by=by, reason=reason) as current:
+        if User.objects.filter(pk=account.pk, is_active=False).update(is_active=True) != 1:
+            return False
+        current.say(said(ACCOUNT_OPENED, None, *_concerned(account)), by=authority)
+    return True
+
+
+def of_service(service: Principal) -> User:
+    """The account by which a service account is disabled; made when absent, and nobody signs in with it."""
+    made = User(username=f"service:{service.pk}", principal=service)
+    made.set_unusable_password()
+    row, _ = User.objects.get_or_create(
+        principal=service, defaults={"username": made.username, "password": made.password}
+    )
+    return row
+
+
+# Passwords
+
+
+def begin_password(account: User, *, by: Actor, authority: Authority, reason: str = "") -> None:
+    """Forget an account's password, so that the person sets a new one by a link; ends its sessions."""
+    with change(PASSWORD_LINK, realm=None, by=by, reason=reason) as current:
+        account.set_unusable_password()
+        account.save(update_fields=["password"])
+        sessions.end(account)
+        current.say(said(PASSWORD_LINK, None, *_concerned(account)), by=authority)
+
+
+def set_password(account: User, password: str, *, by: Actor) -> None:
+    """Set a password that the rules take.  Raises Invalid."""
+    try:
+        validate_password(password, account)
+    except ValidationError as problem:
+        raise Invalid(" ".join(problem.messages)) from problem
+    with change(PASSWORD_SET, realm=None, by=by) as current:
+        account.set_password(password)
+        account.save(update_fields=["password"])
+        current.say(said(PASSWORD_SET, None, *_concerned(account)), by=of_system("own password"))
+
+
+def _concerned(account: User) -> list[Principal]:
+    return [account.principal] if account.principal else []
+
+
+def _principal(account: User) -> Principal:
+    if account.principal is None:
+        raise Invalid(f"Account {account.username} is bound to nobody.")
+    return account.principal
