@@ -106,15 +106,23 @@ class Snapshot:
         """The levels from the realm down to an object, read off its name; empty for what cannot be here."""
         law = dialects.get(self.dialect)
         types = law.type_path(ref.type, len(ref.path)) if ref.realm == self.realm else None
+        root = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
+        if isinstance(law, dialects.TextDialect):
+            return self._by_text(law, root, ref)
         if types is None:
             return ()
-        levels = [Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)))]
+        levels = [root._replace(name="")]
         for depth, type_ in enumerate(types, start=1):
             path = ref.path[:depth]
             if type_ == "schema" and NESTED in path[-1]:
                 levels += (Level(type_, key) for key in self._above(path))
             levels.append(Level(type_, self._key(ObjectRef(type_, self.realm, path))))
         return tuple(levels)
+
+    def _by_text(self, law: dialects.TextDialect, root: Level, ref: ObjectRef) -> Lineage:
+        if ref.realm != self.realm or (ref.type == root.type) != (not ref.path):
+            return ()
+        return law.lineage(root, ref.type, ref.path) if ref.path else (root,)
 
     def decide(self, action: str, ref: ObjectRef, *, now: float | None = None) -> Decision:
         """May the principal do it?  An object that is not there is decided like a new one of its name.
@@ -268,10 +276,10 @@ def _rule(row: list[Any], keys: list[str], ways: list[tuple[Station, ...]]) -> R
 
 
 def _keys(names: list[Any], law: Dialect) -> list[str]:
-    """The keys of names; one that is hidden comes as its digest, which is its key."""
+    """The keys of names; one that is hidden comes as its digest, a text of the law's as a list of itself."""
     if law.ignores_case:
         return [one if isinstance(one, str) else key_in(law, ObjectRef.parse(*one)) for one in names]
-    return [one if isinstance(one, str) else f"{one[0]}:{one[1]}" for one in names]
+    return [one if isinstance(one, str) else ":".join(one) for one in names]
 
 
 def _locations(wire: Mapping[str, int], names: list[Any]) -> dict[str, ObjectRef]:

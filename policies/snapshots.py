@@ -180,14 +180,17 @@ class _Wire:
         }
 
     def rules(self) -> Iterable[Rule]:
-        known = (rule for rule in self.held.slice.rules if rule.object in self.held.nodes)
+        nodes = self.held.nodes
+        known = (
+            rule for rule in self.held.slice.rules if isinstance(rule.object, str) or rule.object in nodes
+        )
         return sorted(known, key=lambda rule: (rule.opened, str(rule.fact), [*map(str, rule.via)]))
 
     def fact(self, rule: Rule) -> list[Any]:
         """On what, which privilege, whether allowed, by which way, since when, which fact, and its window."""
-        way = tuple(self.station(station) for station in rule.via)
+        nodes, way = self.held.nodes, tuple(self.station(station) for station in rule.via)
         row = [
-            self.number(self.held.nodes[rule.object]),
+            self.text(rule.object) if isinstance(rule.object, str) else self.number(nodes[rule.object]),
             rule.privilege,
             int(rule.allow),
             self.ways.setdefault(way, len(self.ways)),
@@ -197,6 +200,13 @@ class _Wire:
         if rule.valid_from is None and rule.valid_until is None:
             return row
         return [*row, _moment(rule.valid_from), _moment(rule.valid_until)]
+
+    def text(self, text: str) -> int:
+        """Where a text stands that the law gives privileges on; it is no name of anything that exists."""
+        if text not in self.numbers:
+            self.numbers[text] = len(self.names)
+            self.names.append([text])
+        return self.numbers[text]
 
     def station(self, station: Station) -> int:
         return self.stations.setdefault((station.kind, station.name), len(self.stations))

@@ -22,7 +22,7 @@ from policies import slices
 from policies.models import AccessRecord
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
-from tests.api.world import BY, Caller, Shop, token, user
+from tests.api.world import BY, EVALUATIONS, Caller, Shop, question, token, user
 
 SNAPSHOT = "/authz/v1/snapshot"
 
@@ -84,10 +84,11 @@ def objects_of(shop: Shop) -> list[Node]:
 def test_it_decides_as_the_console_does(shop: Shop, etl: Caller, who: str) -> None:
     busy(shop)
     held = snapshot(etl, **{"for": who}) if who not in ("user:nobody", "service:etl") else None
-    for node in objects_of(shop):
-        for action in ACTIONS:
-            asked = etl.decide(who, action, f"{node.type}:{node.ref.id}")["decision"]
-            assert asked is bool(held and held.decide(action, node.ref)), (who, action, str(node.ref))
+    pairs = [(node, action) for node in objects_of(shop) for action in ACTIONS]
+    questions = [question(who, action, f"{node.type}:{node.ref.id}") for node, action in pairs]
+    told = etl.send(EVALUATIONS, {"evaluations": questions}).json()["evaluations"]
+    for (node, action), one in zip(pairs, told, strict=True):
+        assert one["decision"] is bool(held and held.decide(action, node.ref)), (action, str(node.ref))
 
 
 def test_a_role_is_not_taken_for_the_catalog_of_its_name(shop: Shop, ana: Caller) -> None:
