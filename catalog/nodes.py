@@ -82,7 +82,7 @@ class Node:
 
     @property
     def lineage(self) -> tuple[int, ...]:
-        return tuple(number(level) for level in self.levels)
+        return tuple(number(level) for level in self.levels if isinstance(level.key, int))
 
     @property
     def root_id(self) -> int:
@@ -92,7 +92,9 @@ class Node:
         """The objects above it, root first."""
         for depth in range(1, len(self.levels)):
             levels = self.levels[:depth]
-            yield Node(number(levels[-1]), self.realm_id, self.kind, levels, self.names[:depth])
+            key = levels[-1].key
+            id = key if isinstance(key, int) else ABSENT
+            yield Node(id, self.realm_id, self.kind, levels, self.names[:depth])
 
 
 def nodes(ids: Iterable[int]) -> dict[int, Node]:

@@ -118,8 +118,9 @@ def explain(
 def _ground(
     slice: Slice, law: Dialect, lineage: Lineage, also: Lineage, names: Mapping[Key, str], now: float
 ) -> _Ground:
-    kind = _TextGround if isinstance(law, TextDialect) else _Ground
-    return kind(slice, law, lineage, also, names, now)
+    if isinstance(law, TextDialect):
+        return _TextGround(slice, law, lineage, also, now)
+    return _Ground(slice, law, lineage, also, names, now)
 
 
 def _alone(decision: Decision, ground: _Ground, test: Test) -> Explanation:
@@ -211,7 +212,6 @@ class _TextGround(_Ground):
         law: TextDialect,
         lineage: Lineage,
         also: Lineage,
-        names: Mapping[Key, str],
         now: float,
     ) -> None:
         self.slice, self.law = slice, law
@@ -383,7 +383,7 @@ def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
     return Node(
         holds=ground.holds(atom),
         kind=RIGHT if atom.kind in (HELD, BELOW) else atom.kind,
-        label=known.label if known else atom.name or "Anything in it",
+        label=known.label if known else "Anything in it" if atom.kind == BELOW else atom.name,
         privilege=known.code if known else "",
         object=key,
         object_type=next((level.type for level in ground.levels if level.key == key), ""),

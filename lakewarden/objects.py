@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+_DOTS = {"dataset": 1, "dataset_type": 1, "dataset_module": 1, "kerberosprincipal": 0}
+"""How many dots part the names of types whose own names may hold dots; written without quotes, too."""
 _PART = re.compile(r'"((?:[^"]|"")*)"|([^."]+)')
 
 
@@ -35,6 +37,17 @@ def split_name(full_name: str) -> tuple[str, ...]:
         if full_name[at] != ".":
             raise BadName(f"`{full_name}` is no full name")
         at += 1
+
+
+def _split_by_type(type: str, name: str) -> tuple[str, ...]:
+    if type in _DOTS and '"' not in name:
+        parts = tuple(name.split(".", _DOTS[type])) if _DOTS[type] else (name,)
+        if not all(parts):
+            raise BadName(f"`{name}` is no full name")
+        return parts
+    parts = split_name(name)
+    # a type of program is the same in any case
+    return (*parts[:2], parts[2].lower(), *parts[3:]) if type == "program" and len(parts) == 4 else parts
 
 
 def _quoted(part: str) -> str:
@@ -67,4 +80,4 @@ class ObjectRef:
         realm, slash, name = id.partition("/")
         if not realm or (slash and not name):
             raise BadName(f"`{id}` names no object")
-        return cls(type, realm, split_name(name) if slash else ())
+        return cls(type, realm, _split_by_type(type, name) if slash else ())

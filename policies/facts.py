@@ -119,7 +119,7 @@ def _statement(*, past: bool, narrowed: bool) -> str:
 
 
 Window = tuple[float | None, float | None]
-GrantRow = tuple[int | str, str, bool, Window, int, int]
+GrantRow = tuple[Any, str, bool, Window, int, int]
 """The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
 OwnedRow = tuple[int, Window, int, int]
 Signature = tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]

@@ -87,6 +87,8 @@ def _candidates(reach: Reach, type_: str, now: datetime) -> Q:
     operation = law.action(type_, reach.action)
     if operation is None:
         return Q(pk__in=[])
+    if law.by_text:
+        return Q(securable=reach.root.id) | Q(ancestors__contains=[reach.root.id])
     inside = Q(securable=reach.root.id) | Q(ancestors__contains=[reach.root.id])
     somewhere = tuple(Level(each, object()) for each in (law.root_type, *law.paths.get(type_, ())))
     bare = replace(reach.slice, bits={}, rules=(), selves=frozenset(), next_change_at=None)

@@ -75,6 +75,9 @@ class TextDialect(Dialect):
             operation = type + operation[len(self.other) :]
         return operation if self.test(operation, type) else None
 
+    def actions_for(self, type: str) -> tuple[str, ...]:
+        return super().actions_for(self.known_type(type))
+
     def steps_to(self, type: str, path: tuple[str, ...]) -> tuple[tuple[str, str], ...] | None:
         if type == "program" and len(path) == 4:
             path = (*path[:2], f"{path[2].lower()}.{path[3]}")
@@ -107,7 +110,7 @@ class TextDialect(Dialect):
     def _picked(self, name: str, type: str, sent: Mapping[str, object]) -> Conditional | None:
         known = self.conditional.get(self.action(type, name) or "", {})
         key = (sent.get("condition"), sent.get("subject", ""))
-        return known.get(key) or known.get((key[0], "")) if all(isinstance(one, str) for one in key) else None  # type: ignore[arg-type,call-overload]
+        return known.get(key) or known.get((key[0], "")) if all(isinstance(one, str) for one in key) else None  # type: ignore[arg-type]
 
     def lineage(self, realm: Level, type: str, path: tuple[str, ...]) -> Lineage:
         """The levels of a name below the realm's own, each known by its text; empty for what is no name."""

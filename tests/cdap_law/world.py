@@ -42,7 +42,7 @@ def acting(name: str) -> Actor:
 
 
 def give(root: Node, name: str, *privileges: str) -> None:
-    """Let somebody have privileges written as `READ on dataset:ns1.*`, as the operator of the site gives them."""
+    """Let somebody have privileges, written as `READ,WRITE on dataset:ns1.*`."""
     for one in privileges:
         codes, _, target = one.partition(" on ")
         patterns.grant(root, text(target), user(name), codes.split(","), by=OPERATOR)

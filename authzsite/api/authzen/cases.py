@@ -13,7 +13,11 @@ from authzsite.api.authzen.questions import Entity, Question
 from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
 from lakewarden import dialects
+from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.facts import Lineage
 from lakewarden.objects import BadName, ObjectRef
+from policies import decisions
+from policies.errors import Invalid
 
 SUBJECTS = frozenset({Principal.Kind.USER, Principal.Kind.GROUP, Principal.Kind.SERVICE})
 
@@ -32,6 +36,28 @@ class Case:
     ref: ObjectRef | None
     places: tuple[Node, ...]
     node: Node | None
+
+    @property
+    def known(self) -> Node | None:
+        """The object asked about, or the last on the way to it, that exists."""
+        if self.node is not None and self.node.exists:
+            return self.node
+        return self.places[-1] if self.places and self.node is not None else None
+
+    @property
+    def also(self) -> Lineage:
+        """The second object that the action's properties name, in the namespace of the first."""
+        law = self.law
+        if not isinstance(law, dialects.TextDialect) or self.ref is None:
+            return ()
+        sent = self.question.action
+        beside = law.beside(self.ref.type, sent.name, sent.properties)
+        path = (*self.ref.path[:1], beside[1]) if beside else ()
+        return law.lineage(self.places[0].levels[0], beside[0], path) if beside else ()
+
+    @property
+    def law(self) -> dialects.Dialect | None:
+        return dialects.get(self.places[0].kind) if self.places else None
 
     @property
     def action(self) -> str:
@@ -65,7 +91,17 @@ def _case(
     question: Question, subject: Principal | None, ref: ObjectRef | None, places: tuple[Node, ...]
 ) -> Case:
     found = places[-1] if places and places[-1].ref == ref else None
-    return Case(question, subject, ref, places, found)
+    return Case(question, subject, ref, places, found or _imagined(ref, places))
+
+
+def _imagined(ref: ObjectRef | None, places: tuple[Node, ...]) -> Node | None:
+    """An object that need not exist, where the law is about texts."""
+    if ref is None or not places or not dialects.get(places[0].kind).by_text:
+        return None
+    try:
+        return decisions.entity_node(places[0], Authorizable(ref.type, ref.path or (ref.realm,)))
+    except Invalid:
+        return None
 
 
 def _subjects(asker: Principal, asked: Sequence[Entity]) -> list[Principal | None]:
@@ -126,11 +162,11 @@ def _ways(ref: ObjectRef) -> list[ObjectRef]:
     """The names above a name, realm first, as far as any law can read it."""
     found = []
     for law in dialects.every():
-        types = law.type_path(ref.type, len(ref.path))
-        if types is not None:
-            above = (law.root_type, *types[:-1]) if types else ()
+        steps = law.steps_to(ref.type, ref.path)
+        if steps is not None:
+            above = (law.root_type, *(type_ for type_, _ in steps[:-1])) if steps else ()
             found += [ObjectRef(type_, ref.realm, ref.path[:at]) for at, type_ in enumerate(above)]
-    return found
+    return list(dict.fromkeys(found))
 
 
 def _along(node: Node, ref: ObjectRef) -> tuple[Node, ...]:

@@ -13,11 +13,13 @@ from typing import Any
 
 from authzsite.api.authzen.cases import Case
 from authzsite.api.authzen.questions import Question
+from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.engine import decide
 from lakewarden.explain import Explanation, explain
 from lakewarden.facts import Key, Level, Lineage, Slice
 from lakewarden.objects import ObjectRef
+from lakewarden.texts import parts_of
 from policies import access_log
 from policies.models import Ownership
 
@@ -33,6 +35,7 @@ class Refusal:
     slice: Slice | None
     seen: int
     revision: int
+    inside: Sequence[Lineage] | None = None
 
     @property
     def whole(self) -> bool:
@@ -42,12 +45,16 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Lack:
-    """One thing that is lacking; `owned_through` are places, realm first, whose owner could give it."""
+    """One thing that is lacking; `owned_through` are places, realm first, whose owner could give it.
+
+    `text` names the entity where the law is about texts.
+    """
 
     kind: str
     privilege: str = ""
     ref: ObjectRef | None = None
     owned_through: tuple[int, ...] = ()
+    text: str = ""
 
 
 def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Iterator[dict[str, Any]]:
@@ -67,7 +74,7 @@ def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Itera
 def record(refusals: Sequence[Refusal], looks: Iterable[access_log.Look | None], *, via: str) -> None:
     """Put refusals of known people into the log, and who looked at whose access."""
     refused = [
-        access_log.Refusal(case.subject, case.operation, case.node, case.ref.id)
+        access_log.Refusal(case.subject, case.operation, existing(case), case.ref.id)
         for case in (refusal.case for refusal in refusals)
         if case.operation and case.ref and case.subject and case.subject.pk
     ]
@@ -96,13 +103,16 @@ def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now
     lineage, names = way(refusal, ref)
     if not refusal.whole and _would_be_seen(slice_, lineage, now):
         return [Lack("object", ref=ref)]
-    explanation = explain(slice_, operation, lineage, now=now)
+    explanation = explain(slice_, operation, lineage, now=now, also=refusal.case.also, inside=refusal.inside)
     found = list(_explained(explanation, lineage, names))
     return found or [Lack(explanation.decision.reason, ref=ref)]
 
 
 def way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
     """The lineage of the object, or of one that would bear its name below what may be spoken of."""
+    node = refusal.case.node
+    if node is not None and dialects.get(node.kind).by_text:
+        return node.levels, dict(_named_by_text(node.levels, ref))
     known = refusal.case.places[: refusal.seen]
     names: dict[Key, ObjectRef] = {place.id: place.ref for place in (*known[-1].above(), *known)}
     lineage = list(known[-1].levels)
@@ -112,6 +122,16 @@ def way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]
         lineage.append(Level(below.type, below))
         names[below] = below
     return tuple(lineage), names
+
+
+def _named_by_text(lineage: Lineage, ref: ObjectRef) -> Iterator[tuple[Key, ObjectRef]]:
+    for depth, level in enumerate(lineage):
+        path = ref.path if depth == len(lineage) - 1 else ref.path[:depth]
+        yield level.key, ObjectRef(level.type, ref.realm, path)
+
+
+def existing(case: Case) -> Node | None:
+    return case.node if case.node is not None and case.node.exists else None
 
 
 def _would_be_seen(slice_: Slice, lineage: Lineage, now: float) -> bool:
@@ -124,7 +144,10 @@ def _explained(explanation: Explanation, lineage: Lineage, names: Mapping[Key, O
     for lack in explanation.missing:
         depth = keys.index(lack.object) if lack.object in keys else 0
         through = tuple(key for key in keys[: depth + 1] if isinstance(key, int))
-        yield Lack(lack.kind, lack.privilege, names.get(lack.object), through)
+        ref, text = names.get(lack.object), lack.name if ":" in lack.name else ""
+        if ref is None and text:
+            ref = ObjectRef(lack.object_type, next(iter(names.values())).realm, parts_of(text)[1])
+        yield Lack(lack.kind, lack.privilege, ref, through, text)
 
 
 def _root_type(ref: ObjectRef) -> str | None:
@@ -149,6 +172,8 @@ def _wire(lack: Lack, owners: Mapping[int, str]) -> dict[str, Any]:
         wire["privilege"] = lack.privilege
     if lack.ref:
         wire["object"] = {"type": lack.ref.type, "id": lack.ref.id}
+    if lack.text:
+        wire["entity"] = lack.text
     owner = next((owners[key] for key in reversed(lack.owned_through) if key in owners), None)
     if owner:
         wire["owner"] = owner

@@ -43,7 +43,8 @@ class Search:
         case, kind = self.case, self.question.subject.type
         if case.node is None or kind not in (*BY_NAME, Principal.Kind.GROUP):
             return Found([])
-        self._record("who", case.node)
+        if case.known is not None:
+            self._record("who", case.known)
         found = searches.subjects(
             case.node, case.action, kind, after=page.after, limit=page.limit, now=self.now
         )
@@ -55,7 +56,8 @@ class Search:
         slice_ = self.inquiry.slice_of(self.case)
         if slice_ is None or self.case.node is None:
             return Found([])
-        self._record("what", self.case.node)
+        if self.case.known is not None:
+            self._record("what", self.case.known)
         names = searches.actions(slice_, self.case.node, now=self.now)[page.after :]
         more = page.after + page.limit if len(names) > page.limit else None
         return Found([{"name": name} for name in names[: page.limit]], more)

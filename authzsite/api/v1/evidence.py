@@ -62,6 +62,8 @@ def lacks(found: Sequence[Lack], names: Names) -> list[dict[str, Any]]:
 
 def place(key: Key, names: Names) -> dict[str, str] | None:
     ref = names.get(key)
+    if ref is None and isinstance(key, str):
+        return {"entity": key}  # a text, which is like any number of objects
     return {"type": ref.type, "id": ref.id} if ref else None
 
 

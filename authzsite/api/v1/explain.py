@@ -55,7 +55,14 @@ def _tree(case: Case, inquiry: Inquiry, outcome: Answer | Refusal, now: datetime
     if slice_ is None or case.operation is None or found is None:
         return nothing
     lineage, names = found
-    explanation = explain(slice_, case.operation, lineage, now=now.timestamp())
+    explanation = explain(
+        slice_,
+        case.operation,
+        lineage,
+        now=now.timestamp(),
+        also=case.also,
+        inside=inquiry.inside(case),
+    )
     if explanation.decision and isinstance(outcome, Refusal):
         # any new object of that name would be allowed, so what refuses is one that may not be spoken of
         return nothing
@@ -72,7 +79,10 @@ def _lineage(case: Case, outcome: Answer | Refusal) -> tuple[Lineage, dict[Key, 
     if isinstance(outcome, Refusal):
         return way(outcome, case.ref) if outcome.seen and case.ref else None
     node = case.node
-    return (node.levels, {place.id: place.ref for place in (*node.above(), node)}) if node else None
+    if node is None:
+        return None
+    levels = zip(node.levels, (*node.above(), node), strict=True)
+    return node.levels, {level.key: place.ref for level, place in levels}
 
 
 def _question(asked: named.Asked, asker: str) -> Question:

@@ -9,7 +9,7 @@ from authzsite.management.base import OperatorCommand, principal, realm_root
 from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.dialects.cdap.authorizable import Authorizable
-from policies import access_log
+from policies import access_log, decisions
 from policies.authority import Actor
 from policies.errors import PolicyError, Refused
 from policies.services import entities, patterns
@@ -50,7 +50,7 @@ class Command(OperatorCommand):
             self.stdout.write(self._done(root, action, entity, by, owner))
         except PolicyError as problem:
             if isinstance(problem, Refused) and by.principal is not None:
-                place = entities.entity_node(root, entity)
+                place = decisions.entity_node(root, entity)
                 access_log.refused(by.principal, action, None, name=place.ref.id, via=by.via)
             return [str(problem)]
         return []

@@ -200,7 +200,7 @@ def actions_of(names: Iterable[str]) -> dict[str, dict[str, str]]:
         type: {
             "read": means(type, ("read",), "READ"),
             "write": means(type, ("write",), "WRITE"),
-            "execute": "EXECUTE",
+            "execute": means(type, ("start",), "EXECUTE"),
             "use": means(type, ("list",), "list"),
             f"create_{type}": means(type, _MADE, "create"),
             "alter": means(type, ("update",), "update"),

@@ -1,0 +1,1 @@
+"""CDAP realms asked through AuthZEN."""
