@@ -11,7 +11,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("lakewarden", "accounts", "catalog", "policies", "authzsite")
-LAZY = {"pyspark", "pyarrow"}  # only inside lakewarden/spark, only inside functions
+LAZY = {"pyspark", "py4j", "pyarrow", "grpc"}  # only inside lakewarden/spark, only inside functions
 WEB = {"rest_framework"}
 
 

@@ -1,0 +1,48 @@
+"""Reading Scala's objects through py4j; a call costs some 70 µs, so each function says how many it takes."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import Any
+
+_BETWEEN = secrets.token_hex(16)  # so that no name can pretend to be two
+
+
+def class_of(thing: Any) -> str:
+    """The full class name.  Two calls."""
+    return str(thing.getClass().getName())
+
+
+def option(thing: Any) -> Any | None:
+    """What an Option holds.  Two calls."""
+    return thing.get() if thing.isDefined() else None
+
+
+def each(seq: Any) -> Iterator[Any]:
+    """The elements of a Seq.  One call and one for each element."""
+    for place in range(seq.size()):
+        yield seq.apply(place)
+
+
+def texts(seq: Any) -> tuple[str, ...]:
+    """The texts of what a Seq holds.  One call."""
+    joined = str(seq.mkString(_BETWEEN))
+    return tuple(joined.split(_BETWEEN)) if joined else ()
+
+
+def parts_of(identifier: Any) -> tuple[str, ...]:
+    """The parts of a TableIdentifier: catalog, database and name, as far as they are known.  Two calls."""
+    return texts(identifier.nameParts())
+
+
+def v2_name(catalog: Any, identifier: Any) -> tuple[str, ...]:
+    """The parts of a name in a catalog of its own: catalog, namespace, name."""
+    return (str(catalog.name()), *identifier.namespace(), str(identifier.name()))
+
+
+def settings(session: Any, prefix: str) -> dict[str, str]:
+    """The settings whose names begin so, without that beginning.  Few calls, for there are many."""
+    pairs = texts(session.sessionState().conf().getAllConfs().toSeq())
+    found = (pair[1:-1].partition(",") for pair in pairs if pair.startswith(f"({prefix}"))
+    return {name[len(prefix) :]: value for name, _, value in found}

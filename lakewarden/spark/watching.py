@@ -1,0 +1,150 @@
+"""What happens to each plan: what it touches is named, decided on, refused whole or let through."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+from urllib.parse import urlencode
+
+from lakewarden.client import AccessDenied, Decision, Lack, Question
+from lakewarden.explain import Lack as Lacking
+from lakewarden.snapshot import Snapshot
+from lakewarden.spark.naming import Asked, Catalogs, questions
+from lakewarden.spark.plans import Folders, PlanWalk
+from lakewarden.spark.touches import READ, USE, Touch
+from lakewarden.spark.uses import Uses
+
+log = logging.getLogger("lakewarden")
+
+_PARTS = (
+    "ResolveRelations$$resolveViews(",
+    ".checkSubqueryExpression(",
+    ".CacheManager.recache",
+    ".CatalogImpl.listTables(",
+)
+"""Where Spark analyses the body of a view, a subquery, again what it keeps in memory for others, or looks up
+each table of a list (Spark 4 shows only the names of those that are refused; 3.5 would fail as a whole)."""
+
+_RUNNING = ("CommandExec.sideEffectResult", "V2CommandExec.result")
+"""Where a command runs: it was checked, and what it looks at itself is not handed to the program."""
+
+
+class Holder(Protocol):
+    """Whoever has a snapshot to go by; raises ConsoleError when there is none."""
+
+    def current(self) -> Snapshot: ...
+
+
+class Ran:
+    """Spark's ear for what ran, in whatever session."""
+
+    class Java:
+        implements = ["org.apache.spark.sql.util.QueryExecutionListener"]
+
+    def __init__(self, watching: Watching) -> None:
+        self._watching = watching
+
+    def onSuccess(self, name: str, execution: Any, nanoseconds: int) -> None:
+        self._heard(execution)
+
+    def onFailure(self, name: str, execution: Any, error: Any) -> None:
+        self._heard(execution)
+
+    def _heard(self, execution: Any) -> None:
+        try:
+            self._watching.ran(execution.sparkSession(), execution.analyzed())
+        except Exception as error:  # noqa: BLE001 - a report must not end a job; what was refused comes here too
+            log.debug("not noted as run: %s", error)
+
+
+Who = Callable[[Any], Holder]
+"""From a Java session to the holder of the snapshot of the one who works in it."""
+
+
+class Watching:
+    """Decides on plans.  `uses` is told what was let through and what then ran."""
+
+    def __init__(self, jvm: Any, who: Who, catalogs: Catalogs, uses: Uses, *, console: str = "") -> None:
+        self._who, self.catalogs, self.uses, self._console = who, catalogs, uses, console
+        self._subqueries = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
+        self._throwable, self._text = jvm.java.lang.Throwable, jvm.org.apache.spark.util.Utils
+        self._threads = threading.local()
+
+    def begin(self, session: Any) -> None:
+        """A session is new here: hear what it runs."""
+        session.listenerManager().register(Ran(self))
+
+    def look(self, session: Any, plan: Any) -> None:
+        """Let one plan pass, or raise AccessDenied with everything that it lacks."""
+        snapshot = self._who(session).current()
+        touches = self.touches(session, plan, self._folders())
+        asked = questions(touches, snapshot, self.catalogs)
+        answers = [self._refusal(each, snapshot) for each in asked]
+        refusals = [refusal for refusal in answers if refusal is not None]
+        if refusals:
+            if self._stands_elsewhere(touches):
+                return
+            raise AccessDenied(refusals, asked=len(asked))
+        self._threads.changed = {touch.name for touch in touches if touch.action not in (READ, USE)}
+        self.uses.seen(snapshot.principal, asked)
+
+    def ran(self, session: Any, plan: Any) -> None:
+        """A plan ran, to its end or not."""
+        snapshot = self._who(session).current()
+        asked = questions(self.touches(session, plan, {}), snapshot, self.catalogs)
+        self.uses.executed(snapshot.principal, asked)
+
+    def touches(self, session: Any, plan: Any, folders: Folders) -> list[Touch]:
+        """Everything that a plan touches, in the order it is met."""
+        walk = PlanWalk(session, self._subqueries, folders)
+        walk.query(plan)
+        return list(walk.touches)
+
+    def _folders(self) -> Folders:
+        """Tables are made in two steps, both in the thread of the statement."""
+        if not hasattr(self._threads, "folders"):
+            self._threads.folders = {}
+        found: Folders = self._threads.folders
+        return found
+
+    def _stands_elsewhere(self, touches: Sequence[Touch]) -> bool:
+        """Whether this plan is a part of another that is checked whole, or what Spark does for itself.
+
+        The body of a view and a subquery are analysed alone first; refusing them there would name some of
+        the lacks only, and ask for what a view's reader need not have.
+        """
+        frames = str(self._text.exceptionString(self._throwable()))
+        if any(part in frames for part in _PARTS):
+            return True
+        changed: set[tuple[str, ...]] = getattr(self._threads, "changed", set())
+        own = all(touch.action == READ and touch.name in changed for touch in touches if not touch.inside)
+        return own and any(part in frames for part in _RUNNING)
+
+    def _refusal(self, asked: Asked, snapshot: Snapshot) -> Decision | None:
+        question = Question(snapshot.principal, asked.action, asked.ref)
+        if asked.reason:
+            return Decision(question, allowed=False, reason=asked.reason, revision=snapshot.revision)
+        if snapshot.decide(asked.action, asked.ref):
+            return None
+        explained = snapshot.explain(asked.action, asked.ref)
+        return Decision(
+            question,
+            allowed=False,
+            reason=explained.decision.reason,
+            missing=tuple(map(_told, explained.missing)),
+            revision=snapshot.revision,
+            request_url=self._link(question),
+        )
+
+    def _link(self, question: Question) -> str | None:
+        """The console's page that says why, and where to ask for it."""
+        subject, action, resource = question
+        query = {"who": subject.name, "action": action, "what": resource.id, "type": resource.type}
+        return f"{self._console}/why?{urlencode(query)}" if self._console else None
+
+
+def _told(lack: Lacking) -> Lack:
+    where = f"{lack.object_type} {lack.name}" if lack.name and lack.object_type else lack.name or None
+    return Lack(kind=lack.kind, privilege=lack.privilege or None, object=where)

@@ -1,0 +1,282 @@
+"""What is no SQL text: readers, writers, streams, the catalog, scripts, threads, other sessions."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.spark import AccessDenied
+from tests.spark.conftest import DERBY, Program
+from tests.spark.test_statements import EVERYTHING, asked
+
+READER = """
+allow USE_CATALOG  catalog lake
+allow USE_SCHEMA   schema  lake.hr
+allow SELECT_TABLE table   lake.hr.emp
+"""
+ENTER = "allow USE_CATALOG catalog lake\nallow USE_SCHEMA schema lake.hr"
+EMP, DEPT, FILES = "read table:lake.hr.emp", "read table:lake.hr.dept", "fileset:lake.hr.files"
+
+
+@pytest.fixture(scope="module")
+def files(plain: Any, place: Path) -> Path:
+    folder = place / "program-files"
+    plain.range(3).write.parquet(str(folder / "numbers"))
+    plain.range(3).write.json(str(folder / "lines"))
+    return folder
+
+
+@pytest.fixture
+def stranger(program: Program, files: Path) -> Any:
+    return program.may(f"place {files} fileset lake.hr.files")
+
+
+@pytest.fixture
+def owner(program: Program, files: Path) -> Any:
+    return program.may(f"{EVERYTHING}\nplace {files} fileset lake.hr.files")
+
+
+def refused(deed: Callable[[], Any]) -> set[str]:
+    with pytest.raises(AccessDenied) as error:
+        deed()
+    return asked(error.value)
+
+
+def test_readers_of_files(stranger: Any, files: Path) -> None:
+    numbers, lines = str(files / "numbers"), str(files / "lines")
+    assert refused(lambda: stranger.read.parquet(numbers)) == {f"read {FILES}"}
+    assert refused(lambda: stranger.read.text(lines)) == {f"read {FILES}"}
+    assert refused(lambda: stranger.read.schema("id INT").json(lines)) == {f"read {FILES}"}
+    assert refused(lambda: stranger.read.json(lines)) == {f"read {FILES}"}  # though it looked at them already
+
+
+def test_a_source_that_is_no_catalog_is_refused_without_its_password(owner: Any) -> None:
+    url = "jdbc:derby:memory:pg;create=true;password=secret"
+    reader = owner.read.format("jdbc").options(
+        url=url, driver=DERBY, query="SELECT 1 AS a FROM SYSIBM.SYSDUMMY1"
+    )
+    with pytest.raises(AccessDenied, match="jdbc:derby:memory:pg") as error:
+        reader.load()
+    assert "secret" not in str(error.value)
+
+
+def test_writers(stranger: Any, program: Program, files: Path) -> None:
+    out = str(files / "out")
+    program.may(f"{READER}\nplace {files} fileset lake.hr.files")
+    emp = stranger.table("hr.emp")
+    assert refused(lambda: emp.write.parquet(out)) == {f"write {FILES}"}
+    assert refused(lambda: emp.write.saveAsTable("hr.w30")) == {"create_table schema:lake.hr"}
+    assert refused(lambda: emp.writeTo("hr.w31").create()) == {"create_table schema:lake.hr"}
+    assert refused(lambda: emp.write.insertInto("hr.emp")) == {"write table:lake.hr.emp"}
+    emp.write.format("noop").mode("overwrite").save()
+    assert not (files / "out").exists()
+
+
+def test_writers_that_may(owner: Any, program: Program, files: Path) -> None:
+    emp = owner.table("hr.emp")
+    emp.write.parquet(str(files / "mine"))
+    emp.write.saveAsTable("hr.mine30")
+    emp.write.mode("append").saveAsTable("hr.mine30")
+    emp.write.mode("overwrite").saveAsTable("hr.mine30")
+    emp.writeTo("hr.mine31").using("parquet").create()
+    emp.write.insertInto("hr.mine31")
+    assert owner.table("hr.mine30").count() == 2
+    assert owner.table("hr.mine31").count() == 4
+    assert program.used(executed=True) >= {
+        f"write {FILES}",
+        "create_table schema:lake.hr",
+        "write table:lake.hr.mine30",
+        "write table:lake.hr.mine31",
+    }
+
+
+def test_the_folder_of_a_table_is_a_path_like_any_other(program: Program, place: Path) -> None:
+    spark = program.may(READER)
+    folder = place / "warehouse" / "hr.db" / "emp"
+    assert spark.table("hr.emp").count() == 2
+    with pytest.raises(AccessDenied, match="lies in no fileset or table"):
+        spark.read.parquet(str(folder))
+    with pytest.raises(AccessDenied, match="lies in no fileset or table"):
+        spark.range(1).write.mode("append").parquet(str(folder))
+    program.may(f"{READER}\nplace {folder} table lake.hr.emp")
+    assert spark.read.parquet(str(folder)).count() == 2
+
+
+def test_a_table_made_once_does_not_open_its_folder(program: Program, place: Path) -> None:
+    spark = program.may(f"{READER}\nallow CREATE_TABLE schema lake.hr")
+    spark.table("hr.emp").write.saveAsTable("hr.once")
+    with pytest.raises(AccessDenied, match="lies in no fileset or table"):
+        spark.range(1).write.mode("append").parquet(str(place / "warehouse" / "hr.db" / "once"))
+
+
+def test_replacing_a_table_takes_dropping_it_too(program: Program, plain: Any) -> None:
+    spark = program.may(READER)
+    plain.sql("CREATE TABLE pg.sales.r27 (id INT)")
+    deed = "REPLACE TABLE pg.sales.r27 AS SELECT id FROM hr.emp"
+    assert refused(lambda: spark.sql(deed)) == {"drop table:pg.sales.r27", "create_table schema:pg.sales"}
+
+
+def test_views_of_the_session_count_for_nothing(program: Program) -> None:
+    spark = program.may(EVERYTHING)
+    spark.table("hr.emp").createOrReplaceTempView("mine")
+    spark.table("hr.emp").createGlobalTempView("everybodys")
+    program.may("")
+    assert refused(lambda: spark.table("mine").collect()) == {EMP}
+    assert refused(lambda: spark.table("global_temp.everybodys").collect()) == {EMP}
+    program.may(READER)
+    assert spark.table("mine").count() == 2
+    spark.catalog.dropGlobalTempView("everybodys")
+
+
+def test_a_temporary_view_from_before_the_guard(plain: Any, program: Program) -> None:
+    # the guarded session is a copy of the one it was made in, with its temporary views
+    spark = program.may("")
+    assert refused(lambda: spark.sql("SELECT * FROM old_view").collect()) == {EMP}
+
+
+def test_a_view_is_read_by_its_own_right_where_the_law_knows_views(program: Program) -> None:
+    spark = program.may(f"{ENTER}\nallow SELECT_VIEW view lake.hr.v2")
+    assert spark.table("hr.v2").count() == 2
+    assert program.used(executed=True) == {"read view:lake.hr.v2"}
+    assert refused(lambda: spark.table("hr.v_emp")) == {"read view:lake.hr.v_emp"}
+
+
+def test_a_view_takes_its_tables_where_the_law_knows_none(program: Program) -> None:
+    herd = {"realm": "herd", "dialect": "herd"}
+    with program.standing_for({"spark_catalog": "herd/HR"}, "herd"):
+        spark = program.may("allow READ namespace HR", **herd)
+        assert spark.table("hr.v2").count() == 2
+        assert refused(lambda: spark.sql("INSERT INTO hr.dept VALUES (1, 'x')")) == {"write namespace:HR"}
+        program.may("", **herd)
+        assert refused(lambda: spark.table("hr.v2")) == {"read namespace:HR"}
+
+
+def test_the_catalog(program: Program) -> None:
+    spark = program.may(READER)
+    assert {table.name for table in spark.catalog.listTables("hr")} >= {"emp", "dept"}
+    assert spark.catalog.tableExists("hr.emp")
+    assert [column.name for column in spark.catalog.listColumns("hr.emp")] == ["id", "name", "dept"]
+    assert refused(lambda: spark.catalog.listColumns("hr.dept")) == {DEPT}
+    assert refused(lambda: spark.catalog.getTable("hr.dept")) == {DEPT}
+
+
+def test_explaining_shows_the_refusal_instead_of_the_plan(program: Program) -> None:
+    spark = program.may("")
+    shown = "\n".join(row[0] for row in spark.sql("EXPLAIN SELECT * FROM hr.emp").collect())
+    assert "LAKEWARDEN-REFUSED" in shown
+    assert "user:ana may not read table demo/lake.hr.emp" in shown
+    assert "FileScan" not in shown
+    assert refused(lambda: spark.table("hr.emp").explain()) == {EMP}
+
+
+def test_a_script_runs_as_far_as_it_may(program: Program, since: Callable[[str], None]) -> None:
+    since("4.0")
+    spark = program.may(READER)
+    script = "BEGIN SELECT name FROM hr.emp; DROP TABLE hr.dept; END"
+    assert refused(lambda: spark.sql(script)) == {"drop table:lake.hr.dept"}
+    assert spark.catalog.tableExists("hr.emp")
+
+
+def test_other_sessions_and_threads(program: Program) -> None:
+    spark = program.may("")
+    found: list[set[str]] = []
+    thread = threading.Thread(target=lambda: found.append(refused(lambda: spark.table("hr.emp"))))
+    thread.start()
+    thread.join(60)
+    assert found == [{EMP}]
+    assert refused(lambda: spark.newSession().table("hr.emp")) == {EMP}
+    from pyspark.sql import SparkSession
+
+    assert refused(lambda: SparkSession.builder.getOrCreate().table("hr.emp")) == {EMP}
+
+
+def test_what_is_in_memory_is_no_way_round(program: Program) -> None:
+    spark = program.may(READER)
+    spark.table("hr.emp").cache().count()
+    program.may("")
+    assert refused(lambda: spark.table("hr.emp").collect()) == {EMP}
+    program.may(READER)
+    spark.table("hr.emp").unpersist()
+
+
+def test_rights_to_write_alone_are_enough_to_write(program: Program) -> None:
+    spark = program.may(f"{ENTER}\nowner table lake.hr.part")
+    spark.sql("INSERT OVERWRITE hr.part PARTITION (d = 7) SELECT 1")
+    spark.sql("ALTER TABLE hr.part DROP PARTITION (d = 7)")
+
+
+@pytest.fixture
+def stream_end() -> Iterator[list[Any]]:
+    running: list[Any] = []
+    yield running
+    for query in running:
+        query.stop()
+
+
+def test_streams_are_checked_when_they_start_and_in_each_batch(
+    program: Program, files: Path, tmp_path: Path, stream_end: list[Any]
+) -> None:
+    place = f"place {files} fileset lake.hr.files"
+    spark = program.may(place)
+
+    def read() -> Any:
+        return spark.readStream.schema("id INT").json(str(files / "lines"))
+
+    def start(sink: str) -> Any:
+        writer = read().writeStream.option("checkpointLocation", str(tmp_path / sink)).format(sink)
+        stream_end.append(writer.start(str(files / "streamed")) if sink == "parquet" else writer.start())
+        return stream_end[-1]
+
+    assert refused(read) == {f"read {FILES}"}
+    program.may(f"{place}\n{ENTER}\nallow READ_FILESET {FILES.replace(':', ' ')}")
+    assert refused(lambda: start("parquet")) == {f"write {FILES}"}
+    program.may(f"{ENTER}\nowner fileset lake.hr.files\n{place}")
+    query = start("parquet")
+    query.processAllAvailable()
+    assert spark.read.parquet(str(files / "streamed")).count() == 3
+    program.may(place)
+    program.current()
+    (files / "lines" / "more.json").write_text('{"id": 9}\n')
+    with pytest.raises(Exception, match="access denied"):
+        query.processAllAvailable()
+
+
+def test_names_with_dots_and_quotes(program: Program, plain: Any) -> None:
+    plain.sql('CREATE TABLE pg.sales.`odd "name".v1` (id INT)')
+    spark = program.may("")
+    deed = 'SELECT * FROM pg.sales.`odd "name".v1`'
+    with pytest.raises(AccessDenied) as error:
+        spark.sql(deed)
+    (refusal,) = error.value.refusals
+    assert refusal.question.resource.path == ("pg", "sales", 'odd "name".v1')
+    program.may(
+        f'{ENTER.replace("lake", "pg").replace("hr", "sales")}\nowner table pg.sales."odd ""name"".v1"'
+    )
+    assert spark.sql(deed).count() == 0
+
+
+def test_an_unmapped_catalog_is_refused_by_name(program: Program) -> None:
+    spark = program.may(EVERYTHING)
+    spark.conf.set(
+        "spark.sql.catalog.stray", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+    )
+    spark.conf.set("spark.sql.catalog.stray.url", "jdbc:derby:memory:pg;create=true")
+    spark.conf.set("spark.sql.catalog.stray.driver", DERBY)
+    with pytest.raises(
+        AccessDenied, match=r"catalog stray stands for nothing; set spark\.lakewarden\.catalog\.stray"
+    ):
+        spark.sql("SELECT * FROM stray.sales.orders")
+
+
+def test_every_lack_of_a_statement_is_named_at_once(program: Program) -> None:
+    spark = program.may("")
+    with pytest.raises(AccessDenied) as error:
+        spark.sql("INSERT INTO hr.part SELECT id, dept FROM hr.emp WHERE dept IN (SELECT id FROM hr.dept)")
+    text = str(error.value)
+    assert text.startswith("access denied: 3 of 3 refused, nothing was read")
+    assert "lacks SELECT_TABLE on table demo/lake.hr.dept" in text
+    assert "http://console/why?who=ana&action=read&what=demo%2Flake.hr.emp&type=table" in text
