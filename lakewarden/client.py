@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
@@ -48,6 +48,8 @@ __all__ = [
 
 BATCH = 500
 SNAPSHOT = "/authz/v1/snapshot"
+SEARCH = "/access/v1/search"
+PAGE = 500
 
 
 class Question(NamedTuple):
@@ -160,12 +162,12 @@ class Client:
 
     def check(self, subject: Subject, action: str, resource: Resource) -> Decision:
         """The decision on one question.  Raises ConsoleError when there is none."""
-        question = _question((subject, action, resource))
-        return self._decision(question, self._transport.post("/access/v1/evaluation", _wire(question)))
+        asked = read_question((subject, action, resource))
+        return self._decision(asked, self._transport.post("/access/v1/evaluation", _wire(asked)))
 
     def check_many(self, questions: Iterable[Asked]) -> list[Decision]:
         """The decisions in the order asked, 500 questions a call.  Raises ConsoleError when one lacks."""
-        asked = [_question(each) for each in questions]
+        asked = [read_question(each) for each in questions]
         found: list[Decision] = []
         for start in range(0, len(asked), BATCH):
             found += self._batch(asked[start : start + BATCH])
@@ -201,6 +203,83 @@ class Client:
         if found.realm != realm or str(found.principal) != str(held.principal if held else whose):
             raise BadSnapshot("other", f"{self._transport.url} sent the snapshot of somebody else")
         return found
+
+    def who_may(self, action: str, resource: Resource, kind: str = "user") -> Iterator[Principal]:
+        """Everybody of a kind who may do it to the object, page by page.  Raises ConsoleError."""
+        ref = resource if isinstance(resource, ObjectRef) else parse_resource(resource)
+        body = {"subject": {"type": kind}, "action": {"name": action}, "resource": _entity(ref.type, ref.id)}
+        for found in self._found("subject", body):
+            yield Principal(self._field(found, "type"), self._field(found, "id"))
+
+    def where_may(self, subject: Subject, action: str, type_: str) -> Iterator[ObjectRef]:
+        """Every object of a type on which the action is allowed, page by page.  Raises ConsoleError."""
+        who = subject if isinstance(subject, Principal) else Principal.parse(subject)
+        resource = {"type": type_}
+        body = {"subject": _entity(who.kind, who.name), "action": {"name": action}, "resource": resource}
+        for found in self._found("resource", body):
+            yield ObjectRef.parse(self._field(found, "type"), self._field(found, "id"))
+
+    def what_may(self, subject: Subject, resource: Resource) -> list[str]:
+        """The names of what may be done to the object.  Raises ConsoleError."""
+        asked = _wire(read_question((subject, "", resource)))
+        body = {name: asked[name] for name in ("subject", "resource")}
+        return [self._field(found, "name") for found in self._found("action", body)]
+
+    def explain(self, subject: Subject, action: str, resource: Resource) -> dict[str, Any]:
+        """The decision as a tree, as the console words it.  Raises ConsoleError."""
+        who, name, ref = read_question((subject, action, resource))
+        asked = {"principal": str(who), "action": name, "resource": ref.id, "type": ref.type}
+        return self._transport.get("/authz/v1/explain", asked).value or {}
+
+    def resolve(
+        self, realm: str, names: Sequence[str] = (), locations: Sequence[str] = ()
+    ) -> dict[str, ObjectRef | None]:
+        """What object each name and each location is; None for what may not be known.
+
+        Raises ConsoleError.
+        """
+        body = {"realm": realm, "names": list(names), "locations": list(locations)}
+        answer = self._transport.post("/authz/v1/resolve", body)
+        return {
+            text: self._object(_entry(answer, place, text))
+            for place, texts in (("names", names), ("locations", locations))
+            for text in texts
+        }
+
+    def report_uses(self, realm: str, run: str, uses: Sequence[Mapping[str, Any]]) -> None:
+        """Tell what a run used; telling it again changes nothing.  Raises ConsoleError.
+
+        Each use has `resource` (`table:realm/name`) and `action`, and where they are not the token's own and
+        now, `principal` and `at`; `executed` is false for what was prepared and not done.
+        """
+        self._transport.post("/authz/v1/uses", {"realm": realm, "run": run, "uses": list(uses)})
+
+    def _found(self, what: str, body: Mapping[str, object]) -> Iterator[Mapping[str, Any]]:
+        page: dict[str, object] = {"limit": PAGE}
+        seen: set[object] = set()
+        while True:
+            answer = self._transport.post(f"{SEARCH}/{what}", {**body, "page": page})
+            results, token = answer.get("results"), _entry(answer, "page", "next_token")
+            if not isinstance(results, list) or not all(isinstance(one, Mapping) for one in results):
+                raise Unavailable(f"{self._transport.url} did not answer the search")
+            yield from results
+            if not token:
+                return
+            if not isinstance(token, str) or token in seen:
+                raise Unavailable(f"{self._transport.url} leads the search in a circle")
+            seen.add(token)
+            page = {"limit": PAGE, "token": token}
+
+    def _field(self, found: Mapping[str, Any], name: str) -> str:
+        value = found.get(name)
+        if not isinstance(value, str):
+            raise Unavailable(f"{self._transport.url} did not answer the search")
+        return value
+
+    def _object(self, found: object) -> ObjectRef | None:
+        if not isinstance(found, Mapping):
+            return None
+        return ObjectRef.parse(self._field(found, "type"), self._field(found, "id"))
 
     def _batch(self, asked: list[Question]) -> list[Decision]:
         body = {"evaluations": [_wire(question) for question in asked]}
@@ -247,7 +326,8 @@ def _entry(outer: Mapping[str, Any], name: str, inner: str) -> Any:
     return value.get(inner) if isinstance(value, Mapping) else None
 
 
-def _question(asked: Asked) -> Question:
+def read_question(asked: Asked) -> Question:
+    """A question from texts or values.  Raises BadName, BadPrincipal."""
     subject, action, resource = asked
     return Question(
         subject if isinstance(subject, Principal) else Principal.parse(subject),
@@ -267,7 +347,11 @@ def parse_resource(text: str) -> ObjectRef:
 def _wire(question: Question) -> dict[str, object]:
     subject, action, resource = question
     return {
-        "subject": {"type": subject.kind, "id": subject.name},
+        "subject": _entity(subject.kind, subject.name),
         "action": {"name": action},
-        "resource": {"type": resource.type, "id": resource.id},
+        "resource": _entity(resource.type, resource.id),
     }
+
+
+def _entity(type_: str, id_: str) -> dict[str, str]:
+    return {"type": type_, "id": id_}

@@ -15,7 +15,7 @@ import urllib.parse
 import urllib.request
 import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 MAX_BYTES = 8 * 1024 * 1024
@@ -83,6 +83,8 @@ class Transport:
         self.url = _checked_url(url)
         self._token = _checked_token(token)
         self.timeout, self.attempts = timeout, max(1, attempts)
+        self.after_writing: list[Callable[[], None]] = []
+        """Told by those who write over this line; a cache forgets what it keeps."""
         self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
 
     def __repr__(self) -> str:
