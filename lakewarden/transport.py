@@ -84,7 +84,6 @@ class Transport:
         self._token = _checked_token(token)
         self.timeout, self.attempts = timeout, max(1, attempts)
         self.after_writing: list[Callable[[], None]] = []
-        """Told by those who write over this line; a cache forgets what it keeps."""
         self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
 
     def __repr__(self) -> str:
@@ -108,6 +107,11 @@ class Transport:
                 if number + 1 < self.attempts:
                     time.sleep(max(_jitter(number), failure.after))
         raise Unavailable(self.tidy(f"{self.url} gave no answer: {why} (request {request_id})"))
+
+    def wrote(self) -> None:
+        """Tell those who keep what was read over this line that something was written over it."""
+        for tell in self.after_writing:
+            tell()
 
     def tidy(self, text: str) -> str:
         """Text for people: one line without control characters, nor the token, whoever put it there."""

@@ -45,6 +45,10 @@ class Line(Transport):
             raise Unavailable(
                 self.tidy(f"{self.url} gave no answer: {error} (request {request_id})")
             ) from None
+        finally:
+            # also where no answer came: it may have been done
+            if method != "GET":
+                self.wrote()
 
     def _no(self, error: urllib.error.HTTPError, request_id: str) -> Exception:
         content = received(error, time.monotonic() + self.timeout)
