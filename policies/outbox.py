@@ -19,6 +19,8 @@ from policies.touches import touched_by
 if TYPE_CHECKING:
     from policies.changes import ChangeInProgress
 
+CHANGED = "changed"
+
 logger = logging.getLogger(__name__)
 
 
@@ -40,6 +42,15 @@ def ask(backend: Backend, revision: int, *, key: str = "look", revokes: bool = T
     OutboxEntry.objects.create(
         backend=backend, key=key, revision=revision, due=timezone.now(), revokes=revokes
     )
+    _nudge_after_commit(backend.pk)
+
+
+def look(backend: Backend) -> None:
+    """Have a backend looked at because somebody says that it changed out there; nothing was decided here."""
+    now = timezone.now()
+    # one that still waits will see this change too
+    if not OutboxEntry.objects.filter(backend=backend, key=CHANGED, due__lte=now, lease="").exists():
+        OutboxEntry.objects.create(backend=backend, key=CHANGED, revision=0, due=now)
     _nudge_after_commit(backend.pk)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 from urllib.parse import urlencode
 
@@ -31,7 +32,8 @@ def offered() -> dict[str, set[str]]:
     for pattern in urls.urlpatterns:
         view = getattr(pattern.callback, "cls", None)
         if view is not None and pattern.name != "openapi":
-            found[f"/{pattern.pattern}"] = set(view.http_method_names)
+            address = re.sub(r"<\w+:(\w+)>", r"{\1}", str(pattern.pattern))
+            found[f"/{address}"] = set(view.http_method_names)
     return found
 
 

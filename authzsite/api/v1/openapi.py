@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -169,7 +170,7 @@ class Told:
             "summary": self.summary,
             "operationId": f"{self.method}-{self.path}",
             "description": f"A token with scopes needs `{self.scope}`.",
-            "parameters": [_parameter(name) for name in self.asked],
+            "parameters": [*_in_path(self.path), *(_parameter(name) for name in self.asked)],
             "responses": answers | {code: {"$ref": "#/components/responses/Problem"} for code in PROBLEMS},
         }
         if self.body is not None:
@@ -212,11 +213,21 @@ CALLS = (
         ref("Run"), body=record(("realm", "program"), realm=TEXT, program=TEXT, ttl=WHOLE), status=201,
         others={409: "nobody stands behind the job"},
     ),
+    Told(
+        "backends/{id}/changed", "post", "Something was changed in a backend: look now", "report",
+        record(("backend", "state"), backend=WHOLE, state=TEXT),
+        body=record(objects=listed(TEXT)), status=202,
+    ),
 )  # fmt: skip
 
 
 def _answer(description: str, kind: str, schema: Schema) -> Schema:
     return {"description": description, "content": {kind: {"schema": schema}}}
+
+
+def _in_path(path: str) -> list[Schema]:
+    named = re.findall(r"{(\w+)}", path)
+    return [{"name": name, "in": "path", "required": True, "schema": WHOLE} for name in named]
 
 
 def _parameter(name: str) -> Schema:

@@ -3,6 +3,7 @@ from django.urls import path, re_path
 from authzsite.api.v1.access import Access
 from authzsite.api.v1.audit import Audit
 from authzsite.api.v1.call import unknown
+from authzsite.api.v1.changed import Changed
 from authzsite.api.v1.explain import Explain
 from authzsite.api.v1.openapi import OpenApi
 from authzsite.api.v1.resolve import Resolve
@@ -18,6 +19,7 @@ urlpatterns = [
     path("authz/v1/snapshot", Snapshot.as_view(), name="snapshot"),
     path("authz/v1/resolve", Resolve.as_view(), name="resolve"),
     path("authz/v1/uses", Uses.as_view(), name="uses"),
+    path("authz/v1/backends/<int:id>/changed", Changed.as_view(), name="changed"),
     path("authz/v1/openapi.json", OpenApi.as_view(), name="openapi"),
     # last: what nobody above knows
     re_path(r"^(?:authz|access)/v1(?:/.*)?$", unknown),
