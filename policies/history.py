@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -117,12 +119,13 @@ class Line:
 
 @dataclass(frozen=True)
 class Entry:
-    """One change with those of its events that were asked for and may be seen."""
+    """One change with those of its events that were asked for and may be seen; `more` were left out."""
 
     change: Change
     actor: str
     on_behalf_of: str
     lines: tuple[Line, ...]
+    more: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,8 +136,13 @@ class Page:
     next: int | None
 
 
-def page(asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50) -> Page:
-    """One page of the record.  Four queries, whatever its length."""
+def page(
+    asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50, lines: int | None = None
+) -> Page:
+    """One page of the record.  Five queries, whatever its length.
+
+    With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
+    """
     events = asked.events().filter(seen.covers())
     rows = asked.changes().filter(Exists(events.filter(change=OuterRef("pk")))).order_by("-revision")
     if before is not None:
@@ -142,11 +150,35 @@ def page(asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 
     changes = list(rows[: limit + 1])
     shown = changes[:limit]
     mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
-    for event in events.filter(change__in=mine).order_by("change", "number"):
+    told = events.filter(change__in=mine)
+    counts = _counts(told) if lines is not None else {}
+    if lines is not None:
+        at = Window(RowNumber(), partition_by="change", order_by="number")
+        told = told.annotate(at=at).filter(at__lte=lines)
+    for event in told.order_by("change", "number"):
         mine[event.change_id].append(event)
+    if lines is not None:
+        shown = _fitting(shown, mine, 2 * lines)
+        mine = {change.revision: mine[change.revision] for change in shown}
     names = Names([*shown], [event for some in mine.values() for event in some])
-    entries = tuple(names.entry(change, mine[change.revision]) for change in shown)
-    return Page(entries, shown[-1].revision if len(changes) > limit else None)
+    entries = tuple(
+        names.entry(one, mine[one.revision], max(0, counts.get(one.revision, 0) - len(mine[one.revision])))
+        for one in shown
+    )
+    return Page(entries, shown[-1].revision if len(changes) > len(shown) else None)
+
+
+def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:
+    """The first of the changes whose lines do not fill more than a page; one at least."""
+    total = accumulate(len(mine[change.revision]) for change in shown)
+    return [
+        change for at, (change, sum_) in enumerate(zip(shown, total, strict=True)) if sum_ <= most or not at
+    ]
+
+
+def _counts(events: QuerySet[Event]) -> dict[int, int]:
+    """How many events of each change were asked for and may be seen."""
+    return dict(events.order_by().values_list("change").annotate(Count("pk")))
 
 
 class Names:
@@ -169,9 +201,9 @@ class Names:
         row = self.principals.get(pseudonym)
         return row.label if row else "an erased person"
 
-    def entry(self, change: Change, events: Sequence[Event]) -> Entry:
+    def entry(self, change: Change, events: Sequence[Event], more: int = 0) -> Entry:
         lines = tuple(self.line(event) for event in events)
-        return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines)
+        return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines, more)
 
     def line(self, event: Event) -> Line:
         values = {

@@ -139,7 +139,8 @@ def shown(
     if asked.problems:
         return {"question": asked, "rows": [], "empty": _nothing(asked)}
     before = asked.revision + 1 if asked.revision and not asked.before else asked.before
-    found = history.page(asked.filter, seen, before=before, limit=1 if asked.revision else SHOWN)
+    limit, lines = (1, record.ALONE) if asked.revision else (SHOWN, record.LINES)
+    found = history.page(asked.filter, seen, before=before, limit=limit, lines=lines)
     entries = [one for one in found.entries if not asked.revision or one.change.revision == asked.revision]
     return {
         "question": asked,

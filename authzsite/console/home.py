@@ -319,7 +319,7 @@ def extend(node: Node, one: Ending) -> Action:
 def room(request: Request) -> HttpResponse:
     """The first page after signing in."""
     desk = Desk(asker_of(request))
-    latest = history.page(Filter(kinds=record.ABOUT_ACCESS), desk.sight, limit=5)
+    latest = history.page(Filter(kinds=record.ABOUT_ACCESS), desk.sight, limit=5, lines=record.LINES)
     context = {
         "heading": desk.heading(),
         "lead": desk.lead(),

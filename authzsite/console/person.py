@@ -186,7 +186,9 @@ def person(request: Request, id: int) -> HttpResponse:
 
 
 def _changes(seen: Visit, *, limit: int, before: int | None = None) -> history.Page:
-    return history.page(Filter(person=seen.person), seen.circle.sight, before=before, limit=limit)
+    return history.page(
+        Filter(person=seen.person), seen.circle.sight, before=before, limit=limit, lines=record.LINES
+    )
 
 
 def _nothing(seen: Visit) -> Empty:

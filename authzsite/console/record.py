@@ -37,6 +37,8 @@ ABOUT_ACCESS = (
     "object.renamed",
     "object.dropped",
 )
+LINES, ALONE = 40, 80
+"""So many lines of one change stand among others, and so many when it is looked at alone."""
 SIGNS = {"gain": ("+", "Gained"), "lose": ("−", "Lost"), "stop": ("⊘", "Denied"), "change": ("~", "Changed")}
 
 
@@ -87,7 +89,17 @@ class Row:
 
 def rows(entries: Iterable[Entry]) -> list[Row]:
     """A row for each thing that was done; what the system keeps house with is left to the record itself."""
-    return [_row(entry, fold) for entry in entries for fold in _folds(entry)]
+    return [row for entry in entries for row in _rows(entry)]
+
+
+def _rows(entry: Entry) -> Iterable[Row]:
+    yield from (_row(entry, fold) for fold in _folds(entry))
+    if entry.more:
+        many = words.count(entry.more, "more line", "more lines")
+        told = f"{many} of this change; a file holds all of them"
+        url = f"{reverse('console:history')}?revision={entry.change.revision}"
+        when, change = words.moment(entry.change.at), entry.change
+        yield Row("change", told, "", url, _by(entry), when, change.reason, change.revision)
 
 
 @dataclass
@@ -208,7 +220,7 @@ def _place(line: Line) -> str:
 def latest(node: Node, seen: Sight, *, limit: int = 4) -> list[Row]:
     """What lately changed who has access to an object, from above too."""
     asked = Filter(object=node, from_above=True, kinds=ABOUT_ACCESS)
-    return rows(history.page(asked, seen, limit=limit).entries)[: limit + 2]
+    return rows(history.page(asked, seen, limit=limit, lines=LINES).entries)[: limit + 2]
 
 
 def timeline(shown: Iterable[Row]) -> Timeline:

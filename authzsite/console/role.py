@@ -226,7 +226,10 @@ def room(request: Request, id: int) -> HttpResponse:
     seen = visit_role(request, id)
     holders = seen.holders()
     latest = history.page(
-        history.Filter(object=seen.node), history.sight(seen.place.asker, [seen.root]), limit=4
+        history.Filter(object=seen.node),
+        history.sight(seen.place.asker, [seen.root]),
+        limit=4,
+        lines=record.LINES,
     )
     context: dict[str, Any] = {
         "crumbs": Crumbs((("Roles", reverse("console:roles")),)),

@@ -8,7 +8,7 @@ from policies import decisions, facts, history
 from policies.access import AccessMap
 from policies.models import Counter
 from policies.services import members, realm_of
-from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the, under
 
 
 def sees(name: str, root: Node, place: Node) -> bool:
@@ -54,3 +54,25 @@ def test_people_who_are_alike_are_decided_once_but_each_for_himself(shop: Node) 
     for name in ("zoe", "mia", "zoe"):
         row = people.ensure("user", name)
         assert access.access_of(row).slice.principal == row.ref
+
+
+def test_a_page_of_the_record_holds_some_lines_of_each_change_and_leaves_nothing_out(shop: Node) -> None:
+    for size in (3, 25, 4, 1):
+        under(the("schema", "shop.stock"), "table", *(f"t{size}_{at}" for at in range(size)))
+    seen, asked = (
+        history.sight(people.ensure("user", "marek"), [shop]),
+        history.Filter(kinds=("object.registered",)),
+    )
+    whole = history.page(asked, seen, limit=500)
+    paged, before = [], None
+    while True:
+        page = history.page(asked, seen, limit=500, lines=5, before=before)
+        paged += page.entries
+        assert sum(len(one.lines) for one in page.entries) <= 10
+        if page.next is None:
+            break
+        before = page.next
+    assert [one.change.revision for one in paged] == [one.change.revision for one in whole.entries]
+    assert [len(one.lines) + one.more for one in paged] == [len(one.lines) for one in whole.entries]
+    assert max(len(one.lines) for one in paged) == 5
+    assert not any(one.more for one in whole.entries)
