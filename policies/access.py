@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.models import Realm
-from catalog.nodes import Node
+from catalog.nodes import Node, any_of
 from lakewarden import dialects, engine
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import facts
@@ -76,6 +76,7 @@ class AccessMap:
         self.node, self.now, self.as_of = node, now or timezone.now(), as_of
         self._objects = list(node.lineage)
         self._by_signature: dict[Any, frozenset[str]] = {}
+        self._by_person: dict[int, frozenset[str]] = {}
 
     @cached_property
     def holders(self) -> dict[int, Principal]:
@@ -108,7 +109,7 @@ class AccessMap:
         """Every person and service reached, directly or through a group."""
         inside = {pk for people in self.members.values() for pk in people}
         direct = {pk: row for pk, row in self.holders.items() if row.kind != Principal.Kind.GROUP}
-        rest = Principal.objects.filter(pk__in=inside - direct.keys())
+        rest = Principal.objects.filter(any_of("id", inside - direct.keys()))
         return direct | {row.pk: row for row in rest}
 
     @cached_property
@@ -143,6 +144,11 @@ class AccessMap:
         return sorted(rows, key=lambda row: row.label.casefold())
 
     def _decided(self, principal: Principal) -> frozenset[str]:
+        if principal.pk not in self._by_person:
+            self._by_person[principal.pk] = self._decided_alike(principal)
+        return self._by_person[principal.pk]
+
+    def _decided_alike(self, principal: Principal) -> frozenset[str]:
         # people with the same roles, groups and ownerships are decided once
         signature = (self.loaded.signature_of(principal.pk), facts.is_service_admin(principal))
         if signature not in self._by_signature:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from copy import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -123,6 +123,7 @@ class World:
     ):
         self.node, self.holders, self.actions, self.now = node, holders, actions, now
         self.law = dialects.get(node.kind)
+        self._worked_out: dict[object, Effect] = {}
         realm = Realm(pk=node.realm_id, kind=node.kind)
         asked = {one.pk for one in (*holders, *self.people)}
         objects = {key for one in (node, *also) for key in one.lineage}
@@ -201,14 +202,29 @@ class World:
         return answer.missing
 
     def effect(self, person: Principal, before: Rules, after: Rules, also: Collection[Gift]) -> Effect:
-        return self.between(person, self.slice_with(person, before), self.slice_with(person, after), also)
+        # of thousands in one group most are alike, and those are worked out once
+        alike = (
+            self.loaded.signature_of(person.pk),
+            before,
+            after,
+            tuple(also),
+            self.node.id,
+            tuple(self.actions),
+        )
+        if alike not in self._worked_out:
+            was, will = self.slice_with(person, before), self.slice_with(person, after)
+            self._worked_out[alike] = self.between(person, was, will, also)
+        return replace(self._worked_out[alike], principal=person, via=self._via(person))
+
+    def _via(self, person: Principal) -> Principal | None:
+        return self.through.get(person.pk) if person not in self.holders else None
 
     def between(self, person: Principal, was: Slice, will: Slice, also: Collection[Gift] = ()) -> Effect:
         """What becomes of a person whose facts were those of one slice and will be those of the other."""
         can = self.can(will)
         return Effect(
             person,
-            self.through.get(person.pk) if person not in self.holders else None,
+            self._via(person),
             self.can(was),
             can,
             self.ends(was),
