@@ -6,7 +6,7 @@ it stays while the privileges in it change and is never used again after the ent
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -36,6 +36,8 @@ class Entry:
     privileges: frozenset[str]
 
 
+PAGE = 2000
+
 _STATEMENT = """
 WITH given AS (
     SELECT g.*, max(coalesce(g.closed, 9223372036854775807)) OVER (
@@ -54,6 +56,7 @@ entry AS (
 SELECT e.number, p.id, p.kind, p.name, e.securable_id, n.name, e.privileges
   FROM entry e JOIN accounts_principal p ON p.id = e.holder_id
   JOIN catalog_placement n ON n.securable_id = e.securable_id AND n.closed IS NULL
+ ORDER BY p.name COLLATE "C", p.kind, n.name COLLATE "C"
 """.format(  # noqa: S608 - no outside text
     open="closed IS NULL AND coalesce(valid_from <= %(now)s, true) AND coalesce(valid_until > %(now)s, true)"
 )
@@ -67,17 +70,33 @@ def entries(
     now: datetime | None = None,
 ) -> list[Entry]:
     """The entries of a realm on some objects, of some holders, or both, by name.  One query."""
-    values: dict[str, Any] = {
+    with connection.cursor() as cursor:
+        cursor.execute(_STATEMENT, _values(root, objects, holders, now))
+        return [_entry(row) for row in cursor.fetchall()]
+
+
+def each_on(node: Node, *, now: datetime | None = None) -> Iterator[Entry]:
+    """The entries on one object by name, fetched page by page, so that many take little room.  One query."""
+    with connection.chunked_cursor() as cursor:
+        cursor.execute(_STATEMENT, _values(node, [node.id], None, now))
+        while rows := cursor.fetchmany(PAGE):
+            yield from map(_entry, rows)
+
+
+def _values(
+    root: Node, objects: Collection[int] | None, holders: Collection[int] | None, now: datetime | None
+) -> dict[str, Any]:
+    return {
         "realm": root.realm_id,
         "objects": None if objects is None else list(objects),
         "holders": None if holders is None else list(holders),
         "now": now or timezone.now(),
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_STATEMENT, values)
-        rows: list[tuple[Any, ...]] = cursor.fetchall()
-    found = [Entry(*row[:6], privileges=frozenset(row[6])) for row in rows]  # type: ignore[misc]
-    return sorted(found, key=lambda one: (one.name, one.kind, one.object_name))
+
+
+def _entry(row: tuple[Any, ...]) -> Entry:
+    number, holder, kind, name, object_, object_name, privileges = row
+    return Entry(number, holder, kind, name, object_, object_name, frozenset(privileges))
 
 
 def holders_on(node: Node, *, text: str = "", now: datetime | None = None) -> QuerySet[Principal]:

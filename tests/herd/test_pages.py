@@ -9,7 +9,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts import people
@@ -418,3 +420,32 @@ def test_history_speaks_the_words_of_the_herd(sales: Node, enter: Enter) -> None
     page, client = address("SALES"), enter("olivia")
     client.post(page, form_of(client, page) | {"add": "ana", "add_may": ["READ", "WRITE"], "step": "save"})
     assert "olivia granted Read and Write on SALES to ana" in told(client.get(f"{page}/history").content)
+
+
+COUNTS = {"herd": 16, "namespace": 37, "history": 20, "roles": 14, "mine": 8, "user": 17}
+"""How often each page asks the database, however many entries, namespaces and data owners there are."""
+
+
+@pytest.mark.parametrize("many", [1, 60])
+def test_pages_ask_as_often_for_many_as_for_one(many: int, herd: Node, sales: Node, enter: Enter) -> None:
+    for at, node in enumerate(namespaces(herd, *(f"N{at:03}" for at in range(many)))):
+        give(f"u{at:03}", "SALES", "READ", "GRANT")
+        give("ana", node.name, "READ")
+        role(f"u{at:03}")
+    client, counts = enter("admin"), {}
+    pages = {
+        "herd": f"/herds/{herd.id}",
+        "namespace": address("SALES"),
+        "history": f"{address('SALES')}/history",
+        "roles": f"/herds/{herd.id}/roles",
+        "mine": f"/herds/{herd.id}/mine",
+        "user": f"/herds/{herd.id}/users?id=ana",
+    }
+    for name, page in pages.items():
+        client.get(page)  # what is kept in the process is kept by now
+        with CaptureQueriesContext(connection) as queries:
+            answer = client.get(page)
+        assert answer.status_code == 200
+        assert len(answer.content) < 100_000, name
+        counts[name] = len(queries)
+    assert counts == COUNTS

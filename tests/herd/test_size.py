@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 
+from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
 from policies.entries import entries
 from policies.models import Grant
 from tests.herd.world import ENTRIES, Caller, give, the_namespace
+from tests.pages.conftest import BACKEND
 
 MANY = 100_000
 
@@ -30,15 +32,25 @@ def crowd(herd: Node) -> Node:
 
 
 @pytest.mark.slow
+def test_the_grid_shows_a_page_of_a_crowd(crowd: Node, django_assert_max_num_queries: Any) -> None:
+    client = Client()
+    client.force_login(people.make_account("admin"), backend=BACKEND)
+    address = f"/namespaces/{crowd.id}"
+    client.get(address)
+    with django_assert_max_num_queries(37):
+        answer = client.get(f"{address}?q=u0543")
+    assert "100 entries" in answer.content.decode()
+    assert len(answer.content) < 100_000
+    assert "100,000 entries" in client.get(address).content.decode()
+
+
+@pytest.mark.slow
 def test_a_crowd_is_listed_and_a_check_does_not_notice(
     crowd: Node, herd: Node, admin: Caller, pdp: Caller, django_assert_max_num_queries: Any
 ) -> None:
-    started = time.perf_counter()
     with django_assert_max_num_queries(16):
         answer = admin.get(f"{ENTRIES}/namespaces/STOCK")
     assert answer.content.count(b'"id"') == MANY
-    assert time.perf_counter() - started < 10
-    started = time.perf_counter()
     assert pdp.may("U054321", "read", "stock")
     assert not pdp.may("nobody", "read", "stock")
     give("*54321", "SALES", "READ")
@@ -46,4 +58,3 @@ def test_a_crowd_is_listed_and_a_check_does_not_notice(
     [entry] = entries(herd, holders=[Principal.objects.get(name="u000007").pk])
     assert entry.name == "u000007"
     assert admin.get(f"{ENTRIES}/userIds/U000007/namespaces/stock").status_code == 200
-    assert time.perf_counter() - started < 3

@@ -20,7 +20,7 @@ from authzsite.api.herd.problems import OWN_GRANT, Problem, entry_exists, no_ent
 from catalog.nodes import Node
 from lakewarden.dialects.herd.permissions import ON_NAMESPACE
 from policies import access_log
-from policies.entries import Entry
+from policies.entries import Entry, each_on
 from policies.events import GRANT_ADDED, GRANT_REMOVED
 from policies.services import entries
 
@@ -168,5 +168,4 @@ class OfNamespace(HerdCall):
         if node is None:
             raise no_namespace(code)
         access_log.looked(office.caller, "review access", node, via=VIA)
-        found = [wire(one) for one in office.entries_on(node)]
-        return self.respond(bodies.ENTRIES, {"userNamespaceAuthorizations": found})
+        return self.respond_each(bodies.ENTRIES, map(wire, each_on(node, now=office.now)))

@@ -6,7 +6,8 @@ XML is read without document types, entities or anything from elsewhere, so no b
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, tostring
 
 from defusedxml.common import DefusedXmlException
@@ -127,14 +128,30 @@ def _read_xml(shape: Record, content: bytes) -> dict[str, Any]:
 
 def write(shape: Record, value: dict[str, Any], media_type: str) -> bytes:
     """The value as JSON or XML; the same value is always the same bytes."""
-    if media_type == JSON:
-        # a refusal repeats what was sent, half characters and all
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
-    root = Element(shape.name)
     if shape in _BARE_LISTS:
-        [(name, many)] = shape.fields.items()
-        many.to_xml(value[name], root)
-    else:
-        shape.to_xml(value, root)
-    content: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+        [each] = value.values()
+        return write_each(shape, each, media_type)
+    return _json(value) if media_type == JSON else _xml(shape.name, shape, value)
+
+
+def write_each(shape: Record, values: Iterable[Any], media_type: str) -> bytes:
+    """A body that is a list, written value by value, so that a long one is never held twice."""
+    [(name, field)] = shape.fields.items()
+    many = cast("Many", field)
+    if media_type == JSON:
+        return b'{"%s":[%s]}' % (name.encode(), b",".join(map(_json, values)))
+    inside = b"".join(_xml(many.entry, many.shape, value, declared=False) for value in values)
+    tag = shape.name.encode()
+    return b"<?xml version='1.0' encoding='utf-8'?>\n<%s>%s</%s>" % (tag, inside, tag)
+
+
+def _json(value: Any) -> bytes:
+    # a refusal repeats what was sent, half characters and all
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="replace")
+
+
+def _xml(name: str, shape: Shape, value: Any, *, declared: bool = True) -> bytes:
+    root = Element(name)
+    shape.to_xml(value, root)
+    content: bytes = tostring(root, encoding="utf-8", xml_declaration=declared)
     return content

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -60,6 +60,11 @@ class HerdCall(Surface):
     def respond(self, shape: Record, value: dict[str, Any], status: int = 200) -> HttpResponse:
         media_type = _answer_type(self.request._request) or JSON
         return HttpResponse(bodies.write(shape, value, media_type), status=status, content_type=media_type)
+
+    def respond_each(self, shape: Record, values: Iterable[Any]) -> HttpResponse:
+        """Answer a list that may be long."""
+        media_type = _answer_type(self.request._request) or JSON
+        return HttpResponse(bodies.write_each(shape, values, media_type), content_type=media_type)
 
     def _said(self, exc: Exception) -> tuple[int, str, dict[str, str]]:
         if isinstance(exc, Problem):

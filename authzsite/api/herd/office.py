@@ -93,9 +93,6 @@ class Office:
         levels = (*herd.levels, Level("namespace", entry.object))
         return Node(entry.object, herd.realm_id, herd.kind, levels, (herd.name, entry.object_name))
 
-    def entries_on(self, node: Node) -> list[Entry]:
-        return [one for one in entries(self.herd, objects=[node.id], now=self.now) if one.kind in KINDS]
-
     def entries_of(self, user: str, node: Node | None = None) -> list[Entry]:
         """What was given to a user id, in any case of its letters, everywhere or on one namespace."""
         known = [one.pk for one in bearers(user, KINDS)] if holdable(user) else []
