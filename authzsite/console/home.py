@@ -27,9 +27,10 @@ from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.facts import OWNER, Rule, Slice
-from policies import history, slices
+from policies import history, ownership, slices
 from policies.history import Filter
 from policies.models import BackendFinding
+from policies.ownership import GONE, Asked
 from policies.queries import Ending, ending_soon, foreign_on, owned_by, realms_of
 from policies.services.grants import revision_now
 
@@ -136,7 +137,19 @@ class Desk:
 
     @cached_property
     def waiting(self) -> list[Item]:
-        return [*self._ends_now(), *self._strangers(), *self._late()]
+        return [*self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
+
+    def _ownerless(self) -> Iterable[Item]:
+        """What lies in what one owns and belongs to somebody who cannot sign in any more."""
+        for realm in self.realms:
+            many = ownership.places(Asked(realm, how=GONE), self.owned).count() if self.owned else 0
+            if many:
+                belongs = "belongs" if many == 1 else "belong"
+                url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"
+                look = Action("Hand over", url, "mini", more=f"objects in {realm.name}")
+                text = f"{words.count(many, 'object')} {belongs} to who cannot sign in"
+                note = "Nobody gives access to them or answers for them · they wait for another owner"
+                yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
 
     def _ends_now(self) -> Iterable[Item]:
         for one in [end for end in self.endings if not end.grant.privilege.startswith("USE_")][:3]:

@@ -24,7 +24,7 @@ from authzsite.console.known import Circle, circle_of
 from authzsite.console.methods import reads
 from authzsite.console.reach import main_action
 from authzsite.console.requests import Request
-from authzsite.console.shell import NAV
+from authzsite.console.shell import rooms_of
 from catalog.nodes import Node, nodes
 from policies import decisions, slices
 from policies.finding import After, Finder
@@ -146,7 +146,8 @@ class Sought:
             yield option("plus", url, f"Grant to {row.label}", self.text)
 
     def _pages(self) -> Iterable[Option]:
-        rooms = [(one.icon, one.url, one.name, f"g {one.key}") for _, rooms in NAV for one in rooms]
+        entered = [one for _, some in rooms_of(self.circle.asker) for one in some]
+        rooms = [(one.icon, one.url, one.name, f"g {one.key}") for one in entered]
         more = [
             ("user", reverse("console:person", args=[self.circle.asker.pk]), "Your own access", ""),
             ("user", reverse("console:profile"), "Your settings", ""),

@@ -93,7 +93,12 @@ class Visit:
         if not self.circle.gives_access:
             return [why]
         give = reverse("console:person_grant", args=[self.person.pk])
-        return [why, *self._removing(), Action(f"Grant to {self.person.label}", give, "primary", key="a")]
+        return [
+            why,
+            *self._removing(),
+            *self._handing_over(),
+            Action(f"Grant to {self.person.label}", give, "primary", key="a"),
+        ]
 
     def _removing(self) -> Iterable[Action]:
         """From each realm whose members the viewer manages."""
@@ -105,6 +110,11 @@ class Visit:
                 url = reverse("console:member_remove", args=[realm.id])
                 asked = urlencode({"who": str(self.person)})
                 yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger")
+
+    def _handing_over(self) -> Iterable[Action]:
+        if any(one.owned for one in self.reach.all):
+            url = f"{reverse('console:owners')}?{urlencode({'of': str(self.person)})}"
+            yield Action("Hand over what is owned", url)
 
     def facts(self) -> Facts:
         fits = self.reach.fits

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from accounts.models import User
+from accounts.models import Principal, User
 from authzsite.console import formats, words
 from authzsite.console.parts import Note
 from authzsite.console.requests import Request
@@ -62,9 +62,8 @@ NAV = (
 )
 
 
-def rooms_of(user: User | None) -> list[tuple[str, tuple[Room, ...]]]:
+def rooms_of(principal: Principal | None) -> list[tuple[str, tuple[Room, ...]]]:
     """The rooms somebody may enter; those for service admins are shown to them alone."""
-    principal = user.principal if user else None
     runs_the_site = principal is not None and is_service_admin(principal)
     kept = [(head, tuple(one for one in some if runs_the_site or not one.admins)) for head, some in NAV]
     return [(head, some) for head, some in kept if some]
@@ -100,7 +99,7 @@ def surroundings(request: Request) -> dict[str, Any]:
     name = (principal.label if principal else known.get_username()) if known else ""
     return {
         "sheets": SHEETS,
-        "nav": rooms_of(known),
+        "nav": rooms_of(principal),
         "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),

@@ -1,0 +1,80 @@
+"""Who owns what, in sets: everything of somebody, what has no owner, what belongs to who cannot come in."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q, QuerySet
+
+from accounts.entering import able
+from accounts.models import Principal
+from accounts.text import holdable
+from catalog.models import Placement
+from catalog.nodes import Node, any_of, nodes
+from policies.models import Ownership
+from policies.services.personal import MARK
+
+NOBODY, GONE = "nobody", "gone"
+TOP = ("catalog", "role")
+"""What should have an owner of its own: what lies in them has theirs."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which objects of a realm: those of somebody, of nobody, or of who cannot come in; by type and name."""
+
+    root: Node
+    owner: Principal | None = None
+    how: str = ""
+    type: str = ""
+    text: str = ""
+    only: tuple[int, ...] = ()
+
+
+def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
+    """Those of them that lie in what the asker governs, the highest first, by name."""
+    rows = (
+        Placement.objects.open()
+        .filter(securable__realm=asked.root.realm_id)
+        .exclude(type="role", name__startswith=MARK)
+    )
+    rows = rows.filter(any_of("securable_id", governed) | Q(ancestors__overlap=list(governed)))
+    if asked.type:
+        rows = rows.filter(type=asked.type)
+    if asked.only:
+        rows = rows.filter(any_of("securable_id", asked.only))
+    if asked.text:
+        rows = rows.filter(name__icontains=asked.text) if holdable(asked.text) else rows.none()
+    return _owned(rows, asked).order_by("ancestors__len", "type", "name", "pk")
+
+
+def _owned(rows: QuerySet[Placement], asked: Asked) -> QuerySet[Placement]:
+    open_now = Ownership.objects.open().filter(securable__realm=asked.root.realm_id)
+    if asked.how == NOBODY:
+        unowned = rows.exclude(securable__in=open_now.values("securable"))
+        return unowned.filter(parent=asked.root.id, type__in=TOP)
+    if asked.how == GONE:
+        open_now = open_now.filter(owner__in=gone(asked.root))
+    elif asked.owner is not None:
+        open_now = open_now.filter(owner=asked.owner)
+    return rows.filter(securable__in=open_now.values("securable"))
+
+
+def gone(root: Node) -> set[int]:
+    """The owners of something in a realm who cannot come in any more.  Four queries."""
+    rows = Ownership.objects.open().filter(securable__realm=root.realm_id).values_list("owner", flat=True)
+    owners = set(rows.distinct())
+    return owners - able(owners)
+
+
+def owners_of(keys: Sequence[int]) -> dict[int, Principal]:
+    """The own owner of each object that has one.  One query."""
+    rows = Ownership.objects.open().filter(securable__in=keys).select_related("owner")
+    return {row.securable_id: row.owner for row in rows}
+
+
+def in_order(rows: Sequence[Placement]) -> list[Node]:
+    """The objects of some placements, in their order.  One query or two."""
+    known = nodes(row.securable_id for row in rows)
+    return [known[row.securable_id] for row in rows if row.securable_id in known]
