@@ -1,4 +1,5 @@
-"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… cdap "list roles"`.
+"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… cdap "list roles"`,
+`… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
 """
@@ -48,6 +49,18 @@ def _cdap(asked: argparse.Namespace) -> str:
     return run(text_of(asked.words), Rest(line))
 
 
+def _connect_server(asked: argparse.Namespace) -> str:
+    from lakewarden.spark.serving import Server, settings_of
+
+    server = Server(Client(), asked.realm, settings_of(asked.catalog), settings_of(asked.conf))
+    with server:
+        server.start(asked.host, asked.port)
+        sys.stdout.write(f"serving sc://{asked.host}:{asked.port}, guarded by {server.console}\n")
+        sys.stdout.flush()
+        server.wait()
+    return "stopped"
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="lakewarden",
@@ -67,6 +80,19 @@ def _parser() -> argparse.ArgumentParser:
     )
     cdap.add_argument("words", nargs="+", metavar="command", help="one of those below, quoted or not")
     cdap.set_defaults(do=_cdap)
+    serve = commands.add_parser("connect-server", help="a Spark Connect server with the guard inside")
+    serve.add_argument("--realm", required=True, help="the realm whose law decides")
+    serve.add_argument("--host", default="127.0.0.1", help="where to listen; default: this machine alone")
+    serve.add_argument("--port", type=int, default=15002)
+    serve.add_argument(
+        "--catalog",
+        action="append",
+        default=[],
+        metavar="NAME=REALM/CATALOG",
+        help="which catalog of Spark stands for what",
+    )
+    serve.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="settings of Spark")
+    serve.set_defaults(do=_connect_server)
     return parser
 
 

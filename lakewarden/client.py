@@ -158,7 +158,12 @@ class Client:
         )
 
     def __repr__(self) -> str:
-        return f"Client({self._transport.url!r})"
+        return f"Client({self.url!r})"
+
+    @property
+    def url(self) -> str:
+        """The console's address."""
+        return self._transport.url
 
     def check(self, subject: Subject, action: str, resource: Resource) -> Decision:
         """The decision on one question.  Raises ConsoleError when there is none."""

@@ -25,6 +25,26 @@ EVERY = 600.0
 _LISTENERS_CATCH_UP = 5000  # milliseconds
 
 
+class Reports:
+    """Sends what was used now and then, at the end, and when the program ends without saying so."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self._reporter, self._done = reporter, threading.Event()
+
+    def start(self) -> None:
+        atexit.register(self._reporter.send)
+        threading.Thread(target=self._now_and_then, daemon=True).start()
+
+    def stop(self) -> None:
+        self._done.set()
+        atexit.unregister(self._reporter.send)
+        self._reporter.send()
+
+    def _now_and_then(self) -> None:
+        while not self._done.wait(EVERY):
+            self._reporter.send()
+
+
 class Guard:
     """One guard over one application's sessions."""
 
@@ -38,10 +58,10 @@ class Guard:
         console: str = "",
         reporter: Reporter | None = None,
     ) -> None:
-        self._spark, self._held, self._reporter = spark, held, reporter
+        self._spark, self._held = spark, held
+        self._reports = Reports(reporter) if reporter is not None else None
         self.watching = Watching(spark._jvm, lambda _: held, catalogs, uses, console=console)
         self._before: rule.Before = []
-        self._done = threading.Event()
 
     @property
     def uses(self) -> Uses:
@@ -57,14 +77,12 @@ class Guard:
         except BaseException:
             rule.take(self._spark, self.watching)
             raise
-        if self._reporter is not None:
-            atexit.register(self._reporter.send)
-            threading.Thread(target=self._report_now_and_then, daemon=True).start()
+        if self._reports is not None:
+            self._reports.start()
         return self
 
     def stop(self) -> None:
         """Report what was used, and give the program the session that it had before."""
-        self._done.set()
         rule.take(self._spark, self.watching)
         try:
             self._spark._jsc.sc().listenerBus().waitUntilEmpty(_LISTENERS_CATCH_UP)
@@ -72,14 +90,8 @@ class Guard:
                 rule.switch(session, before)
         except Exception as error:  # noqa: BLE001 - Spark is gone already: there is nothing to give back
             errors.log.debug("the session is gone: %s", error)
-        if self._reporter is not None:
-            atexit.unregister(self._reporter.send)
-            self._reporter.send()
-
-    def _report_now_and_then(self) -> None:
-        assert self._reporter is not None  # noqa: S101 - started only where there is one
-        while not self._done.wait(EVERY):
-            self._reporter.send()
+        if self._reports is not None:
+            self._reports.stop()
 
     def __enter__(self) -> Guard:
         return self.start()
@@ -109,17 +121,17 @@ def guard(
     """
     asking = client if client is not None else Client()
     uses = Uses()
-    named = run or os.environ.get("LAKEWARDEN_RUN") or _run_of(spark)
+    named = run or os.environ.get("LAKEWARDEN_RUN") or run_of(spark)
     reporter = Reporter(uses, asking.report_uses, realm, named, spool_folder(spool))
     places = Catalogs(realm, {**settings(spark._jsparkSession, SETTING), **(catalogs or {})})
     held = Held(asking, realm, principal, refresh=refresh)
-    return Guard(spark, held, places, uses, console=asking._transport.url, reporter=reporter)
+    return Guard(spark, held, places, uses, console=asking.url, reporter=reporter)
 
 
 _runs: dict[str, int] = {}
 
 
-def _run_of(spark: Any) -> str:
+def run_of(spark: Any) -> str:
     """The application's id; an application that guards again starts another run."""
     name = str(spark.sparkContext.applicationId)
     number = _runs[name] = _runs.get(name, 0) + 1

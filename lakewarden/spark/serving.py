@@ -1,0 +1,151 @@
+"""A Spark Connect server with the guard inside, where the programs of its clients cannot reach it.
+
+Each client works under the user of its connection, and is decided on by that user's own rights.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any
+
+from lakewarden.client import Client
+from lakewarden.held import Held
+from lakewarden.principals import Principal
+from lakewarden.spark import rule
+from lakewarden.spark.guarding import Reports, run_of
+from lakewarden.spark.naming import SETTING, Catalogs
+from lakewarden.spark.scala import each, settings
+from lakewarden.spark.uses import Reporter, Uses, spool_folder
+from lakewarden.spark.watching import Holder, Watching
+from lakewarden.transport import ConsoleError, NotConfigured
+
+PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
+FOREIGN = ("java_method", "reflect", "try_reflect")
+"""Functions of SQL that call any method in the server's own process."""
+
+
+def settings_of(texts: Iterable[str]) -> dict[str, str]:
+    """Read `NAME=VALUE` each.  Raises NotConfigured."""
+    found = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not name or not equals or not value:
+            raise NotConfigured(f"`{text}` is no setting; write NAME=VALUE")
+        found[name] = value
+    return found
+
+
+class Nobody(ConsoleError, PermissionError):
+    """Nobody is known to work in this session, so nothing is allowed in it."""
+
+
+class Users:
+    """Who works in which session, and the snapshots of each; asked from many threads."""
+
+    def __init__(self, jvm: Any, client: Client, realm: str, *, refresh: float) -> None:
+        service = getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$")
+        self._sessions = service.__getattr__("MODULE$").sessionManager()
+        self._client, self._realm, self._refresh = client, realm, refresh
+        self._users: dict[str, str] = {}
+        self._held: dict[str, Held] = {}
+        self._lock = threading.Lock()
+
+    def holder(self, session: Any) -> Holder:
+        """The snapshots of the user of a session.  Raises Nobody."""
+        key = str(session.sessionUUID())
+        with self._lock:
+            if key not in self._users:
+                self._users = self._working()
+            user = self._users.get(key)
+            if not user:
+                raise Nobody(
+                    "no user is known here, so nothing is allowed; connect as sc://host/;user_id=NAME"
+                )
+            if user not in self._held:
+                who = Principal("user", user)
+                self._held[user] = Held(self._client, self._realm, who, refresh=self._refresh)
+            return self._held[user]
+
+    def _working(self) -> dict[str, str]:
+        """From session to user, for those there are now; a session never changes hands."""
+        listed = each(self._sessions.listActiveSessions())
+        return {str(one.serverSessionId()): str(one.userId()) for one in listed}
+
+
+class Server:
+    """Serves from `start` to `stop`; `start` raises ConsoleError when the console gives nothing."""
+
+    def __init__(
+        self, client: Client, realm: str, catalogs: Mapping[str, str], configuration: Mapping[str, str]
+    ) -> None:
+        self._client, self._realm, self._given = client, realm, catalogs
+        self._configuration = configuration
+        self.spark: Any = None
+
+    def start(self, host: str, port: int) -> None:
+        """Answers as soon as clients are served."""
+        Held(self._client, self._realm).current()  # the console is there, knows the realm and takes the token
+        self.spark = spark = _session(
+            {
+                **self._configuration,
+                "spark.plugins": PLUGIN,
+                "spark.connect.grpc.binding.address": host,
+                "spark.connect.grpc.binding.port": str(port),
+            }
+        )
+        _forget_foreign_code(spark._jvm)
+        uses, users = Uses(), Users(spark._jvm, self._client, self._realm, refresh=60.0)
+        places = Catalogs(self._realm, {**settings(spark._jsparkSession, SETTING), **self._given})
+        self._watching = Watching(spark._jvm, users.holder, places, uses, console=self._client.url)
+        self._reports = Reports(
+            Reporter(uses, self._client.report_uses, self._realm, run_of(spark), spool_folder(None))
+        )
+        rule.put(spark, self._watching)
+        self._reports.start()
+
+    @property
+    def console(self) -> str:
+        return self._client.url
+
+    def wait(self) -> None:
+        """Until a signal asks to end."""
+        ended = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: ended.set())
+        ended.wait()
+
+    def stop(self) -> None:
+        rule.take(self.spark, self._watching)
+        self._reports.stop()
+        self.spark.stop()
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.spark is not None:
+            self.stop()
+
+
+def _session(configuration: Mapping[str, str]) -> Any:
+    from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("lakewarden connect-server")
+    for name, value in configuration.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def _forget_foreign_code(jvm: Any) -> None:
+    """Sessions that begin from now on do not know the functions that call methods of the server itself."""
+    known = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
+    for name in FOREIGN:
+        known.dropFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))
