@@ -14,6 +14,7 @@ from django.db.models.functions import RowNumber
 
 from accounts.models import Principal
 from accounts.text import holdable
+from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from lakewarden import dialects, engine
 from lakewarden.facts import Slice
@@ -74,6 +75,11 @@ class Sight:
         seen = Q(people__contains=[self.viewer.pseudonym]) | Q(lineage__overlap=list(self.objects))
         return seen | Q(lineage=[]) if self.site else seen
 
+    def of_records(self) -> Q:
+        """The same for the access log: below these objects, the site's own, and what oneself did."""
+        seen = Q(actor=self.viewer.pseudonym) | Q(lineage__overlap=list(self.objects))
+        return seen | Q(lineage=[]) if self.site else seen
+
     def sees(self, node: Node) -> bool:
         return any(key in self.objects for key in node.lineage)
 
@@ -86,6 +92,12 @@ def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     # what is said of no object, such as accounts and groups, is the site's own business
     site = bool(given & roots) or is_service_admin(viewer)
     return Sight(viewer, tuple(sorted(given | held)), site)
+
+
+def views_a_realm(viewer: Principal) -> bool:
+    """Whether the viewer has the duty to view all the history of some realm, a member of it or not."""
+    roots = Placement.objects.open().filter(parent__isnull=True)
+    return roots.filter(securable__in=duties.held(viewer, VIEW_HISTORY)).exists()
 
 
 def _authority(slice_: Slice, root: Node) -> Iterable[int]:

@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from policies import bootstrap, checkpoints
+from policies import bootstrap, checkpoints, verifications
 from policies.exports import feeds
 from policies.models import Backend
 from policies.sync import worker
@@ -48,6 +48,7 @@ def sign() -> None:
         checkpoints.make()
     for trouble in checkpoints.send():
         log.warning("a checkpoint was not sent to %s", trouble)
+    verifications.run_waiting()
 
 
 @shared_task(name="policies.tasks.feed")
@@ -55,6 +56,12 @@ def feed() -> None:
     """Bring those who follow the record up to now."""
     for trouble in feeds.deliver():
         log.warning("the record was not taken by %s", trouble)
+
+
+@shared_task(name="policies.tasks.verify")
+def verify_record() -> None:
+    """Read the whole record for whoever asked, and keep what was found."""
+    verifications.run_waiting()
 
 
 @shared_task(name="policies.tasks.bootstrap")

@@ -7,7 +7,7 @@ cannot make it fit the other.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -16,6 +16,9 @@ from lakewarden.record.merkle import Frontier
 from policies import access_log, checkpoint_places, checkpoints, signing
 from policies.changes import digest_of
 from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter, Event
+
+TOLD = 5000
+"""Changes between two reports of how far a reading is."""
 
 Roots = dict[int, set[str]]
 """Sizes at which the record was signed, with the roots that were signed there."""
@@ -42,19 +45,21 @@ class _Broken(Exception):
 class _Count:
     """What was found good so far, kept when the next thing is not."""
 
-    def __init__(self) -> None:
+    def __init__(self, tell: Callable[[int], object]) -> None:
         self.changes = self.events = self.looks = self.signed = 0
+        self.tell = tell
 
     def verdict(self, broken: str | None = None) -> Verdict:
         return Verdict(self.changes, self.events, self.looks, self.signed, broken)
 
 
-def verify(outside: str = "") -> Verdict:
+def verify(outside: str = "", tell: Callable[[int], object] = bool) -> Verdict:
     """Read the whole record once, streaming, and recompute every digest; what is added meanwhile waits.
 
-    `outside` is the text of a file of checkpoints kept elsewhere, beside those the site knows of.
+    `outside` is the text of a file of checkpoints kept elsewhere, beside those the site knows of; `tell` is
+    called now and then with the number of changes read.
     """
-    count = _Count()
+    count = _Count(tell)
     try:
         roots = _signed_roots(outside, count)
         _verify_changes(count, roots[checkpoints.name_of(checkpoints.CHANGES)])
@@ -99,6 +104,8 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
         _grow(tree, change.digest, roots, "revision")
         previous = change.digest
         count.changes, count.events = tree.size, count.events + len(its_events)
+        if tree.size % TOLD == 0:
+            count.tell(tree.size)
     if (counter.revision, counter.digest) != (tree.size, previous):
         raise _Broken(f"the record ends at revision {tree.size}, the site is at {counter.revision}")
     _reaches(tree, roots, "revision")

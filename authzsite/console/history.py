@@ -15,6 +15,8 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console import naming, record, sheet, words
 from authzsite.console.door import signed_in
+from authzsite.console.errors import show
+from authzsite.console.history_tabs import tabs
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty
@@ -25,9 +27,12 @@ from catalog.nodes import Node
 from policies import history
 from policies.history import Filter, Sight
 from policies.queries import realms_of
+from policies.services import duties
 from policies.services.grants import revision_now
 
 SHOWN = 50
+EXPORT_HISTORY = "export_history"
+NO_EXPORT = "The history is taken away by those who have the duty to export it. Nothing was changed."
 KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ("", "Everything", ()),
     ("grants", "Grants and revocations", ("grant.added", "grant.removed")),
@@ -145,16 +150,16 @@ def shown(
     return {
         "question": asked,
         "rows": record.rows(entries),
-        "pager": _pager(asked, len(entries), found.next),
+        "pager": _pager(asked, len(entries), found.next, export=bool(duties.held(viewer, EXPORT_HISTORY))),
         "empty": _nothing(asked),
     }
 
 
-def _pager(asked: Question, count: int, next_: int | None) -> Pager:
+def _pager(asked: Question, count: int, next_: int | None, *, export: bool) -> Pager:
     if asked.revision:
         return Pager(f"Change {words.number(asked.revision)} alone", previous=asked.url(revision=""))
     text = f"{words.count(count, 'change')}, newest first"
-    csv = reverse("console:history_csv") + asked.url()
+    csv = reverse("console:history_csv") + asked.url() if export else ""
     return Pager(text, asked.url() if asked.before else "", asked.url(before=next_) if next_ else "", csv)
 
 
@@ -181,7 +186,7 @@ def room(request: Request) -> HttpResponse:
     return page(
         request,
         "console/history.html",
-        {**context, **_frame(node, context["question"])},
+        {**context, **_frame(node, context["question"]), "tabs": None if node else tabs("history")},
         room="history",
         realm=_realm(realms),
         revision=revision_now(),
@@ -219,7 +224,10 @@ def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
 def as_csv(request: Request) -> HttpResponseBase:
     """The same record as a file, to its end."""
     asker = asker_of(request)
-    seen = history.sight(asker, realms_of(asker))
+    exportable = duties.held(asker, EXPORT_HISTORY)
+    if not exportable:
+        return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
+    seen = Sight(asker, tuple(sorted(exportable)), site=False)
     asked = read(request, seen, _object(request))
     head = ["revision", "when", "by", "what", "object", "reason"]
     return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))

@@ -37,7 +37,7 @@ from policies.exports.evidence import Question
 from policies.past import Past
 from policies.services import duties
 
-SHOWN = 100
+SHOWN = 50
 VIEWS = (("", "Who had access then"), ("changes", "What changed since"), ("between", "Who had it in between"))
 REASON = "why-not-evidence"
 
@@ -52,6 +52,7 @@ class Asked:
     then: Past | None
     until: Past | None
     problems: dict[str, str]
+    after: int = 0
 
     def url(self, **changed: object) -> str:
         kept = {"at": self.at, "to": self.to, "show": self.view, **changed}
@@ -88,8 +89,9 @@ def read(request: Request) -> Asked:
     }
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
         problems["to"] = "The later moment must not lie before the earlier one."
-    view = request.GET.get("show", "")
-    return Asked(at, to, view if view in dict(VIEWS) else "", then, until, problems)
+    view, after = request.GET.get("show", ""), request.GET.get("after", "")
+    skipped = int(after) if after.isdecimal() and len(after) < 8 else 0
+    return Asked(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
 
 
 def moment_of(text: str) -> Past | None:
@@ -155,11 +157,8 @@ def _form(asked: Asked, place: Place) -> dict[str, Any]:
 def _answer(asked: Asked, node: Node) -> dict[str, Any]:
     if asked.then is None or asked.until is None or asked.problems:
         return {}
-    if asked.view == "changes":
-        return {"past": _said(asked), **_changes(asked.then, asked.until, node)}
-    if asked.view == "between":
-        return {"past": _said(asked), **_between(asked.then, asked.until, node)}
-    return {"past": _said(asked), **_state(asked.then, node)}
+    views = {"changes": _changes, "between": _between}
+    return {"past": _said(asked), **views.get(asked.view, _state)(asked, asked.then, asked.until, node)}
 
 
 def _said(asked: Asked) -> Note:
@@ -172,39 +171,41 @@ def _said(asked: Asked) -> Note:
     return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
 
 
-def _state(then: Past, node: Node) -> dict[str, Any]:
+def _state(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
     was = node_at(node.id, then.revision)
     if was is None:
         return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
     access = AccessMap(was, now=then.moment, as_of=then.revision)
-    labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
-    found = []
-    for person in sorted(access.people.values(), key=lambda one: (one.label.casefold(), one.pk)):
-        had = access.access_of(person)
-        if had.paths:
-            how = naming.paths((path.rule for path in had.paths), was, labels)
-            found.append(Row(_who(person), naming.can(had.can, was.type, owns=had.owns), how))
+    reached = (one for one in access.people.values() if access.access_of(one).paths)
+    found = sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
     named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
+    text = f"{words.count(len(found), 'person', 'people')} reached by a rule then.{named}"
     return {
-        "rows": found[:SHOWN],
-        "pager": Pager(
-            f"{words.count(len(found), 'person', 'people')} with a rule then.{named}{_rest(found)}"
-        ),
+        "rows": [_row(access, person) for person in found[asked.after : asked.after + SHOWN]],
+        "pager": _pager(asked, text, len(found)),
         "empty": Empty("Nobody had access then", "No rule on it or above it reached anybody."),
     }
 
 
-def _rest(found: list[Any]) -> str:
-    left = len(found) - SHOWN
-    return f" The first {SHOWN} are shown; evidence holds all." if left > 0 else ""
+def _row(access: AccessMap, person: Principal) -> Row:
+    had, was = access.access_of(person), access.node
+    labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
+    how = naming.paths((path.rule for path in had.paths), was, labels)
+    return Row(_who(person), naming.can(had.can, was.type, owns=had.owns), how)
 
 
-def _changes(then: Past, until: Past, node: Node) -> dict[str, Any]:
-    rows = compare.differences(node.id, then, until)
-    lines = tuple(_line(row, node.type) for row in rows[:SHOWN])
+def _pager(asked: Asked, text: str, many: int) -> Pager:
+    following = asked.after + SHOWN
+    next_ = asked.url(after=following) if following < many else ""
+    return Pager(text, asked.url() if asked.after else "", next_)
+
+
+def _changes(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
+    found = compare.differences(node.id, then, until)
+    lines = tuple(_line(row, node.type) for row in found[asked.after : asked.after + SHOWN])
     return {
         "diff": Diff(lines) if lines else None,
-        "pager": Pager(f"{words.count(len(rows), 'person', 'people')} differ.{_rest(rows)}"),
+        "pager": _pager(asked, f"{words.count(len(found), 'person', 'people')} differ.", len(found)),
         "empty": Empty("Nobody’s access differs", "Somebody may have had it for a while in between."),
     }
 
@@ -219,17 +220,16 @@ def _line(row: Difference, type_: str) -> DiffLine:
     return DiffLine(kind, row.principal.label, text)
 
 
-def _between(then: Past, until: Past, node: Node) -> dict[str, Any]:
+def _between(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
     try:
         found = compare.courses(node, then, until)
     except Invalid as problem:
         return {"empty": Empty("That time is too long", f"{problem}.")}
     times = [row for course in found for row in _times(course, node.type)]
+    text = f"{words.count(len(found), 'person', 'people')} had access at some time."
     return {
-        "times": times[:SHOWN],
-        "pager": Pager(
-            f"{words.count(len(found), 'person', 'people')} had access at some time.{_rest(times)}"
-        ),
+        "times": times[asked.after : asked.after + SHOWN],
+        "pager": _pager(asked, text, len(times)),
         "empty": Empty("Nobody had access in that time", "No rule on it or above it reached anybody."),
     }
 

@@ -1,4 +1,4 @@
-from policies.models.checkpoints import AccessCounter, Checkpoint
+from policies.models.checkpoints import AccessCounter, Checkpoint, Verification
 from policies.models.duties import GroupDuty, UserDuty
 from policies.models.feeds import Feed
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
@@ -38,4 +38,5 @@ __all__ = [
     "Touch",
     "Use",
     "UserDuty",
+    "Verification",
 ]

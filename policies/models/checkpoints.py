@@ -40,3 +40,20 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"{self.log} up to {self.size}"
+
+
+class Verification(models.Model):
+    """One reading of the whole record, asked for by somebody: how far it is, and what it found."""
+
+    by = models.CharField(max_length=40)
+    asked = models.DateTimeField(auto_now_add=True)
+    started = models.DateTimeField(null=True)
+    finished = models.DateTimeField(null=True)
+    total = models.BigIntegerField(default=0)
+    changes = models.BigIntegerField(default=0)
+    looks = models.BigIntegerField(default=0)
+    signed = models.IntegerField(default=0)
+    broken = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"asked at {self.asked}"

@@ -1,0 +1,134 @@
+"""Whether the record is whole: verified on demand, signed at intervals, followed by others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from accounts.models import Principal
+from authzsite.console import words
+from authzsite.console.door import signed_in
+from authzsite.console.errors import show
+from authzsite.console.history_tabs import tabs
+from authzsite.console.lists import Tile
+from authzsite.console.methods import reads, writes
+from authzsite.console.parts import Empty, Note, Reason
+from authzsite.console.requests import Request, asker_of
+from authzsite.console.shell import page
+from policies import history, signing, verifications
+from policies.exports import feeds
+from policies.facts import is_service_admin
+from policies.models import Checkpoint, Feed, Verification
+from policies.services.grants import revision_now
+
+CHECKPOINTS = 20
+REASON = Reason(
+    "why-not-verify", "The whole record is read for those who have the duty to view the history of a realm."
+)
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Checkpoints, followers, the key, and the last reading of the whole record."""
+    asker = asker_of(request)
+    last = Checkpoint.objects.order_by("-pk").first()
+    context = {
+        "heading": "History",
+        "lead": "Each change follows from the one before by its digest; the whole is signed at intervals.",
+        "tabs": tabs("integrity"),
+        "tiles": _tiles(last),
+        "reading": _reading(verifications.latest()),
+        "reason": None if may_verify(asker) else REASON,
+        "checkpoints": list(Checkpoint.objects.order_by("-pk")[:CHECKPOINTS]),
+        "no_checkpoint": Empty("Nothing was signed yet", "The first is signed within a minute of a change."),
+        "followers": _followers(),
+        "key": str(signing.public_key()),
+    }
+    return page(request, "console/integrity.html", context, room="history", revision=revision_now())
+
+
+def may_verify(asker: Principal) -> bool:
+    """Whoever may see the whole history of a realm, and service admins."""
+    return is_service_admin(asker) or history.views_a_realm(asker)
+
+
+@writes
+@signed_in
+def verify(request: Request) -> HttpResponse:
+    """Have the whole record read by a worker."""
+    asker = asker_of(request)
+    if not may_verify(asker):
+        return show(request, 403)
+    verifications.ask(asker)
+    return redirect("console:integrity")
+
+
+@reads
+@signed_in
+def progress(request: Request) -> HttpResponse:
+    """How far the last reading is."""
+    reading = _reading(verifications.latest())
+    return render(request, "console/reading.html", {"reading": reading, "may": may_verify(asker_of(request))})
+
+
+def _tiles(last: Checkpoint | None) -> list[Tile]:
+    every = words.number(settings.LAKEWARDEN_CHECKPOINT_EVERY // 60)
+    signed = words.ago(last.at) if last else "not yet"
+    return [
+        Tile("Changes", words.number(revision_now()), "numbered without gaps"),
+        Tile("Signed", signed, f"every {every} min while it grows"),
+        Tile("Kept at", words.count(len(settings.LAKEWARDEN_CHECKPOINTS), "place"), "outside the database"),
+        Tile(
+            "Followed by", words.count(len(settings.LAKEWARDEN_AUDIT_FEEDS), "program"), "files and webhooks"
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The last reading of the record: a note about it, and its progress while it runs."""
+
+    note: Note
+    going: bool = False
+    done: int = 0
+    total: int = 0
+    text: str = ""
+
+
+def _reading(row: Verification | None) -> Reading | None:
+    if row is None:
+        return None
+    if row.finished is None:
+        text = f"{words.number(row.changes)} of {words.number(row.total)} changes"
+        return Reading(
+            Note("plain", "Reading the whole record", text), True, row.changes, max(row.total, 1), text
+        )
+    when = words.moment(row.finished)
+    if row.broken:
+        return Reading(Note("bad", "The record is broken", f"{row.broken}. Found {when}."))
+    counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
+    signed = words.count(row.signed, "signed checkpoint")
+    return Reading(Note("plain", "The record is whole", f"{counted} and {signed} were read and fit. {when}."))
+
+
+@dataclass(frozen=True)
+class FollowerRow:
+    name: str
+    behind: str
+    trouble: str
+
+
+def _followers() -> list[FollowerRow]:
+    rows = {row.name: row for row in Feed.objects.all()}
+    now = revision_now()
+    return [_follower(one, rows.get(one.name), now) for one in feeds.configured()]
+
+
+def _follower(follower: feeds.Follower, row: Feed | None, now: int) -> FollowerRow:
+    behind = now - (row.changes if row else 0)
+    text = "up to date" if behind <= 0 else f"{words.count(behind, 'change')} behind"
+    return FollowerRow(follower.name, text, row.trouble if row else "")

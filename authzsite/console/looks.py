@@ -1,0 +1,123 @@
+"""Who was refused and who looked at other people's access: the access log as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+
+from accounts.models import Principal
+from authzsite.console import naming, words
+from authzsite.console.door import signed_in
+from authzsite.console.history import known_to, somebody
+from authzsite.console.history_tabs import tabs
+from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
+from authzsite.console.parts import Empty
+from authzsite.console.requests import Request, asker_of
+from authzsite.console.shell import page
+from policies import history
+from policies.history import Names, Sight
+from policies.models import AccessRecord
+from policies.queries import realms_of
+from policies.services.grants import revision_now
+
+SHOWN = 50
+KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
+LEAD = "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry of the access log, in words."""
+
+    kind: str
+    sign: str
+    sentence: str
+    object: str
+    url: str
+    via: str
+    when: str
+    times: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    kind: str = ""
+    actor: str = ""
+    before: int | None = None
+
+    def url(self, **changed: object) -> str:
+        kept = {"kind": self.kind, "actor": self.actor, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Who was refused and who looked at others' access, below what the asker may see the history of."""
+    asker = asker_of(request)
+    realms = realms_of(asker)
+    seen = history.sight(asker, realms)
+    before = request.GET.get("before", "")
+    kind = request.GET.get("kind", "")
+    asked = Asked(
+        kind if kind in dict(KINDS) else "",
+        request.GET.get("actor", "").strip()[:255],
+        int(before) if before.isdecimal() and len(before) < 18 else None,
+    )
+    actor = known_to(seen, somebody(asked.actor)) if asked.actor else None
+    problem = f"Nobody is called {asked.actor}." if asked.actor and actor is None else ""
+    found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
+    context = {
+        "heading": "History",
+        "lead": LEAD,
+        "tabs": tabs("looks"),
+        "kinds": KINDS,
+        "asked": asked,
+        "problem": problem,
+        "rows": _rows(found[:SHOWN]),
+        "pager": _pager(asked, found),
+        "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
+    }
+    return page(request, "console/looks.html", context, room="history", revision=revision_now())
+
+
+def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
+    rows = AccessRecord.objects.filter(seen.of_records()).select_related("repeat").order_by("-pk")
+    if asked.kind:
+        rows = rows.filter(kind=asked.kind)
+    if actor:
+        rows = rows.filter(actor=actor.pseudonym)
+    return rows.filter(pk__lt=asked.before) if asked.before else rows
+
+
+def _pager(asked: Asked, found: Sequence[AccessRecord]) -> Pager:
+    next_ = asked.url(before=found[SHOWN - 1].pk) if len(found) > SHOWN else ""
+    text = f"{words.count(min(len(found), SHOWN), 'entry', 'entries')}, newest first"
+    return Pager(text, asked.url() if asked.before else "", next_)
+
+
+def _rows(found: Sequence[AccessRecord]) -> list[Row]:
+    names = Names([], [])
+    names.wanted |= {one.actor for one in found}
+    return [_row(one, names) for one in found]
+
+
+def _row(record: AccessRecord, names: Names) -> Row:
+    refused = record.kind == AccessRecord.Kind.REFUSED
+    verb = "was refused" if refused else "looked at"
+    key = record.lineage[-1] if record.lineage else None
+    return Row(
+        kind="stop" if refused else "same",
+        sign="⊘" if refused else "○",
+        sentence=f"{names.of(record.actor)} {verb} {record.operation}",
+        object=record.object_name,
+        url=naming.page_of(key, record.object_type) if key else "",
+        via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),
+        when=words.moment(record.at),
+        times=f"{words.number(record.repeat.count)} times" if record.repeat.count > 1 else "",
+    )

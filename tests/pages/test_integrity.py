@@ -1,0 +1,123 @@
+"""The rooms of the record beside the changes: refusals and looks, checkpoints, the verification on demand."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts import people
+from catalog.nodes import Node
+from policies import access_log, checkpoints, signing, tasks
+from policies.access_log import Look
+from policies.models import Verification
+from policies.services import duties
+from tests.factories import AUTHORITY, BY, a_person, the
+
+pytestmark = pytest.mark.django_db
+SignedIn = Callable[[str], Client]
+
+
+def words(client: Client, address: str) -> str:
+    return re.sub(r"<[^>]+>|\s+", " ", client.get(address).content.decode())
+
+
+def watched(shop: Node) -> None:
+    """Mia was refused a table, Carl looked at the schema twice."""
+    access_log.refused(
+        people.ensure("user", "mia"), "dropTable", the("table", "shop.sales.orders"), via="api"
+    )
+    for _ in range(2):
+        looks = [Look(people.ensure("user", "carl"), "access", the("schema", "shop.sales"))]
+        access_log.looked_all(looks, via="console")
+
+
+def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: SignedIn) -> None:
+    watched(shop)
+    body = words(signed_in("olivia"), "/history/looks")
+    assert "mia was refused dropTable" in body
+    assert "carl looked at access" in body
+    assert "2 times" in body
+
+
+def test_nobody_sees_who_looked_at_what_is_not_his(shop: Node, signed_in: SignedIn) -> None:
+    watched(shop)
+    assert "carl looked" not in words(signed_in("mia"), "/history/looks")
+    assert "was refused dropTable" in words(signed_in("mia"), "/history/looks")  # of herself she does
+
+
+def test_they_are_filtered(shop: Node, signed_in: SignedIn) -> None:
+    watched(shop)
+    olivia = signed_in("olivia")
+    assert "carl looked" not in words(olivia, "/history/looks?kind=refused")
+    assert "mia was refused" not in words(olivia, "/history/looks?actor=carl")
+    assert "Nobody is called ghost" in words(olivia, "/history/looks?actor=ghost")
+    assert "Nobody is called carl" in words(signed_in("ana"), "/history/looks?actor=carl")
+
+
+def test_checkpoints_and_the_key_are_shown(shop: Node, signed_in: SignedIn) -> None:
+    checkpoints.make()
+    body = words(signed_in("mia"), "/history/integrity")
+    assert f"{signing.public_key()}" in body
+    assert checkpoints.origin() in body
+    assert "why-not-verify" in signed_in("mia").get("/history/integrity").content.decode()
+
+
+@pytest.fixture
+def auditor(shop: Node, signed_in: SignedIn) -> Client:
+    """Ada may view the history of the realm."""
+    a_person("ada")
+    people.make_account("ada")
+    duties.give(shop, "view_history", a_person("ada"), by=BY, authority=AUTHORITY)
+    return signed_in("ada")
+
+
+def test_the_record_is_verified_by_a_button(auditor: Client) -> None:
+    assert auditor.post("/history/integrity/verify").status_code == 302
+    tasks.verify_record()
+    assert "The record is whole" in words(auditor, "/history/integrity")
+    assert Verification.objects.get().finished
+
+
+def test_a_broken_record_is_said_to_be_broken(auditor: Client, shop: Node) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE; ALTER TABLE policies_change DISABLE TRIGGER USER")
+        cursor.execute("UPDATE policies_change SET reason = 'x' WHERE revision = 2")
+    auditor.post("/history/integrity/verify")
+    tasks.verify_record()
+    assert "revision 2 was changed after it was written" in words(auditor, "/history/integrity/progress")
+
+
+def test_one_reading_at_a_time(auditor: Client) -> None:
+    for _ in range(2):  # no broker here: the reading waits for the beat
+        auditor.post("/history/integrity/verify")
+    assert Verification.objects.count() == 1
+    assert "Reading the whole record" in words(auditor, "/history/integrity/progress")
+    tasks.verify_record()
+    auditor.post("/history/integrity/verify")
+    assert Verification.objects.count() == 2
+
+
+def test_a_reading_whose_worker_was_killed_is_run_again(auditor: Client) -> None:
+    auditor.post("/history/integrity/verify")
+    Verification.objects.update(started=timezone.now())
+    tasks.verify_record()
+    assert Verification.objects.get().finished is None
+    Verification.objects.update(started=timezone.now() - timedelta(hours=2))
+    tasks.verify_record()
+    assert Verification.objects.get().finished
+
+
+def test_the_history_leaves_as_a_file_with_those_who_have_that_duty(auditor: Client, shop: Node) -> None:
+    assert auditor.get("/history.csv").status_code == 403
+    assert "/history.csv" not in auditor.get("/history").content.decode()
+    duties.give(the("schema", "shop.sales"), "export_history", a_person("ada"), by=BY, authority=AUTHORITY)
+    lines = b"".join(auditor.get("/history.csv").streaming_content).decode().splitlines()
+    assert lines[0] == "revision,when,by,what,object,reason"
+    assert any("demo/shop.sales" in line for line in lines)
+    assert not any("demo/shop.stock" in line for line in lines)
