@@ -35,6 +35,8 @@ _FEED = re.compile(
     r"^(file:/[^?\x00]+|https://[^?\s]+|http://(localhost|127\.0\.0\.1)[:/][^?\s]*)"
     r"(\?(format=(json|ocsf-1\.8|ocsf-1\.9))?)?$"
 )
+SHORTEST_KEY = 32
+_KNOWN_KEY = re.compile("django-insecure|change.?me|secret.?key|example|password", re.I)
 
 T = TypeVar("T")
 
@@ -149,6 +151,10 @@ def _is_loopback(host: str) -> bool:
 
 def _secret_key(given: str, var: Path, *, may_make: bool) -> str:
     if given:
+        if not may_make and (len(given) < SHORTEST_KEY or len(set(given)) < 8 or _KNOWN_KEY.search(given)):
+            raise WrongSetting(
+                f"SECRET_KEY is too easily guessed for a public host; use {SHORTEST_KEY} random letters"
+            )
         return given
     if not may_make:
         raise WrongSetting("SECRET_KEY must be set when DEBUG=0 and ALLOWED_HOSTS names a public host")

@@ -8,7 +8,7 @@ urlpatterns = [
     path("", include("authzsite.console.urls")),
 ]
 
-handler400 = "authzsite.console.errors.bad_request"
+handler400 = "authzsite.api.early.bad_request"
 handler403 = "authzsite.console.errors.forbidden"
 handler404 = "authzsite.console.errors.not_found"
 handler500 = "authzsite.console.errors.server_error"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -133,12 +133,16 @@ def _nothing(text: str) -> Empty:
 
 def found_rows(places: Sequence[Node]) -> list[Found]:
     keys = [node.id for node in places]
-    owners = {
-        one.securable_id: one.owner
-        for one in Ownership.objects.open().filter(securable__in=keys).select_related("owner")
-    }
+    along = {key for node in places for key in node.lineage}
+    owned = Ownership.objects.open().filter(securable__in=along).select_related("owner")
+    owners = {one.securable_id: one.owner for one in owned}
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
-    return [_found(node, owners.get(node.id), comments.get(node.id, "")) for node in places]
+    return [_found(node, _nearest(node, owners), comments.get(node.id, "")) for node in places]
+
+
+def _nearest(node: Node, owners: Mapping[int, Principal]) -> Principal | None:
+    """Its own owner, else that of the nearest object above that has one."""
+    return next((owners[key] for key in reversed(node.lineage) if key in owners), None)
 
 
 def _found(node: Node, owner: Principal | None, comment: str) -> Found:

@@ -18,6 +18,13 @@ from policies.sync.seal import parts_of, unseal
 OPENERS: dict[str, Callable[..., base.Backend]] = {Backend.Kind.POSTGRESQL: postgresql.open}
 
 
+READ_HERE = frozenset(
+    ("passfile", "servicefile", "sslcert", "sslkey", "sslcrl", "sslcrldir", "sslkeylogfile", "gsslib")
+)
+"""Options of the driver that would have it read or write files of the console's own machine; the root
+certificate to trust is not among them, because it gives nothing away."""
+
+
 def open_backend(row: Backend, realm_name: str) -> base.Backend:
     """The backend's own object, connected when first used.  Raises Misconfigured."""
     return OPENERS[row.kind](unseal(row.sealed_url), realm=realm_name, mark=f"backend-{row.pk}")
@@ -43,6 +50,8 @@ def check_allowed(url: str) -> None:
     parts = parts_of(url)
     if "service" in parts:
         raise Misconfigured("the URL names a service; name its host, so that it can be judged")
+    for option in sorted(READ_HERE & parts.keys()):
+        raise Misconfigured(f"the URL must not name {option}: a connection reads no files of this machine")
     hosts = [host for name in ("host", "hostaddr") for host in parts.get(name, "").split(",")]
     for host in filter(None, hosts):
         if not host.startswith("/"):

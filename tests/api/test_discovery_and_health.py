@@ -132,3 +132,22 @@ def test_a_wrong_method_on_the_configuration_is_405(method: str) -> None:
 def test_the_configuration_names_its_request(client: Client) -> None:
     assert client.get(CONFIGURATION, headers={"X-Request-ID": "r-1"})["X-Request-ID"] == "r-1"
     assert not client.get(CONFIGURATION).has_header("X-Request-ID")
+
+
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/access/v1/evaluation", "application/json"),
+        ("/.well-known/authzen-configuration", "application/json"),
+        ("/authz/v1/audit", "application/problem+json"),
+        ("/herd-app/rest/currentUser", "application/json"),
+        ("/v1/execute/enforce", "text/plain; charset=utf-8"),
+        ("/api/metalakes", "application/json"),
+        ("/catalog", "text/html; charset=utf-8"),
+    ],
+)
+def test_a_foreign_host_is_refused_in_the_form_of_the_surface(path: str, form: str, settings: Any) -> None:
+    settings.ALLOWED_HOSTS = ["lake.example.org"]
+    answer = Client().get(path, headers={"Host": "evil.example"})
+    assert answer.status_code == 400
+    assert answer.headers["Content-Type"] == form

@@ -111,3 +111,9 @@ def test_a_large_group_is_removed_by_typing_its_name(shop: Node, signed_in: Ente
     assert str(ensure("group", "crew")) in members(shop)
     posted(marek, address, name="crew")
     assert str(ensure("group", "crew")) not in members(shop)
+
+
+def test_a_search_names_the_owner_from_above(shop: Node, signed_in: Enter) -> None:
+    body = signed_in("olivia").get("/search?q=orders").content.decode()
+    assert "No owner" not in body
+    assert "Olivia Owner" in body.partition("orders</b>")[2]

@@ -30,6 +30,12 @@ WRONG = {
     "the second key": ({"LAKEWARDEN_SECRET_KEYS": f"{Fernet.generate_key().decode()},geheim"}, "key 2 is no"),
     "a host": ({"ALLOWED_HOSTS": "exa mple.org"}, "ALLOWED_HOSTS: 'exa mple.org'"),
     "a public host without a key": ({"ALLOWED_HOSTS": "lake.example.org"}, "SECRET_KEY must be set"),
+    "a short key": ({"ALLOWED_HOSTS": "lake.example.org", "SECRET_KEY": "geheim"}, "too easily guessed"),
+    "a key of one letter": ({"ALLOWED_HOSTS": "*", "SECRET_KEY": "k" * 60}, "too easily guessed"),
+    "a known key": (
+        {"ALLOWED_HOSTS": "*", "SECRET_KEY": "django-insecure-s0mething8long9enough7to6pass"},
+        "too easily guessed",
+    ),
     "any host without a key": ({"ALLOWED_HOSTS": "*"}, "SECRET_KEY must be set"),
     "a network": ({"LAKEWARDEN_CONNECT_ALLOW": "10.0.0.0/64"}, "neither a host nor a network"),
     "a realm": ({"LAKEWARDEN_HERD_REALM": "a/b"}, "LAKEWARDEN_HERD_REALM='a/b'"),
@@ -83,7 +89,7 @@ def test_secrets_are_made_once_and_for_us_alone(bare: pytest.MonkeyPatch, tmp_pa
 
 def test_a_public_host_starts_with_a_key(bare: pytest.MonkeyPatch) -> None:
     bare.setenv("ALLOWED_HOSTS", "lake.example.org,localhost")
-    bare.setenv("SECRET_KEY", "k" * 60)
+    bare.setenv("SECRET_KEY", "q7Zr-fk2Lp_w9Vx3Bn8Td5Hs1Mg6Yc4Ja0")
     assert environment.read().public
 
 

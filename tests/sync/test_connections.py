@@ -10,6 +10,7 @@ from policies.sync.errors import Misconfigured
 from policies.sync.seal import place_of
 
 OPEN = [
+    "postgresql://u@127.0.0.1/db?sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca.pem",
     "postgresql://u:p@127.0.0.1:5432/db",
     "postgresql://u:p@localhost/db",
     "postgresql://u:p@[::1]:5432/db",
@@ -52,6 +53,13 @@ def test_what_only_looks_near_is_not(settings: Settings, url: str) -> None:
     settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
     with pytest.raises(Misconfigured, match=r"LAKEWARDEN_CONNECT_ALLOW|service"):
         check_allowed(url)
+
+
+@pytest.mark.parametrize("option", ["passfile", "sslkey", "sslcert", "sslkeylogfile", "sslcrl"])
+def test_no_files_of_this_machine_are_opened(settings: Settings, option: str) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
+    with pytest.raises(Misconfigured, match=option):
+        check_allowed(f"postgresql://u@127.0.0.1/db?{option}=/etc/passwd")
 
 
 @pytest.mark.parametrize("url", NO_URL)

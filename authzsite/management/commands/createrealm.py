@@ -9,7 +9,9 @@ from accounts import people
 from authzsite.management.base import OperatorCommand
 from catalog.models import Mode, Realm
 from lakewarden.objects import BadName
+from policies.errors import Invalid
 from policies.services import realms
+from policies.services.names import checked
 
 POLICIES = ("3.4", "3.5", "4.3")
 OF_CDAP = ("policy", "authentication", "master_user", "admin_group")
@@ -35,6 +37,10 @@ class Command(OperatorCommand):
     def run(
         self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **options: Any
     ) -> None:
+        try:
+            checked(name)
+        except Invalid as problem:
+            raise BadName(f"`{name[:40]}` cannot be a realm: {problem}") from None
         if "/" in name:
             raise BadName(f"`{name}` cannot be a realm: a slash ends a realm's name in REALM/full.name")
         owning = people.ensure("user", getpass.getuser() if owner is None else owner)
