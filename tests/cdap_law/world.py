@@ -48,6 +48,11 @@ def give(root: Node, name: str, *privileges: str) -> None:
         patterns.grant(root, text(target), user(name), codes.split(","), by=OPERATOR)
 
 
+def held_by(root: Node, name: str) -> set[tuple[str, str]]:
+    """What somebody has, through roles and groups too: `{("READ", "dataset:ns1.orders")}`."""
+    return {(code, str(target)) for target, code in patterns.privileges(root, user(name))}
+
+
 class Caller(Client):
     """A service account that asks AuthZEN about others."""
 
