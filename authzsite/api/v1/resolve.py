@@ -21,7 +21,7 @@ from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find_all, spelled
 from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.objects import BadName, ObjectRef
 from lakewarden.snapshot import Snapshot, sealed
 from policies import decisions, slices, snapshots
 
@@ -81,15 +81,17 @@ def _readings(top: Node, name: str) -> list[ObjectRef]:
     law = dialects.get(top.kind)
     first, colon, rest = name.partition(":")
     type_, text = (first, rest) if colon and first in law.types else ("", name)
-    text = text.removeprefix(f"{top.realm}/")
+    id_ = top.realm if text in (top.realm, "") else f"{top.realm}/{text.removeprefix(top.realm + '/')}"
+    refs = [_read(one, id_) for one in law.types if type_ in ("", one)] if text or colon else []
+    return [ref for ref in refs if ref is not None and law.type_path(ref.type, len(ref.path)) is not None]
+
+
+def _read(type_: str, id_: str) -> ObjectRef | None:
     try:
-        path = () if text == top.realm else split_name(text)
+        ref = ObjectRef.parse(type_, id_)
     except BadName:
-        return []
-    if not all(map(holdable, path)):
-        return []
-    types = [one for one in law.types if law.type_path(one, len(path)) is not None]
-    return [ObjectRef(one, top.realm, path) for one in types if type_ in ("", one)]
+        return None
+    return ref if all(map(holdable, ref.path)) else None
 
 
 def _locations(caller: Principal, top: Node, places: list[str], now: datetime) -> Found:
