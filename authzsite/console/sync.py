@@ -22,6 +22,7 @@ from authzsite.console.place import Place
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
 from authzsite.console.sync_decided import decided
+from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import nodes
 from policies import decisions, slices
@@ -38,7 +39,12 @@ BARS = (
     ("foreign", "foreign", "foreign"),
     ("unknown", "unknown", "unknown"),
 )
-ORDER = ("kind", "place", "holder", "what")
+ORDER = ("weight", "place", "holder", "what")
+WEIGHT = Case(
+    *[When(kind=kind, then=Value(at)) for at, kind in enumerate(("extra", "missing", "foreign", "unknown"))],
+    default=Value(9),
+)
+"""What wants a decision stands first, what nobody can change last."""
 KINDS = {
     "missing": "Missing",
     "extra": "Extra",
@@ -138,7 +144,8 @@ def findings(
 
     `may`: whether the asker decides about what is foreign among them.
     """
-    ordered = list(asked_for(rows, asked).select_related("backend", "accepted_by").order_by(*ORDER)[:SHOWN])
+    wanted = asked_for(rows, asked).select_related("backend", "accepted_by").annotate(weight=WEIGHT)
+    ordered = list(wanted.order_by(*ORDER)[:SHOWN])
     orders = drift.ordered(ordered)
     folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
     for row in ordered:
@@ -241,10 +248,9 @@ def toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
 
 def one(there: Behind, place: Place) -> dict[str, Any]:
     """The sync tab of one object: its backend, and what differs on the object itself and below it."""
-    inside = Q(securable=place.node.id) | Q(securable__placements__ancestors__contains=[place.node.id])
-    inside_ = Q(securable=place.node.id) | Q(securable__placements__ancestors__contains=[place.node.id])
+    inside = on_or_below([place.node.id])
     rows = (
-        BackendFinding.objects.filter(inside, backend=there.row).distinct()
+        BackendFinding.objects.filter(inside, backend=there.row)
         if place.may_look
         else BackendFinding.objects.none()
     )
@@ -259,7 +265,7 @@ def one(there: Behind, place: Place) -> dict[str, Any]:
         "one_backend": True,
         "backends": [line(there, f"{there.system} {_catalog_of(place.node)}", _page_of(there.row))],
         "findings": findings(rows, places, may=place.may_grant),
-        "decided": decided(ForeignOrder.objects.filter(inside_, backend=there.row)) if place.may_look else [],
+        "decided": decided(ForeignOrder.objects.filter(inside, backend=there.row)) if place.may_look else [],
         "nothing_differs": Empty(
             words_, "What was decided here was read back there." if place.may_look else "", drawn=False
         ),
@@ -284,7 +290,7 @@ def room(request: Request) -> HttpResponse:
     realms = realms_of(asker)
     backends, owned = visible_backends(asker, realms)
     inside = _inside(asker, realms)
-    rows = BackendFinding.objects.filter(inside, backend__in=owned).distinct()
+    rows = BackendFinding.objects.filter(inside, backend__in=owned)
     asked = request.GET.get("s", "")
     counts = toggles(rows, asked)
     shown = _shown(rows, asked)
@@ -334,11 +340,16 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], li
 
 
 def _inside(asker: Any, realms: Sequence[Node]) -> Q:
-    owned = [key for realm in realms for key in owned_by(asker, realm)]
-    return Q(securable__in=owned) | Q(securable__placements__ancestors__overlap=owned)
+    return on_or_below([key for realm in realms for key in owned_by(asker, realm)])
+
+
+def on_or_below(keys: Sequence[int]) -> Q:
+    """What is about one of these objects or something in it."""
+    mine = Q(securable__in=keys) | Q(ancestors__overlap=list(keys))
+    return Q(securable__in=Placement.objects.open().filter(mine).values("securable"))
 
 
 def _shown(rows: QuerySet[BackendFinding], asked: str) -> list[Row]:
-    wanted = asked_for(rows, asked)
+    wanted = asked_for(rows, asked).annotate(weight=WEIGHT)
     keys = {key for key in wanted.order_by(*ORDER).values_list("securable", flat=True)[:SHOWN] if key}
     return findings(rows, nodes(keys), asked)

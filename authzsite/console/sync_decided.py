@@ -31,7 +31,7 @@ class Decided:
 
 def decided(rows: QuerySet[ForeignOrder]) -> list[Decided]:
     """The newest first, for a fortnight; those that are still to be carried out for as long as it takes."""
-    lately = rows.filter(at__gt=timezone.now() - LATELY).distinct()
+    lately = rows.filter(at__gt=timezone.now() - LATELY)
     return [_told(row) for row in lately.select_related("by", "backend").order_by("-pk")[:SHOWN]]
 
 

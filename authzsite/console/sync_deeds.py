@@ -58,7 +58,7 @@ def _adopting(about: Foreign) -> tuple[DiffLine, ...]:
     lines = []
     if about.holder is None:
         lines.append(DiffLine("gain", name, f"becomes a member of {about.node.realm}"))
-    gain = f"{words.listed(rights)} on {about.node.name} is decided here from now on"
+    gain = f"keeps {words.listed(rights)} on {about.node.name}; it is decided here from now on"
     note = f"In {system} a role of ours takes the place of what {about.first.grantor or 'somebody'} gave."
     lines.append(DiffLine("same", name, gain, f"{note} Nobody is cut off in between."))
     passed_on = any(right.endswith(drift.OPTION) for right in about.covered)
