@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
-from lakewarden.facts import Rule, Station
+from lakewarden.facts import Rule, Slice, Station
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.preview import Preview, World, actions_of, in_order
 from policies.services.roles import Privilege
 
-NODES = 25
-"""Of more objects than this a change of a role is not foretold; which are left out is for the page to say."""
+ASKED = 20_000
+"""So many questions (each person on each object) are foretold; how many objects that leaves out is said."""
 
 
 @dataclass(frozen=True)
@@ -32,19 +33,26 @@ class RoleChange:
     valid_until: datetime | None = None
 
 
-def of_role_change(
-    role: Node, wanted: RoleChange, *, now: datetime | None = None
-) -> tuple[tuple[Node, Preview], ...]:
+@dataclass(frozen=True)
+class RolePreview:
+    """What a change does, object by object; `left_out` counts the objects that are not foretold."""
+
+    parts: tuple[tuple[Node, Preview], ...] = ()
+    left_out: int = 0
+
+
+def of_role_change(role: Node, wanted: RoleChange, *, now: datetime | None = None) -> RolePreview:
     """What a change of a role would do, object by object, for everybody who holds it or would."""
     now = now or timezone.now()
     gives = _given_by(role, wanted)
     holders = (*wanted.joins, *wanted.leaves) or _holders_of(role)
-    nodes_ = [node for node, _ in gives][:NODES]
-    if not nodes_ or not holders:
-        return ()
-    world = World(nodes_[0], holders, (), now, also=nodes_)
+    if not gives or not holders:
+        return RolePreview()
+    world = World(gives[0][0], holders, (), now, also=[node for node, _ in gives])
     future = _Future(role, wanted, world, gives)
-    return tuple((node, future.preview(node, codes)) for node, codes in gives[:NODES])
+    told = gives[: max(1, ASKED // max(1, len(world.people)))]
+    parts = tuple((node, future.preview(node, codes)) for node, codes in told)
+    return RolePreview(parts, len(gives) - len(told))
 
 
 def _given_by(role: Node, wanted: RoleChange) -> list[tuple[Node, tuple[Privilege, ...]]]:
@@ -80,12 +88,19 @@ class _Future:
 
     def preview(self, node: Node, privileges: tuple[Privilege, ...]) -> Preview:
         world = self.world.at(node, actions_of(node, [one.code for one in privileges]))
-        effects = []
-        for person in world.people:
-            before = tuple(world.loaded.rules_of(person.pk))
-            kept = (rule for rule in before if not self._ends(rule, person))
-            effects.append(world.effect(person, before, (*kept, *self._new(person)), ()))
+        effects = [world.between(one, *self.slices[one.pk]) for one in world.people]
         return in_order(effects, world.loaded.revision)
+
+    @cached_property
+    def slices(self) -> dict[int, tuple[Slice, Slice]]:
+        """Everybody's facts before and after; the same for each object."""
+        return {one.pk: self._before_and_after(one) for one in self.world.people}
+
+    def _before_and_after(self, person: Principal) -> tuple[Slice, Slice]:
+        before = tuple(self.world.loaded.rules_of(person.pk))
+        kept = (rule for rule in before if not self._ends(rule, person))
+        after = (*kept, *self._new(person))
+        return self.world.slice_with(person, before), self.world.slice_with(person, after)
 
     def _ends(self, rule: Rule, person: Principal) -> bool:
         if not rule.via or rule.via[-1].key != self.role.id:

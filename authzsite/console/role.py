@@ -158,8 +158,13 @@ class Seen:
         number = [self.node.id]
         no_assign = "" if self.may_assign else "why-not-assign"
         no_delete = "" if self.may_delete else "why-not-delete"
+        compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
         return [
             Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
+            Action(
+                "Compare", f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}", "plain"
+            ),
+            Action("Set on many objects", reverse("console:role_many", args=number)),
             Action("Change what it gives", reverse("console:role_give", args=number)),
             Action(
                 "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign

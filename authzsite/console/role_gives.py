@@ -34,7 +34,7 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED
 from policies.models import Grant
-from policies.role_preview import RoleChange, of_role_change
+from policies.role_preview import RoleChange, RolePreview, of_role_change
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import GRANT, revision_now
@@ -199,7 +199,7 @@ def _unchanged(giving: Giving, since: int) -> None:
 def _show(request: Request, giving: Giving, notes: list[Note]) -> HttpResponse:
     seen, node = giving.seen, giving.node
     changed = bool(giving.adds or giving.removes)
-    foretold = Foretold(of_role_change(seen.node, giving.change) if changed else ())
+    foretold = Foretold.of_role(of_role_change(seen.node, giving.change) if changed else RolePreview())
     context = {
         "heading": f"What {seen.node.name} gives on {node.name}",
         "place": naming.place_words(node),

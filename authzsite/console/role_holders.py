@@ -94,7 +94,7 @@ def _save(request: Request, seen: Seen, draft: Assigning) -> HttpResponse:
 
 def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> HttpResponse:
     wanted = draft.change
-    foretold = Foretold(of_role_change(seen.node, wanted)) if wanted else None
+    foretold = Foretold.of_role(of_role_change(seen.node, wanted)) if wanted else None
     context: dict[str, Any] = {
         "heading": f"Give role {seen.node.name}",
         "place": naming.place_words(seen.node),
@@ -143,7 +143,7 @@ def unassign(request: Request, id: int) -> HttpResponse:
     holder = somebody(asked) if ":" in asked else None
     if holder is None:
         raise Http404
-    foretold = Foretold(of_role_change(seen.node, RoleChange(leaves=(holder,))), removal=True)
+    foretold = Foretold.of_role(of_role_change(seen.node, RoleChange(leaves=(holder,))), removal=True)
     name, role = naming.spoken(holder), seen.node.name
     held = Assignment.objects.open().filter(role=seen.node.id, holder=holder).exists()
     if request.method == "POST":
@@ -181,7 +181,7 @@ def delete(request: Request, id: int) -> HttpResponse:
     seen = _changeable(request, id)
     if not seen.may_delete:
         return refused(request, seen.place, "drop")
-    foretold = Foretold(of_role_change(seen.node, RoleChange(deleted=True)), removal=True)
+    foretold = Foretold.of_role(of_role_change(seen.node, RoleChange(deleted=True)), removal=True)
     name, losing = seen.node.name, foretold.count("lose")
     problems = {}
     if request.method == "POST":

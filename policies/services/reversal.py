@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from accounts.models import Membership, Principal
 from accounts.record import Fact
@@ -35,8 +35,11 @@ class Reversal:
     revision: int
     current: ChangeInProgress
     by: Actor
+    rows: dict[type[Fact], list[Any]] = field(default_factory=dict)
 
     def run(self) -> list[Node | Principal]:
+        for model in (RealmMember, Membership, Assignment, Ownership, Grant):
+            self._begun(model)  # looked at once: what this reversal ends itself did not end since
         # members first, because only a member can hold a role or own anything
         return [
             *self._members(),
@@ -50,10 +53,11 @@ class Reversal:
 
     def _begun(self, model: type[F]) -> list[F]:
         """What the revision began; Conflict when some of it ended since."""
-        rows = list(model.objects.filter(opened=self.revision))
-        if any(row.closed is not None for row in rows):
-            raise Conflict(CHANGED)
-        return rows
+        if model not in self.rows:
+            self.rows[model] = list(model.objects.filter(opened=self.revision))
+            if any(row.closed is not None for row in self.rows[model]):
+                raise Conflict(CHANGED)
+        return self.rows[model]
 
     def _ended(self, model: type[F]) -> list[F]:
         return list(model.objects.filter(closed=self.revision))

@@ -138,17 +138,17 @@ def test_the_preview_agrees_with_what_then_happens(shop: Node) -> None:
     owned(the("schema", "shop.stock"), "ana")
     table = the("table", "shop.stock.items")
     mia = a_person("mia")
-    [(_, preview)] = of_role_change(role, RoleChange(joins=(mia,)))
+    [(_, preview)] = of_role_change(role, RoleChange(joins=(mia,))).parts
     assert [effect.kind for effect in preview.effects] == ["lacking"]  # nobody opened the schema to her
     use = ((the("schema", "shop.stock"), Privilege("USE_SCHEMA")),)
-    assert of_role_change(role, RoleChange(adds=use)) == ()  # nobody holds it
+    assert of_role_change(role, RoleChange(adds=use)).parts == ()  # nobody holds it
     analysts = the("role", "sales_read")
     both = (*use, (table, Privilege("SELECT_TABLE")))
-    told = {node.name: preview for node, preview in of_role_change(analysts, RoleChange(adds=both))}
+    told = {node.name: preview for node, preview in of_role_change(analysts, RoleChange(adds=both)).parts}
     assert {effect.principal.name for effect in told["items"].effects if "read" in effect.gains} == {
         "mia",
         "carl",
     }
     removed = ((the("schema", "shop.sales"), Privilege("SELECT_TABLE")),)
-    [(_, gone)] = of_role_change(analysts, RoleChange(removes=removed))
+    [(_, gone)] = of_role_change(analysts, RoleChange(removes=removed)).parts
     assert {effect.principal.name for effect in gone.effects if "table:read" in effect.loses} == {"mia"}
