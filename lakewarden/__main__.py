@@ -1,5 +1,5 @@
-"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… cdap "list roles"`,
-`… connect-server --realm demo`.
+"""`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… why …`, `… snapshot demo`,
+`… cdap "list roles"`, `… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
 """
@@ -10,23 +10,31 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from lakewarden import telling
 from lakewarden.cdap.commands import BadCommand, described, run, text_of
 from lakewarden.cdap.rest import Line, Refused, Rest
-from lakewarden.client import AccessDenied, BadName, BadPrincipal, Client, ConsoleError
-from lakewarden.transport import setting
+from lakewarden.client import AccessDenied, BadName, BadPrincipal, Client, ConsoleError, parse_resource
+from lakewarden.principals import Principal
+from lakewarden.snapshot import BadSnapshot, Snapshot, canonical
+from lakewarden.transport import Unavailable, setting
 
 TIMEOUT = 30.0
+
+
+class No(Exception):
+    """The answer is a no; the text says why."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
         said: str = asked.do(asked)
-    except (AccessDenied, Refused) as refusal:
+    except (AccessDenied, Refused, No) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1
-    except (ConsoleError, BadName, BadPrincipal, BadCommand) as error:
+    except (ConsoleError, BadName, BadPrincipal, BadCommand, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(f"{said}\n")
@@ -34,8 +42,44 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _check(asked: argparse.Namespace) -> str:
-    Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
+    if asked.snapshot:
+        _decide(Snapshot.read(Path(asked.snapshot).read_bytes()), asked)
+    else:
+        Client().require_many([(asked.subject, asked.action, each) for each in asked.resource])
     return f"{asked.subject} may {asked.action} all {len(asked.resource)}"
+
+
+def _decide(held: Snapshot, asked: argparse.Namespace) -> None:
+    """Decide on a snapshot at hand, without the console."""
+    if Principal.parse(asked.subject) != held.principal:
+        raise BadSnapshot("other", f"this is the snapshot of {held.principal}, not of {asked.subject}")
+    refused = [each for each in asked.resource if not held.decide(asked.action, parse_resource(each))]
+    if refused:
+        raise No("\n".join(f"{asked.subject} may not {asked.action} {each}" for each in refused))
+
+
+def _why(asked: argparse.Namespace) -> str:
+    explained = Client().explain(asked.subject, asked.action, asked.resource)
+    try:
+        text = "\n".join(map(_plain, telling.why(explained)))
+    except (AttributeError, KeyError, TypeError):
+        raise Unavailable("the console explained something else") from None
+    if explained.get("decision") is not True:
+        raise No(text)
+    return text
+
+
+def _snapshot(asked: argparse.Namespace) -> str:
+    document = Client().snapshot_document(asked.realm, asked.principal)
+    found = Snapshot.read(document)
+    if asked.out:
+        Path(asked.out).write_bytes(canonical(document))
+    return _plain(telling.held(found))
+
+
+def _plain(text: str) -> str:
+    # what the console sends must not steer the terminal
+    return "".join(letter if letter.isprintable() else " " for letter in text)
 
 
 def _cdap(asked: argparse.Namespace) -> str:
@@ -71,7 +115,18 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
     check.add_argument("action", help="read, write, use … or an operation name")
     check.add_argument("resource", nargs="+", help="table:realm/catalog.schema.table")
+    check.add_argument("--snapshot", metavar="FILE", help="decide by this snapshot, and ask nobody")
     check.set_defaults(do=_check)
+    why = commands.add_parser("why", help="the decision on one question as a tree")
+    why.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
+    why.add_argument("action", help="read, write, use … or an operation name")
+    why.add_argument("resource", help="table:realm/catalog.schema.table")
+    why.set_defaults(do=_why)
+    snapshot = commands.add_parser("snapshot", help="fetch what is true of somebody in a realm")
+    snapshot.add_argument("realm")
+    snapshot.add_argument("--for", dest="principal", metavar="KIND:NAME", help="default: the token's own")
+    snapshot.add_argument("--out", metavar="FILE", help="keep it here, for `check --snapshot`")
+    snapshot.set_defaults(do=_snapshot)
     cdap = commands.add_parser(
         "cdap",
         help="CDAP's own security commands",

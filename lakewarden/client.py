@@ -24,6 +24,7 @@ from lakewarden.transport import (
     ConsoleError,
     MayNotAsk,
     NotConfigured,
+    Reply,
     Transport,
     Unavailable,
     setting,
@@ -198,8 +199,7 @@ class Client:
 
         Raises ConsoleError; BadSnapshot for one that is not to be gone by.
         """
-        asked = {"realm": realm} if principal is None else {"realm": realm, "for": str(principal)}
-        reply = self._transport.get(SNAPSHOT, asked, etag=f'"{held.digest}"' if held else "")
+        reply = self._snapshot(realm, principal, f'"{held.digest}"' if held else "")
         if reply.value is None and held is not None:
             held.check(time.time() if now is None else now)
             return held
@@ -208,6 +208,14 @@ class Client:
         if found.realm != realm or str(found.principal) != str(held.principal if held else whose):
             raise BadSnapshot("other", f"{self._transport.url} sent the snapshot of somebody else")
         return found
+
+    def snapshot_document(self, realm: str, principal: Subject | None = None) -> dict[str, Any]:
+        """The snapshot as it was sent, to be kept and read later by `Snapshot.read`.  Raises ConsoleError."""
+        return self._snapshot(realm, principal, "").value or {}
+
+    def _snapshot(self, realm: str, principal: Subject | None, etag: str) -> Reply:
+        asked = {"realm": realm} if principal is None else {"realm": realm, "for": str(principal)}
+        return self._transport.get(SNAPSHOT, asked, etag=etag)
 
     def who_may(self, action: str, resource: Resource, kind: str = "user") -> Iterator[Principal]:
         """Everybody of a kind who may do it to the object, page by page.  Raises ConsoleError."""

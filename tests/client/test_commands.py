@@ -1,0 +1,127 @@
+"""`lakewarden check | why | snapshot`: what they print, and with what code they leave."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from accounts import tokens
+from lakewarden.__main__ import main
+from tests.api.world import Shop, make_shop, user
+
+from .conftest import TOKEN, Peer, answer
+from .site import Site
+
+Typed = Callable[..., tuple[int, str]]
+ORDERS, PLANS = "table:demo/shop.sales.orders", "table:demo/shop.secret.plans"
+
+
+@pytest.fixture
+def typed(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Typed]:
+    """The shell of ana, who may use schema shop.sales, before a real console."""
+    site = Site()
+    shop: Shop = make_shop()
+    shop.allow(shop.tables["orders"], "SELECT_TABLE")
+    site.start()
+    monkeypatch.setenv("LAKEWARDEN_URL", site.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", tokens.create(user("ana")))
+
+    def run(*arguments: str) -> tuple[int, str]:
+        try:
+            code = main(list(arguments))
+        except SystemExit as end:
+            code = int(end.code or 0)
+        return code, "".join(capsys.readouterr())
+
+    yield run
+    site.stop()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_why_says_what_a_yes_rests_on_and_what_a_no_lacks(typed: Typed) -> None:
+    code, told = typed("why", "user:ana", "read", ORDERS)
+    assert (code, told.splitlines()[0]) == (0, "user:ana may read table demo/shop.sales.orders")
+    assert "on table demo/shop.sales.orders (role readers)" in told
+    code, told = typed("why", "user:ana", "write", ORDERS)
+    assert (code, told.splitlines()[0]) == (1, "user:ana may not write table demo/shop.sales.orders")
+    assert "  lacks MODIFY_TABLE on table demo/shop.sales.orders (owner: user:olivia)" in told
+    assert "  ask for it: http" in told
+    assert typed("why", "user:olivia", "read", ORDERS)[0] == 2
+    assert typed("why", "nobody", "read", ORDERS)[0] == 2
+    assert typed("why", "user:ana", "read", "nothing")[0] == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_snapshot_is_kept_and_decides_without_the_console(
+    typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = str(tmp_path / "ana.json")
+    code, told = typed("snapshot", "demo", "--out", file)
+    assert code == 0
+    assert told.startswith("user:ana in demo, revision ")
+    monkeypatch.setenv("LAKEWARDEN_URL", "http://127.0.0.1:9")
+    assert typed("check", "--snapshot", file, "user:ana", "read", ORDERS) == (0, "user:ana may read all 1\n")
+    code, told = typed("check", "--snapshot", file, "user:ana", "read", ORDERS, PLANS)
+    assert (code, told) == (1, f"user:ana may not read {PLANS}\n")
+    assert typed("check", "--snapshot", file, "user:olivia", "read", ORDERS)[0] == 2
+    Path(file).write_text(Path(file).read_text().replace("SELECT_TABLE", "MODIFY_TABLE"))
+    code, told = typed("check", "--snapshot", file, "user:ana", "write", ORDERS)
+    assert (code, told) == (2, "the snapshot was changed on its way: its digest is another\n")
+    assert typed("check", "--snapshot", file + "x", "user:ana", "read", ORDERS)[0] == 2
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("snapshot", "absent"),
+        ("snapshot", "demo", "--for", "user:olivia"),
+        ("snapshot", "demo", "--for", "table:x"),
+        ("snapshot", "demo", "--out", "/nowhere/x.json"),
+        ("snapshot",),
+        ("fly",),
+        (),
+    ],
+    ids=" ".join,
+)
+def test_what_cannot_be_done_is_told_in_a_line(typed: Typed, arguments: tuple[str, ...]) -> None:
+    code, told = typed(*arguments)
+    assert code == 2
+    assert "Traceback" not in told
+
+
+LIES = [
+    {},
+    {"decision": "true"},
+    {"decision": True, "tree": {"children": 3}},
+    {"decision": True, "tree": {"rules": [{"via": [3]}]}},
+    {"decision": True, "missing": [3]},
+    {"decision": False, "resource": "x"},
+]
+
+
+@pytest.mark.parametrize("lie", LIES, ids=json.dumps)
+def test_an_explanation_that_is_none_is_no_yes(
+    console: Peer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], lie: object
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", console.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
+    console.scripts = [answer(lie)]
+    code = main(["why", "user:ana", "read", ORDERS])
+    capsys.readouterr()
+    assert code in (1, 2)
+
+
+def test_what_the_console_says_does_not_steer_the_terminal(
+    console: Peer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", console.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
+    console.scripts = [answer({"decision": False, "principal": "\x1b[2Jana\n", "tree": {"label": "\x07"}})]
+    assert main(["why", "user:ana", "read", ORDERS]) == 1
+    assert "\x1b" not in "".join(capsys.readouterr())
