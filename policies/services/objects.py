@@ -224,6 +224,8 @@ def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> in
         _place_of(node)
         ids = [node.id, *all_below(node.id).values_list("securable", flat=True)]
         grants = Grant.objects.open().filter(securable__in=ids)
+        if not node.path:
+            grants = grants | Grant.objects.open().filter(realm=node.realm_id)
         owned = Ownership.objects.open().filter(securable__in=ids).select_related("owner")
         places = Placement.objects.open().filter(securable__in=ids)
         current.end_all(

@@ -224,6 +224,8 @@ def _ended(node: Node, role: Node, grant: Grant) -> Said:
 
 def check_binding(node: Node, privilege: str) -> None:
     """Raise Invalid when the law does not let this privilege be given on this object."""
+    if dialects.get(node.kind).by_text:
+        raise Invalid(f"In {node.realm} privileges are given on texts, such as dataset:ns1.*")
     problem = dialects.get(node.kind).bindable(privilege, node.type, catalog_kind(node))
     if problem:
         raise Invalid(problem)
