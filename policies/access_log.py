@@ -71,10 +71,15 @@ def _row(kind: str, what: Refusal, via: str) -> AccessRecord:
         actor=actor.pseudonym,
         operation=told(operation, 64),
         object_type=node.type if node else "",
-        object_name=node.ref.id if node else told(name, 2000),
+        object_name=_named(node) if node else told(name, 2000),
         lineage=list(node.lineage) if node else [],
         via=via,
     )
+
+
+def _named(node: Node) -> str:
+    """An object's id; a personal role's would name its person, who may have to be erased."""
+    return f"{node.realm}/personal role" if node.type == "role" and node.name[:1] == "~" else node.ref.id
 
 
 def _record(rows: list[AccessRecord]) -> None:

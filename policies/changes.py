@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextvars
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
@@ -38,11 +38,17 @@ class ChangeInProgress:
         self.places: set[tuple[int, ...]] = set()
         self.touches: set[str] = set()
 
-    def begin(self, fact: Fact, said: Said, *, by: Authority) -> None:
-        """Open a fact and say so."""
-        self.begin_all([(fact, said)], by=by)
+    def begin(self, fact: Fact, said: Said, *, by: Authority, told: Mapping[str, Any] | None = None) -> None:
+        """Open a fact and say so; `told` are values that the record tells otherwise: they name a person."""
+        self.begin_all([(fact, said)], by=by, told=told)
 
-    def begin_all(self, facts: Sequence[tuple[Fact, Said]], *, by: Authority) -> None:
+    def begin_all(
+        self,
+        facts: Sequence[tuple[Fact, Said]],
+        *,
+        by: Authority,
+        told: Mapping[str, Any] | None = None,
+    ) -> None:
         """Open many facts of one model in one statement."""
         rows = [fact for fact, _ in facts]
         for row in rows:
@@ -51,7 +57,8 @@ class ChangeInProgress:
             type(rows[0]).objects.bulk_create(rows, batch_size=1000)
         for fact, said in facts:
             self.begun.append(fact)
-            self._note(said, {"fact": fact_code(fact), "by": by.ground, **fact_values(fact)})
+            state = {**fact_values(fact), **(told or {})}
+            self._note(said, {"fact": fact_code(fact), "by": by.ground, "state": state})
 
     def end(self, fact: Fact, said: Said, *, by: Authority) -> None:
         """Close an open fact and say so; under the lock, one closed meanwhile is a programming error."""
@@ -186,7 +193,7 @@ def fact_code(fact: Fact) -> str:
 def fact_values(fact: Fact) -> dict[str, Any]:
     """Everything a fact states, so that the record alone can tell it again; people by number, not by name."""
     fields = [f for f in fact._meta.concrete_fields if f.name not in ("id", "opened", "closed")]
-    return {"state": {field.attname: _plain(getattr(fact, field.attname)) for field in fields}}
+    return {field.attname: _plain(getattr(fact, field.attname)) for field in fields}
 
 
 def _plain(value: Any) -> Any:

@@ -70,6 +70,7 @@ PASSWORD_SET = event("account.password", "set the password of {person}")
 KEEPER_SET = event("keeper.set", "made {person} answer for service account {service}")
 KEEPER_ENDED = event("keeper.ended", "{person} no longer answers for service account {service}")
 REALM_REPAIRED = event("realm.repaired", "repaired {object}, whose owner could not sign in")
+PERSON_ERASED = event("person.erased", "erased {person}")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
 

@@ -27,6 +27,7 @@ class Principal(models.Model):
     name = models.CharField(max_length=255)
     display_name = models.CharField(max_length=255, blank=True)
     pseudonym = models.CharField(max_length=16, unique=True, default=make_pseudonym)
+    erased = models.BooleanField(default=False)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["kind", "name"], name="one_principal_a_name")]
@@ -38,6 +39,8 @@ class Principal(models.Model):
     @property
     def label(self) -> str:
         """The name to show: the display name, else the name."""
+        if self.erased:
+            return "an erased person"
         return self.display_name or self.name
 
     @property

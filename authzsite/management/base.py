@@ -81,3 +81,12 @@ def principal(text: str) -> Principal:
     """The principal written as `user:NAME`, made when absent.  Raises BadPrincipal."""
     ref = PrincipalRef.parse(text)
     return people.ensure(ref.kind, ref.name)
+
+
+def known(text: str) -> Principal:
+    """The principal written as `user:NAME`, of whom the site has heard.  Raises PolicyError, BadPrincipal."""
+    ref = PrincipalRef.parse(text)
+    found = people.find(ref.kind, ref.name)
+    if found is None:
+        raise PolicyError(f"there is no {text}")
+    return found

@@ -64,7 +64,8 @@ def ensure(current: ChangeInProgress, node: Node, principal: Principal) -> Secur
         origin=Origin.SYSTEM,
     )
     about = _about(node, role)
-    current.begin(place, said(ROLE_CREATED, about, principal, role=pseudonymous(principal)), by=system)
+    told = pseudonymous(principal)
+    current.begin(place, said(ROLE_CREATED, about, principal, role=told), by=system, told={"name": told})
     assigned = Assignment(role=role, holder=principal, origin=Origin.SYSTEM)
     current.begin(assigned, said(ROLE_ASSIGNED, about, principal, role=pseudonymous(principal)), by=system)
     return role

@@ -11,13 +11,10 @@ from django.core.management.base import CommandParser
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from accounts import people
-from accounts.models import Principal
 from authzsite import evidence
-from authzsite.management.base import OperatorCommand
+from authzsite.management.base import OperatorCommand, known
 from catalog.past import find_at
 from lakewarden.objects import ObjectRef
-from lakewarden.principals import Principal as PrincipalRef
 from policies.errors import PolicyError
 from policies.exports.evidence import Question
 from policies.past import at_moment
@@ -52,15 +49,6 @@ class Command(OperatorCommand):
         except OSError as error:
             self.fail(f"{out}: {error.strerror}")
         self.stdout.write(f"{out}: {found.population['listed']} people, {len(found.changes)} changes proved")
-
-
-def known(text: str) -> Principal:
-    """Somebody the site has heard of.  Raises PolicyError, BadPrincipal."""
-    ref = PrincipalRef.parse(text)
-    found = people.find(ref.kind, ref.name)
-    if found is None:
-        raise PolicyError(f"there is no {text}")
-    return found
 
 
 def moment(text: str) -> datetime:

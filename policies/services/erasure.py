@@ -1,0 +1,75 @@
+"""Erasing a person: the name goes, the record stays and says "an erased person".
+
+The record and the facts speak of people by pseudonym, so only the one map from pseudonyms to names, the
+account and the names of ended personal roles are changed; no digest covers these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from axes.models import AccessAttempt
+from django.db import connection
+from django.db.models import Q
+
+from accounts import sessions
+from accounts.models import Keeping, Membership, Principal, Token, User
+from catalog.models import Placement
+from policies.authority import Actor, Authority
+from policies.changes import change
+from policies.errors import Conflict, Invalid
+from policies.events import PERSON_ERASED
+from policies.models import Assignment, Grant, Ownership, RealmMember, UserDuty
+from policies.saying import said
+from policies.services import personal
+
+
+def held(person: Principal) -> list[str]:
+    """What must end before a person can be erased, in words; empty when nothing does."""
+    return [f"{words} ({count})" for words, count in _counts(person) if count]
+
+
+def _counts(person: Principal) -> Iterator[tuple[str, int]]:
+    yield "realms", RealmMember.objects.open().filter(principal=person).count()
+    yield "groups", Membership.objects.open().filter(member=person).count()
+    yield "roles", Assignment.objects.open().filter(holder=person).count()
+    yield "grants", Grant.objects.open().filter(holder=person).count()
+    yield "objects owned", Ownership.objects.open().filter(owner=person).count()
+    yield "duties", UserDuty.objects.filter(user__principal=person).count()
+    yield "service accounts to answer for", Keeping.objects.open().filter(keeper=person).count()
+
+
+def erase(person: Principal, *, by: Actor, authority: Authority, reason: str = "") -> None:
+    """Erase somebody who holds nothing any more.  Raises Conflict, Invalid."""
+    if person.kind not in (Principal.Kind.USER, Principal.Kind.SERVICE):
+        raise Invalid("Only a person or a service account can be erased.")
+    if person.erased:
+        raise Invalid("That person was erased before.")
+    with change(PERSON_ERASED, realm=None, by=by, reason=reason) as current:
+        if still := held(person):
+            raise Conflict(f"{person} still has {', '.join(still)}; end these first")
+        current.say(said(PERSON_ERASED, None, person), by=authority)
+        _forget_account(person)
+        _forget_roles(person)
+        name = f"erased-{person.pseudonym}"
+        Principal.objects.filter(pk=person.pk).update(name=name, display_name="", erased=True)
+
+
+def _forget_account(person: Principal) -> None:
+    Token.objects.filter(Q(principal=person) | Q(starter=person)).delete()
+    account = User.objects.filter(principal=person).first()
+    if account is not None:
+        sessions.end(account)
+        AccessAttempt.objects.filter(username=account.username).delete()
+        account.delete()
+
+
+def _forget_roles(person: Principal) -> None:
+    """Take the name out of personal roles that have ended; a trigger lets this pass and nothing else."""
+    name = personal.name_for(person)
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lakewarden.redaction = 'on'")
+    ended = Placement.objects.filter(type="role", name=name, closed__isnull=False)
+    ended.update(name=personal.pseudonymous(person))
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL lakewarden.redaction = 'off'")

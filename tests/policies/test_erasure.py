@@ -1,0 +1,108 @@
+"""A person is erased: the name is nowhere any more, and the history is whole and says "an erased person"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import IntegrityError, InternalError, connection, transaction
+from django.db.utils import DatabaseError
+
+from accounts import people, tokens
+from accounts.models import Principal, Token, User
+from authzsite.console import record
+from catalog.models import Placement
+from catalog.nodes import Node
+from policies import access_log, history
+from policies.access_log import Look
+from policies.errors import Conflict, Invalid
+from policies.history import Filter
+from policies.services import erasure, grants, members
+from policies.services.grants import Wish
+from policies.verify import verify
+from tests.factories import AUTHORITY, BY, acting, the
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def xaver(shop: Node) -> Principal:
+    """Somebody with an unmistakable name who was given much and holds nothing any more."""
+    person = people.make_account("xaver.unmistakable", display_name="Xaver Unmistakable").principal
+    assert person is not None
+    members.add(shop, person, by=BY, authority=AUTHORITY)
+    table = the("table", "shop.sales.orders")
+    grants.add(Wish(table, (person,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    access_log.looked_all([Look(person, "access", table)], via="console")
+    tokens.create(person)
+    members.remove(shop, person, by=BY, authority=AUTHORITY)
+    return person
+
+
+def everything() -> str:
+    """Every text in every table of the site."""
+    found = []
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'")
+        for (table,) in cursor.fetchall():
+            cursor.execute(f'SELECT string_agg(t::text, chr(10)) FROM "{table}" t')
+            found.append(f"{table}: {cursor.fetchone()[0]}")
+    return "\n".join(found)
+
+
+def test_the_name_is_nowhere_any_more(xaver: Principal) -> None:
+    assert "unmistakable" in everything().lower()
+    erasure.erase(xaver, by=BY, authority=AUTHORITY, reason="asked for")
+    left = [line for line in everything().splitlines() if "unmistakable" in line.lower()]
+    assert left == []
+    assert not User.objects.filter(username__icontains="unmistakable").exists()
+    assert not Token.objects.filter(principal=xaver).exists()
+
+
+def test_the_history_is_whole_and_says_an_erased_person(shop: Node, xaver: Principal) -> None:
+    erasure.erase(xaver, by=BY, authority=AUTHORITY)
+    assert verify()
+    seen = history.sight(people.ensure("user", "marek"), [shop])
+    told = " ".join(row.sentence for row in record.rows(history.page(Filter(), seen, limit=200).entries))
+    assert "an erased person" in told
+    assert "granted" in told
+
+
+def test_who_holds_something_is_not_erased(shop: Node) -> None:
+    mia = people.ensure("user", "mia")
+    with pytest.raises(Conflict, match=r"realms \(1\), groups \(2\)"):
+        erasure.erase(mia, by=BY, authority=AUTHORITY)
+    assert people.find("user", "mia")
+
+
+def test_a_new_person_of_the_same_name_inherits_nothing(shop: Node, xaver: Principal) -> None:
+    erasure.erase(xaver, by=BY, authority=AUTHORITY)
+    again = people.ensure("user", "xaver.unmistakable")
+    assert again.pk != xaver.pk
+    assert not history.page(Filter(person=again), history.sight(again, [shop])).entries
+
+
+def test_nobody_is_erased_twice_and_no_group_is(xaver: Principal) -> None:
+    erasure.erase(xaver, by=BY, authority=AUTHORITY)
+    xaver.refresh_from_db()
+    with pytest.raises(Invalid):
+        erasure.erase(xaver, by=BY, authority=AUTHORITY)
+    with pytest.raises(Invalid):
+        erasure.erase(people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"name": "sales"},  # of an object that is no role
+        {"name": "~x", "origin": "hand"},
+        {"closed": None},
+    ],
+)
+def test_redaction_lets_nothing_else_pass(shop: Node, xaver: Principal, change: dict[str, Any]) -> None:
+    rows = Placement.objects.filter(name__startswith="~", closed__isnull=False)
+    assert rows.exists()
+    with pytest.raises((InternalError, IntegrityError, DatabaseError)), transaction.atomic():
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL lakewarden.redaction = 'on'")
+        rows.update(**change)
