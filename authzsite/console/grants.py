@@ -9,6 +9,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from authzsite.console import kept, naming, words
+from authzsite.console.by_name import page_of_name
 from authzsite.console.conflict import changed_meanwhile, done_before
 from authzsite.console.door import signed_in
 from authzsite.console.effects import Shown, out_there
@@ -36,6 +37,8 @@ KEPT = Note("warn", "Your form is kept, and nothing was saved.", "Look at it aga
 def grant(request: Request, id: int) -> HttpResponse:
     """The form: filled from the address, from a kept form, or from itself."""
     place = visit(request, id)
+    if named := page_of_name(place.node, "cdap_grant"):
+        return redirect(named)
     if place.node.type == "namespace":  # it is given there, entry by entry
         return redirect("console:namespace", id=id)
     if not place.may_grant:

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from accounts import people
 from authzsite.console import history, kept, naming, record, words
+from authzsite.console.by_name import page_of_name
 from authzsite.console.conflict import changed_meanwhile, done_before
 from authzsite.console.door import signed_in
 from authzsite.console.grants import KEPT
@@ -51,6 +52,8 @@ DROP = "Namespace.deleteNamespace"
 def room(request: Request, id: int) -> HttpResponse:
     """The grid: filled from the facts, from the address, from a kept form, or from itself."""
     desk = namespace_at(request, id)
+    if named := page_of_name(desk.node):  # a namespace of a CDAP
+        return redirect(named)
     if request.method == "POST":
         if not desk.may_grant:
             return refused(request, desk.place, "grant")

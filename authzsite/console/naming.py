@@ -22,11 +22,17 @@ Labels = Mapping[Key, str]
 """What groups are called, by their principal's number."""
 
 CONTAINERS = ("metalake", "catalog", "schema")
-ROOMS = ("role", "herd", "namespace")
+ROOMS = ("role", "herd", "namespace", "instance")
 """What opens as a room of its own kind."""
 ICONS = {
     "metalake": "lake",
     "herd": "lake",
+    "instance": "lake",
+    "application": "catalog",
+    "program": "function",
+    "stream": "topic",
+    "securekey": "policy",
+    "kerberosprincipal": "user",
     "namespace": "schema",
     "job_template": "policy",
     "job": "policy",

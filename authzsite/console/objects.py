@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from authzsite.console import history, naming, record, rules, sheet, sync, words
+from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
@@ -51,6 +52,8 @@ def _page(request: Request, template: str, head: Head, context: dict[str, Any]) 
 def access(request: Request, id: int) -> HttpResponse:
     """Who has access, and how."""
     place = visit(request, id)
+    if named := page_of_name(place.node):
+        return redirect(named)
     if place.node.type in naming.ROOMS:
         return redirect(naming.page_of(id, place.node.type))
     head = Head(place, "object", _asked(request))
@@ -140,6 +143,8 @@ def _foreign_note(head: Head) -> str:
 def rules_tab(request: Request, id: int) -> HttpResponse:
     """Every rule on the object and above it."""
     place = visit(request, id)
+    if named := page_of_name(place.node):
+        return redirect(named)
     if place.node.type in naming.ROOMS:
         return redirect(naming.page_of(id, place.node.type))
     head = Head(place, "object_rules")

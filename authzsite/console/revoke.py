@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console import kept, naming, words
+from authzsite.console.by_name import page_of_name
 from authzsite.console.conflict import changed_meanwhile, done_before
 from authzsite.console.door import signed_in
 from authzsite.console.effects import Shown, out_there
@@ -87,6 +88,8 @@ class Removal:
 def revoke(request: Request, id: int) -> HttpResponse:
     """What it would take from whom; then it is done."""
     place = visit(request, id)
+    if named := page_of_name(place.node):
+        return redirect(named)
     if place.node.type == "namespace":  # it is taken there, entry by entry
         return redirect("console:namespace", id=id)
     if not place.may_grant:

@@ -11,14 +11,15 @@ from accounts.models import Membership, Principal
 from accounts.record import Fact
 from catalog.nodes import Node, nodes
 from catalog.queries import root
+from lakewarden import dialects
 from policies import events, offices
-from policies.authority import Actor
+from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress
 from policies.errors import Conflict
 from policies.models import Assignment, Event, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
 from policies.saying import said
-from policies.services import duties, grants, members, owners, roles
+from policies.services import duties, grants, members, owners, patterns, roles
 from policies.services.authorities import may
 from policies.services.grants import Wish
 from policies.services.roles import Privilege, must_be_member
@@ -48,6 +49,7 @@ class Reversal:
             *self._owners(),
             *self._given_by_roles(),
             *self._given_directly(),
+            *self._given_on_names(),
             *self._duties(),
         ]
 
@@ -108,7 +110,7 @@ class Reversal:
         places = nodes({row.role_id for row in rows})
         for row in rows:
             role = self._there(places, row.role_id)
-            authority = may(self.by, ASSIGN, role)
+            authority = self._may_assign(role)
             event = (role, row.holder)
             if row in begun:
                 told = said(events.ROLE_UNASSIGNED, *event, role=role.name)
@@ -118,6 +120,11 @@ class Reversal:
                 told = said(events.ROLE_ASSIGNED, *event, role=role.name)
                 self.current.begin(_again(row), told, by=authority)
             yield role
+
+    def _may_assign(self, role: Node) -> Authority:
+        if dialects.get(role.kind).by_text:
+            return patterns.authority(next(iter(role.above()), role), None, by=self.by)
+        return may(self.by, ASSIGN, role)
 
     def _owners(self) -> list[Node]:
         begun, ended = self._begun(Ownership), self._ended(Ownership)
@@ -135,7 +142,7 @@ class Reversal:
             (self._begun(Grant), roles.remove_privileges),
             (self._ended(Grant), roles.add_privileges),
         ):
-            named = [row for row in rows if row.role_id and not self._holder_of(row)]
+            named = [row for row in rows if row.role_id and not row.pattern and not self._holder_of(row)]
             places = nodes({key for row in named for key in (row.role_id, row.securable_id) if key})
             for row in named:
                 role, node = self._there(places, row.role_id), self._there(places, row.securable_id)
@@ -159,8 +166,23 @@ class Reversal:
     def _direct(self, rows: Iterable[Grant]) -> Iterator[tuple[Principal, Grant]]:
         for row in rows:
             holder = self._holder_of(row)
-            if holder is not None and row.effect == Effect.ALLOW:
+            if holder is not None and row.effect == Effect.ALLOW and not row.pattern:
                 yield holder, row
+
+    def _given_on_names(self) -> Iterator[Node]:
+        """What was given on the names of a CDAP is taken by name, and given again on the same."""
+        begun, ended = self._begun(Grant), self._ended(Grant)
+        for row in (*begun, *ended):
+            if row.realm is None:
+                continue
+            place = root(row.realm)
+            authority = patterns.authority(place, patterns.named(place, row.pattern), by=self.by)
+            if row in begun:
+                patterns.end(self.current, place, [row], by=authority)
+            elif not _is_open(row):
+                told = patterns.said_of(events.GRANT_ADDED, place, row, row.holder)
+                self.current.begin(_again(row), told, by=authority)
+            yield place
 
     def _holder_of(self, row: Grant) -> Principal | None:
         """Who holds a grant directly: himself, or by the personal role that was made for him."""
@@ -183,6 +205,11 @@ def _holds_something(row: RealmMember) -> bool:
     held = Assignment.objects.open().filter(holder=row.principal, role__realm=row.realm)
     owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
     return held.exists() or owned.exists()
+
+
+def _is_open(row: Grant) -> bool:
+    same = {name: getattr(row, name) for name in ("role_id", "holder_id", "realm_id", "privilege", "pattern")}
+    return Grant.objects.open().filter(**same, valid_until=row.valid_until).exists()
 
 
 def _privilege(row: Grant) -> Privilege:

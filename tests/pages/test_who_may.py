@@ -19,7 +19,7 @@ from catalog.nodes import Node
 from policies.models import AccessRecord
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, the
-from tests.pages import test_who_may_in_a_herd
+from tests.pages import test_who_may_in_a_cdap, test_who_may_in_a_herd
 
 DOOR, KEPT = 302, 401
 
@@ -232,7 +232,8 @@ def test_each_page_answers_each_visitor(
 def test_every_route_has_a_row() -> None:
     console = get_resolver().namespace_dict["console"][1]
     routes = {name for name in console.reverse_dict if isinstance(name, str)}
-    assert routes == {page.name for page in (*PAGES, *test_who_may_in_a_herd.PAGES)}
+    elsewhere = (*test_who_may_in_a_herd.PAGES, *test_who_may_in_a_cdap.PAGES)
+    assert routes == {page.name for page in (*PAGES, *elsewhere)}
 
 
 @pytest.mark.parametrize("tab", ["", "/rules", "/history", "/grant", "/columns", "/access.csv"])

@@ -1,0 +1,153 @@
+"""A CDAP: what is given on which names, and what those names match now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import HttpResponse
+
+from authzsite.console import naming, words
+from authzsite.console.cdap_desk import Desk, Reach, desk_at, held_on, noun_of, reaches
+from authzsite.console.door import signed_in
+from authzsite.console.lists import Pager, Toggle
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Empty, Face, Fact, Facts, State, Who
+from authzsite.console.requests import Request
+from catalog.models import Mode
+from catalog.queries import all_below, mode_of
+from lakewarden.dialects.cdap.authorizable import TYPES
+from policies.models import Grant
+from policies.services import patterns
+
+SHOWN = 50
+JUDGED = 500
+"""Up to so many names it is told which of them match nothing, or more than when given."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    holders: str
+    may: str
+    state: State
+
+
+@dataclass
+class Names:
+    """The names on which something is given, as one page of them."""
+
+    desk: Desk
+    text: str
+    after: str
+    lost: bool
+
+    @cached_property
+    def every(self) -> list[str]:
+        rows = self.desk.grants().order_by("pattern").values_list("pattern", flat=True).distinct()
+        rows = rows.filter(pattern__icontains=self.text) if self.text else rows
+        return list((rows.filter(pattern__gt=self.after) if self.after else rows)[: JUDGED + 1])
+
+    @cached_property
+    def judged(self) -> dict[str, Reach]:
+        """What each name matches, as far as that is told of so many."""
+        return reaches(self.desk, self.every[:JUDGED] if self.lost else self.every[:SHOWN])
+
+    @cached_property
+    def found(self) -> list[str]:
+        """The page and one more."""
+        names = [one for one in self.judged if self.judged[one].warning] if self.lost else self.every
+        return names[: SHOWN + 1]
+
+    def rows(self) -> list[Row]:
+        shown = self.found[:SHOWN]
+        by_text: dict[str, list[Grant]] = {}
+        for row in self.desk.grants().filter(pattern__in=shown).select_related("holder"):
+            by_text.setdefault(row.pattern, []).append(row)
+        return [self._row(text, by_text.get(text, [])) for text in shown]
+
+    def _row(self, text: str, rows: list[Grant]) -> Row:
+        target, held = patterns.named(self.desk.root, text), held_on(self.desk, rows)
+        what = Who(text, Face("thing", naming.icon_of(target.type)), url=self.desk.text_url(text))
+        holders = words.listed([one.who.name for one in held], 3)
+        codes = {code for one in held for code in one.codes}
+        return Row(what, holders, self.desk.labels(codes), self.judged[text].state(noun_of(target)))
+
+    def url(self, **changed: str) -> str:
+        asked = {"q": self.text, "s": "lost" if self.lost else "", **changed}
+        return self.desk.url(**{name: value for name, value in asked.items() if value}) or "?"
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        return (
+            Toggle("All", self.url(s=""), not self.lost),
+            Toggle("To look at", self.url(s="lost"), self.lost),
+        )
+
+    def pager(self) -> Pager:
+        next_ = self.url(after=self.found[SHOWN - 1]) if len(self.found) > SHOWN else ""
+        return Pager("By name", self.url() if self.after else "", next_)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What is given on which names: everybody's for who may look, else one's own."""
+    desk = desk_at(request, id)
+    text = request.GET.get("q", "").strip()[:255].replace("\0", "")
+    after = request.GET.get("after", "")[:2000].replace("\0", "")
+    names = Names(desk, text, after, request.GET.get("s") == "lost")
+    reason = "" if desk.administers else "why-not-grant"
+    context = {
+        "heading": desk.root.name,
+        "kind": "CDAP instance",
+        "lead": "What is given on which names, and what those names match now."
+        if desk.looks
+        else "What you were given, on which names. Lists hold what you may see.",
+        "actions": [
+            Action("Entities", desk.url("cdap_entities"), "", "schema"),
+            Action("Give access", desk.url("cdap_grant"), "primary", reason=reason, key="a"),
+        ],
+        "no_grant": desk.no_grant(desk.root.name) if reason else None,
+        "facts": _facts(desk),
+        "asked": text,
+        "lost": names.lost,
+        "toggles": names.toggles() if desk.looks else (),
+        "rows": names.rows(),
+        "pager": names.pager(),
+        "empty": _empty(desk, names),
+    }
+    return desk.show(request, "console/cdap/room.html", context)
+
+
+def _facts(desk: Desk) -> Facts:
+    settings = desk.realm.settings
+    who = desk.administrator
+    switched = mode_of(desk.root.realm_id) == Mode.Choice.ON and settings.get("authentication") != "off"
+    found = [
+        Fact("Rules", f"CDAP {settings['policy']}"),
+        Fact("Administrator", who.label if who else "Nobody"),
+        Fact("Admin group", str(settings.get("admin_group") or "None")),
+        Fact("Master user", str(settings.get("master_user") or "None")),
+        Fact("Enforced", "" if not switched else "Yes", state=None if switched else State("paused", "Off")),
+    ]
+    if desk.looks:
+        many = all_below(desk.root.id).filter(type__in=TYPES).count()
+        found.append(Fact("Entities", words.number(many), desk.url("cdap_entities")))
+    return Facts(tuple(found))
+
+
+def _empty(desk: Desk, names: Names) -> Empty:
+    if names.lost:
+        return Empty(
+            "Every name matches what it matched when it was given",
+            "Names that match nothing, or more than when they were given, are listed here.",
+            drawn=False,
+            actions=(Action("Show all", desk.url()),),
+        )
+    if names.text:
+        everything = Action("Show all", desk.url())
+        return Empty(f"Nothing is given on “{names.text}”", drawn=False, actions=(everything,))
+    if desk.looks:
+        how = "Rights are given on names, exact or with * and ?, before or after what they name is there."
+        return Empty("Nothing is given here yet", how if desk.by_pattern else "Rights are given on entities.")
+    return Empty("You were given nothing here yet", f"Access is given by {desk.granting_words()}.")

@@ -1,0 +1,94 @@
+"""The entities of a CDAP, namespace by namespace: of those that are there what exists for the viewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpResponse
+
+from authzsite.console import naming
+from authzsite.console.by_name import text_of
+from authzsite.console.cdap_desk import Desk, desk_at
+from authzsite.console.door import signed_in
+from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Empty, Face, Who
+from authzsite.console.requests import Request
+from catalog.nodes import Node
+from catalog.queries import below
+from lakewarden.dialects.cdap.authorizable import TYPES
+from policies import decisions, matching
+
+SHOWN = 50
+HOLDING = ("namespace", "application")
+"""What has entities in it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    kind: str
+    you: str
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What is in the instance, in a namespace or in an application."""
+    desk = desk_at(request, id)
+    inside, text = request.GET.get("in", ""), request.GET.get("q", "").strip()[:255].replace("\0", "")
+    node = _container(desk, inside) if inside else desk.root
+    after = request.GET.get("after", "")
+    start = int(after) if after.isdecimal() and len(after) < 8 else 0
+    rows = below(node).filter(type__in=TYPES).order_by("type", "name", "pk")
+    rows = rows.filter(name__icontains=text) if text else rows
+    window = list(rows[start : start + SHOWN + 1])
+    asked = {name: value for name, value in (("in", inside), ("q", text)) if value}
+    more = desk.url("cdap_entities", **asked, after=str(start + SHOWN)) if len(window) > SHOWN else ""
+    context = {
+        "heading": node.name if inside else f"Entities of {node.name}",
+        "kind": naming.kind_of(node.type) if inside else "",
+        "crumbs": desk.crumbs(*_way(desk, node)),
+        "lead": "Everything that is there." if desk.looks else "Lists hold what you may see.",
+        "actions": [Action("Who has access", desk.text_url(text_of(node)))] if inside else [],
+        "asked": text,
+        "inside": inside,
+        "rows": [_row(desk, one) for one in desk.entities(window[:SHOWN])],
+        "pager": Pager("By kind and name", desk.url("cdap_entities", **asked) if start else "", more),
+        "empty": _empty(node, text),
+    }
+    return desk.show(request, "console/cdap/entities.html", context)
+
+
+def _container(desk: Desk, text: str) -> Node:
+    """The namespace or application of that name, which the viewer may see.  Raises Http404."""
+    target = desk.named(text)
+    found = desk.entities(matching.entities(desk.root, target)[:1])
+    if target.is_pattern or target.type not in HOLDING or not found:
+        raise Http404
+    return found[0]
+
+
+def _way(desk: Desk, node: Node) -> list[tuple[str, str]]:
+    if node.id == desk.root.id:
+        return []
+    above = [one for one in node.above() if one.id != desk.root.id]
+    entities = ("Entities", desk.url("cdap_entities"))
+    return [entities, *((one.name, desk.url("cdap_entities", **{"in": text_of(one)})) for one in above)]
+
+
+def _row(desk: Desk, node: Node) -> Row:
+    text = text_of(node)
+    url = desk.url("cdap_entities", **{"in": text}) if node.type in HOLDING else desk.text_url(text)
+    what = Who(node.name, Face("thing", naming.icon_of(node.type)), url=url)
+    slice_, now = desk.place.slice, desk.place.now
+    held = [code for code in desk.actions if decisions.answer(slice_, code, node, now=now)]
+    return Row(what, naming.kind_of(node.type), desk.labels(held) or "Nothing")
+
+
+def _empty(node: Node, text: str) -> Empty:
+    if text:
+        return Empty(f"Nothing matches “{text}”", drawn=False)
+    return Empty(
+        f"Nothing you may see is in {node.name}", "Entities are registered as they are made in CDAP."
+    )
