@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check format bench seeds system clean
+.PHONY: help setup run test test-slow check format bench seeds wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -38,6 +38,9 @@ bench: .venv/ready-dev ## ratios that must hold
 
 seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
 	@exec $(PYTHON) -m tests.seeds.report
+
+wheel: .venv/ready-dev ## the client as a wheel, and as a zip for spark-submit --py-files, in dist/
+	@exec $(PYTHON) scripts/package.py
 
 clean: ## remove .venv and everything that is made again; var/ with the data stays
 	@rm -rf .venv .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info
