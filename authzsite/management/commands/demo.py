@@ -6,7 +6,7 @@ from typing import Any
 
 from django.conf import settings
 
-from authzsite.demo import passwords, shop, world
+from authzsite.demo import lake, passwords, shop, world
 from authzsite.management.base import OperatorCommand
 from catalog.nodes import node
 from policies.sync.connections import open_backend
@@ -32,6 +32,7 @@ class Command(OperatorCommand):
             source.close()
         found = discover(catalog, seen, by=self.by, authority=self.authority)
         world.access(place)
+        lake.ensure(place, settings.VAR, there.superuser_url)
         report = reconcile(row)
         self.stdout.write(
             f"demo: {found.added} objects read from the shop, {report.applied} steps applied, "

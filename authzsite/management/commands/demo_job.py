@@ -14,24 +14,32 @@ from django.core.management import call_command
 from django.core.management.base import CommandParser
 
 from accounts import tokens
-from authzsite.demo import passwords, shop
+from authzsite.demo import lake, passwords, shop
 from authzsite.embedded import CannotStart
 from authzsite.keys import kept_secret
 from authzsite.management.base import OperatorCommand
 
-JOB = Path(settings.BASE_DIR) / "examples" / "daily_revenue.py"
+EXAMPLES = Path(settings.BASE_DIR) / "examples"
 
 
 class Command(OperatorCommand):
     help = (
-        "Run examples/daily_revenue.py as one of the demo's people; asks the console that `make run` started."
+        "Run examples/daily_revenue.py, or examples/guarded_revenue.py, as one of the demo's people; "
+        "asks the console that `make run` started."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--as", dest="user", default="ana", choices=passwords.LOGINS, metavar="USER")
+        parser.add_argument(
+            "--guarded",
+            action="store_const",
+            dest="job",
+            const="guarded_revenue.py",
+            default="daily_revenue.py",
+        )
         parser.add_argument("--url", default=f"http://127.0.0.1:{os.environ.get('PORT', '8000')}")
 
-    def run(self, *, user: str, url: str, **_: Any) -> None:
+    def run(self, *, user: str, job: str, url: str, **_: Any) -> None:
         try:
             there = shop.ensure(settings.VAR).url_for(user)
         except (CannotStart, ValueError) as failed:
@@ -41,15 +49,18 @@ class Command(OperatorCommand):
             "LAKEWARDEN_URL": url,
             "LAKEWARDEN_TOKEN": token_of(user),
             "SHOP_URL": there,
+            "LAKE": str(settings.VAR / lake.CATALOG),
             "SPARK_MASTER": settings.SPARK_MASTER,
         }
-        done = subprocess.run([sys.executable, str(JOB), "--as", user], env=environment, check=False)
+        done = subprocess.run(
+            [sys.executable, str(EXAMPLES / job), "--as", user], env=environment, check=False
+        )
         sys.exit(done.returncode)
 
 
 def token_of(user: str) -> str:
     """The token that the demo keeps for somebody's jobs; a new one when it is known no more."""
-    place = Path(settings.VAR) / "demo_tokens" / user
+    place = Path(settings.VAR) / "demo_tokens" / f"{user}.job"
     text = kept_secret(place, lambda: _new_token(user))
     if tokens.recognise(text) is None:
         place.unlink()
@@ -59,5 +70,6 @@ def token_of(user: str) -> str:
 
 def _new_token(user: str) -> str:
     made = StringIO()
-    call_command("createtoken", user, "--scope", "check", "--days", "30", stdout=made)
+    scopes = ("--scope", "check", "--scope", "report")
+    call_command("createtoken", user, *scopes, "--days", "30", stdout=made)
     return made.getvalue().strip()

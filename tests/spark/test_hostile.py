@@ -1,0 +1,116 @@
+"""What a guard in the job's own process cannot stop.  docs/spark.md says so, word for word.
+
+A test that fails here because something is refused is good news: move the line in the documentation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.spark import AccessDenied
+from tests.spark.conftest import Program
+from tests.spark.test_programs import READER
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
+SENTENCE = (
+    "In the same process the guard stops mistakes and records intent; against a program that means to get "
+    "round it, only storage permissions (and a separate Connect server) protect."
+)
+PASSES: dict[str, Callable[[Program, Any, Path], int]] = {}
+
+
+def passes(line: str) -> Callable[[Callable[[Program, Any, Path], int]], Callable[[Program, Any, Path], int]]:
+    def keep(deed: Callable[[Program, Any, Path], int]) -> Callable[[Program, Any, Path], int]:
+        PASSES[line] = deed
+        return deed
+
+    return keep
+
+
+@passes("A DataFrame made before the guard: it belongs to the session before, which no rule looks at.")
+def made_before(program: Program, plain: Any, folder: Path) -> int:
+    return int(plain.table("hr.emp").where("id > 0").count())
+
+
+@passes(
+    "A DataFrame analysed before a right was taken: `collect`, `toPandas`, `rdd` and `toLocalIterator` "
+    "ask no more."
+)
+def analysed_before(program: Program, plain: Any, folder: Path) -> int:
+    frame = program.may(READER).table("hr.emp")
+    program.may("")
+    return len(frame.collect()) + frame.rdd.count() - len(list(frame.toLocalIterator()))
+
+
+@passes("`sc.textFile`, `sc.binaryFiles` and Hadoop's `FileSystem`: they read files without a plan.")
+def plain_files(program: Program, plain: Any, folder: Path) -> int:
+    context = program.spark.sparkContext
+    return int(context.binaryFiles(str(folder)).count() and context.textFile(str(folder)).count() and 2)
+
+
+@passes("Python's own `open`, in the driver or in a function that Spark runs.")
+def python_open(program: Program, plain: Any, folder: Path) -> int:
+    (part, *_) = sorted(folder.glob("*.parquet"))
+    inside = program.spark.sparkContext.parallelize([str(part)]).map(
+        lambda name: len(Path(name).read_bytes())
+    )
+    return 2 if inside.sum() == len(part.read_bytes()) > 0 else 0
+
+
+@passes("The session before the guard, kept in a variable, or Spark's catalog behind it.")
+def kept_session(program: Program, plain: Any, folder: Path) -> int:
+    state = program.spark._jsparkSession.sharedState()
+    assert state.externalCatalog().getTable("hr", "emp").identifier().table() == "emp"
+    return int(plain._jsparkSession.table("hr.emp").count())
+
+
+@passes("A program that takes the guard out: it can do what the guard did.")
+def taken_out(program: Program, plain: Any, folder: Path) -> int:
+    from lakewarden.spark import rule
+
+    spark, watching = program.spark, program.guard.watching
+    guarded = spark._jsparkSession
+    rule.take(spark, watching)
+    try:
+        rule.switch(spark, plain._jsparkSession)
+        return int(spark.table("hr.emp").count())
+    finally:
+        rule.switch(spark, guarded)
+        rule.put(spark, watching)
+
+
+@passes("A wrong column: Spark's own error comes first, and names columns like it.")
+def wrong_column(program: Program, plain: Any, folder: Path) -> int:
+    from pyspark.errors import AnalysisException
+
+    with pytest.raises(AnalysisException, match="`name`"):
+        program.spark.sql("SELECT nam FROM hr.emp")
+    return 2
+
+
+@passes("`spark.read.json` and `csv` without a schema: refused, but Spark has looked at the files by then.")
+def inference(program: Program, plain: Any, folder: Path) -> int:
+    lines = folder.parent / "hostile-lines"
+    plain.range(2).write.mode("overwrite").json(str(lines))
+    tracker = program.spark.sparkContext.statusTracker()
+    before = len(tracker.getJobIdsForGroup())
+    with pytest.raises(AccessDenied):
+        program.spark.read.json(str(lines))
+    return 2 if len(tracker.getJobIdsForGroup()) > before else 0
+
+
+@pytest.mark.parametrize("line", PASSES, ids=[deed.__name__ for deed in PASSES.values()])
+def test_what_passes_is_written_down(program: Program, plain: Any, place: Path, line: str) -> None:
+    assert line in " ".join(DOCUMENT.read_text().split())
+    program.may("")
+    with pytest.raises(AccessDenied):
+        program.spark.table("hr.emp")
+    assert PASSES[line](program, plain, place / "warehouse" / "hr.db" / "emp") == 2
+
+
+def test_the_sentence_and_what_storage_must_do_are_written_down() -> None:
+    assert SENTENCE in " ".join(DOCUMENT.read_text().split())
