@@ -118,9 +118,10 @@ def last(id: int) -> Node | None:
     return next(iter(_nodes([place])))
 
 
-def placed(place: Placement, above: dict[int, Placement]) -> Node:
-    """The object of a placement, when the placements above it are at hand.  One query."""
-    return _node(place, above, _realm_kinds([place]))
+def all_placed(places: Sequence[Placement], known: dict[int, Placement]) -> list[Node]:
+    """The objects of placements, when the placements above them are at hand.  One query."""
+    realms = _realm_kinds(places)
+    return [_node(place, known, realms) for place in places]
 
 
 def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from catalog.models import Placement
-from catalog.nodes import Node, placed
+from catalog.nodes import Node, all_placed
 from lakewarden.objects import ObjectRef
 
 
 def node_at(id: int, revision: int) -> Node | None:
     """The object of that number as it stood; None when it was not there.  Three queries."""
-    place = Placement.objects.as_of(revision).filter(securable=id).first()
-    if place is None:
-        return None
-    above = Placement.objects.as_of(revision).filter(securable__in=place.ancestors)
-    return placed(place, {row.securable_id: row for row in above})
+    return nodes_at([id], revision).get(id)
+
+
+def nodes_at(ids: Iterable[int], revision: int) -> dict[int, Node]:
+    """Those of the numbers that were objects then, as they stood.  Three queries."""
+    places = {row.securable_id: row for row in _at(ids, revision)}
+    above = {key for row in places.values() for key in row.ancestors} - places.keys()
+    known = places | {row.securable_id: row for row in _at(above, revision)}
+    return {node.id: node for node in all_placed(list(places.values()), known)}
+
+
+def _at(ids: Iterable[int], revision: int) -> Iterable[Placement]:
+    return Placement.objects.as_of(revision).filter(securable__in=set(ids))
 
 
 def find_at(ref: ObjectRef, revision: int) -> Node | None:

@@ -31,7 +31,7 @@ from policies.services.grants import revision_now
 from policies.services.personal import is_personal
 from policies.uses import last_uses
 
-TABS = (("person", "Reach"), ("person_groups", "Groups and roles"), ("person_history", "History"))
+TABS = (("person", "Reach"), ("person_groups", "Groups and roles"), ("person_history", "History"), ("person_then", "Past"))
 
 
 @dataclass(frozen=True)

@@ -102,3 +102,44 @@ def test_evidence_is_for_those_with_the_duty(
     (tmp_path / "e.zip").write_bytes(io.BytesIO(answer.content).getvalue())
     told = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:ana").lines
     assert told[1] == "user:ana could do: read"
+
+
+# a person
+
+
+def reach_of(client: Client, name: str, asked: str = "") -> str:
+    return client.get(f"/people/{a_person(name).pk}/then{asked}").content.decode()
+
+
+def test_what_somebody_reached_then(came_and_went: tuple[int, int], signed_in: SignedIn) -> None:
+    before, given = came_and_went
+    olivia = signed_in("olivia")
+    assert ">orders</b>" in reach_of(olivia, "ana", f"?at={given}")
+    assert ">orders</b>" not in reach_of(olivia, "ana", f"?at={before}")
+    assert "This is the past" in reach_of(olivia, "ana", f"?at={given}")
+
+
+def test_two_moments_of_one_person_beside_each_other(
+    came_and_went: tuple[int, int], signed_in: SignedIn
+) -> None:
+    before, given = came_and_went
+    body = reach_of(signed_in("olivia"), "ana", f"?at={before}&to={given}")
+    assert ">orders</b>" in body
+    assert "sign gain" in body
+
+
+def test_two_people_beside_each_other(shop: Node, signed_in: SignedIn) -> None:
+    olivia = signed_in("olivia")
+    assert ">sales</b>" in reach_of(olivia, "ana", "?of=mia")
+    assert "No difference" in reach_of(olivia, "mia", "?of=mia")
+
+
+def test_a_person_one_may_not_know_is_nobody(shop: Node, signed_in: SignedIn) -> None:
+    a_person("stranger")
+    for name in ("stranger", "ghost"):
+        assert f"Nobody is called {name}." in reach_of(signed_in("olivia"), "ana", f"?of={name}")
+
+
+@pytest.mark.parametrize("asked", ["at=never", "to=never"])
+def test_a_moment_of_a_person_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked: str) -> None:
+    assert "or a revision that there was" in reach_of(signed_in("olivia"), "ana", f"?{asked}")

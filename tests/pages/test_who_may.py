@@ -95,6 +95,7 @@ PAGES = (
     Page("person", "/people/{person}", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_csv", "/people/{person}/reach.csv", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_groups", "/people/{person}/groups", DOOR, 404, 404, 404, 200, 200, 200, 200),
+    Page("person_then", "/people/{person}/then?at=3", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_history", "/people/{person}/history", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_grant", "/people/{person}/grant", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("object_duties", "/objects/{table}/duties", DOOR, 404, 404, 200, 200, 200, 404, 404),

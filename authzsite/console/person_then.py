@@ -1,0 +1,179 @@
+"""What somebody reached at a moment of the past, beside now, another moment, or another person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+
+from accounts.models import Principal
+from authzsite.console import naming, then, words
+from authzsite.console.door import signed_in
+from authzsite.console.history import somebody
+from authzsite.console.known import Circle
+from authzsite.console.lists import Pager
+from authzsite.console.methods import reads
+from authzsite.console.parts import Empty, Face, Note, Who
+from authzsite.console.person import visit
+from authzsite.console.reach import Reach, Reached
+from authzsite.console.requests import Request
+from catalog.nodes import Node
+from catalog.past import nodes_at
+from lakewarden.facts import Slice
+from policies import past
+from policies.past import Past
+from policies.reachable import slice_at
+
+SHOWN = 50
+
+
+@dataclass
+class ReachThen(Reach):
+    """The same questions as of today, asked of the facts and names of a moment."""
+
+    past: Past = field(default_factory=past.latest)
+
+    def __post_init__(self) -> None:
+        self.now = self.past.moment
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        revision = self.past.revision
+        return [slice_at(self.person, realm, now=self.now, as_of=revision) for realm in self.circle.realms]
+
+    @cached_property
+    def places(self) -> dict[int, Node]:
+        keys = {rule.object for _, rule in self.rules if isinstance(rule.object, int)}
+        found = nodes_at(keys, self.past.revision)
+        return {key: one for key, one in found.items() if self.circle.sees(self.person, one)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Whom and when the address asks about; `of` names another person to compare with."""
+
+    at: str
+    to: str
+    of: str
+    after: int
+    left: Past | None
+    right: Past | None
+    other: Principal | None
+    problems: dict[str, str]
+
+    @property
+    def compares(self) -> bool:
+        return bool(self.to or self.of)
+
+    def url(self, **changed: object) -> str:
+        kept = {"at": self.at, "to": self.to, "of": self.of, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One object, what could be done to it at the one side and at the other; `kind` says how they differ."""
+
+    what: Who
+    left: str
+    right: str = ""
+    kind: str = ""
+    sign: str = ""
+
+
+def read(request: Request, circle: Circle) -> Asked:
+    at, to, of = (request.GET.get(name, "").strip()[:255] for name in ("at", "to", "of"))
+    left, right = (then.moment_of(text[:40]) if text else past.latest() for text in (at, to))
+    other = _other(circle, of)
+    wrong = "Write a day, a day with a time, or a revision that there was."
+    problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
+    if of and other is None:
+        problems["of"] = f"Nobody is called {of}."
+    after = request.GET.get("after", "")
+    skipped = int(after) if after.isdecimal() and len(after) < 8 else 0
+    return Asked(at, to, of, skipped, left, right, other, problems)
+
+
+def _other(circle: Circle, text: str) -> Principal | None:
+    """Another one whom the viewer may know; of nobody else it is said that he exists."""
+    found = somebody(text) if text else None
+    return circle.people().filter(pk=found.pk).first() if found else None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The Past tab of a person."""
+    seen = visit(request, id, "person_then")
+    asked = read(request, seen.circle)
+    context = {"asked": asked, "zone": words.zone(), **_answer(asked, seen.circle, seen.person)}
+    return seen.page(request, "console/person/then.html", context)
+
+
+def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
+    if asked.problems or not (asked.at or asked.compares) or asked.left is None or asked.right is None:
+        return {}
+    left = ReachThen(circle, person, past=asked.left)
+    right = ReachThen(circle, asked.other or person, past=asked.right) if asked.compares else None
+    rows = _compared(left, right) if right else [Row(_what(one), one.words) for one in left.all]
+    return {
+        "past": _said(asked, person),
+        "rows": rows[asked.after : asked.after + SHOWN],
+        "heads": _heads(asked, person),
+        "pager": _pager(asked, len(rows)),
+        "empty": Empty("No difference", "Both reach the same, as far as you may know.")
+        if right
+        else Empty("Nothing was reached then", "No rule that you may know of spoke of anything."),
+    }
+
+
+def _compared(left: Reach, right: Reach) -> list[Row]:
+    """Every object on which the two differ, by name."""
+    one, two = ({reached.node.id: reached for reached in side.all} for side in (left, right))
+    found = [_row(one.get(key), two.get(key)) for key in {**one, **two}]
+    return sorted(
+        (row for row in found if row.left != row.right), key=lambda row: (row.what.note, row.what.name)
+    )
+
+
+def _row(left: Reached | None, right: Reached | None) -> Row:
+    reached = left or right
+    assert reached is not None  # noqa: S101 - one of the two names the object
+    kind = "gain" if left is None else "lose" if right is None else "change"
+    sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
+    return Row(
+        _what(reached), left.words if left else "Nothing", right.words if right else "Nothing", kind, sign
+    )
+
+
+def _what(one: Reached) -> Who:
+    node = one.node
+    above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+    return Who(node.name, Face("thing", naming.icon_of(node.type)), above, naming.page_of(node.id, node.type))
+
+
+def _said(asked: Asked, person: Principal) -> Note:
+    text = "; ".join(_heads(asked, person))
+    return Note("warn", "This is the past" if asked.at or asked.to else "Two people beside each other", text)
+
+
+def _heads(asked: Asked, person: Principal) -> list[str]:
+    sides = [(person, asked.at, asked.left)]
+    if asked.compares:
+        sides.append((asked.other or person, asked.to, asked.right))
+    return [_side(*side) for side in sides]
+
+
+def _side(person: Principal, text: str, at: Past | None) -> str:
+    when = f"{words.moment(at.moment)}, revision {words.number(at.revision)}" if at and text else "now"
+    return f"{person.label}, {when}"
+
+
+def _pager(asked: Asked, many: int) -> Pager:
+    following = asked.after + SHOWN
+    what = "objects differ" if asked.compares else "objects"
+    next_ = asked.url(after=following) if following < many else ""
+    return Pager(f"{words.number(many)} {what}", asked.url() if asked.after else "", next_)
