@@ -27,11 +27,18 @@ from catalog.queries import nodes
 from policies import access_log, decisions, history, slices
 from policies.history import Filter
 from policies.models import Assignment, RealmMember
+from policies.ownership import owners_of
 from policies.services.grants import revision_now
 from policies.services.personal import is_personal
 from policies.uses import last_uses
 
-TABS = (("person", "Reach"), ("person_groups", "Groups and roles"), ("person_history", "History"), ("person_then", "Past"))
+TABS = (
+    ("person", "Reach"),
+    ("person_groups", "Groups and roles"),
+    ("person_history", "History"),
+    ("person_then", "Past"),
+    ("person_sees", "Check as"),
+)
 
 
 @dataclass(frozen=True)
@@ -118,11 +125,14 @@ class Visit:
 
     def facts(self) -> Facts:
         fits = self.reach.fits
-        counted = {how: sum(fits(one, how) for one in self.reach.all) for how in ("owned", "denied", "soon")}
+        counted = {
+            how: sum(fits(one, how) for one in self.reach.all) for how in ("owned", "grant", "denied", "soon")
+        }
         groups = {rule.via[0].key for _, rule in self.reach.rules if rule.via and rule.via[0].kind == "group"}
         told = [
             Fact("Reaches", words.count(len(self.reach.all), "object")),
             Fact("Owns", words.count(counted["owned"], "object") if counted["owned"] else "Nothing"),
+            Fact("May grant on", words.count(counted["grant"], "object") if counted["grant"] else "Nothing"),
             Fact("Denied on", words.count(counted["denied"], "object") if counted["denied"] else "Nothing"),
             Fact("Ends soon", words.count(counted["soon"], "object") if counted["soon"] else "Nothing"),
         ]
@@ -146,6 +156,7 @@ class Visit:
 
     def _tab(self, code: str, label: str) -> Tab:
         label = "People and roles" if code == "person_groups" and self.person.kind == "group" else label
+        label = "What you see" if code == "person_sees" and self.own else label
         count = words.number(len(self.reach.all)) if code == "person" else ""
         return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)
 
@@ -189,10 +200,23 @@ def person(request: Request, id: int) -> HttpResponse:
             reach.asked.url(after=after) if after < len(reach.wanted) else "",
         ),
         "empty": _nothing(seen),
+        "givers": _givers(seen) if seen.own else (),
         "latest": record.timeline(record.rows(_changes(seen, limit=4).entries)[:6]),
         "history_url": reverse("console:person_history", args=[id]),
     }
     return seen.page(request, "console/person/reach.html", context)
+
+
+def _givers(seen: Visit) -> list[Who]:
+    """Who owns each realm, and so gives access to all of it."""
+    roots = {one.id: one for one in seen.circle.realms}
+    owned = owners_of(list(roots))
+    url = "console:person"
+    return [
+        naming.who(one, f"owns {roots[key].name}", reverse(url, args=[one.pk]) if seen.own else "")
+        for key, one in owned.items()
+        if one.pk != seen.person.pk
+    ]
 
 
 def _changes(seen: Visit, *, limit: int, before: int | None = None) -> history.Page:

@@ -32,6 +32,7 @@ FILTERS = (
     ("owned", "Owned"),
     ("read", "Read"),
     ("write", "Write"),
+    ("grant", "May grant"),
     ("soon", "Ends soon"),
     ("denied", "Denied"),
     ("lacking", "Not usable yet"),
@@ -170,6 +171,8 @@ class Reach:
             return one.does(how)
         if how == "soon":
             return one.ends is not None and one.ends < (self.now + SOON).timestamp()
+        if how == "grant":
+            return how in one.can
         plain = {"": True, "owned": one.owned, "denied": one.denied, "lacking": one.lacking}
         return plain.get(how, True)
 

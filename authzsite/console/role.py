@@ -161,9 +161,7 @@ class Seen:
         compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
         return [
             Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
-            Action(
-                "Compare", f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}", "plain"
-            ),
+            Action("Compare", compare, "plain"),
             Action("Set on many objects", reverse("console:role_many", args=number)),
             Action("Change what it gives", reverse("console:role_give", args=number)),
             Action(
