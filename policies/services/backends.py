@@ -17,7 +17,11 @@ from policies.services import objects, realm_of
 from policies.services.objects import NewObject
 from policies.sync.seal import place_of, seal, unseal
 
-PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql"}
+PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql", Backend.Kind.MARIADB: "jdbc-mysql"}
+SCHEMES = {
+    Backend.Kind.POSTGRESQL: ("postgresql://", "postgres://"),
+    Backend.Kind.MARIADB: ("mariadb://",),
+}
 
 
 def connect(
@@ -34,6 +38,8 @@ def connect(
     """Connect a catalog, made when absent, to a backend; connecting again renews the URL.  Raises Invalid."""
     if kind not in PROVIDERS:
         raise Invalid(f"Backends of kind {kind} are not built in; known are {', '.join(PROVIDERS)}.")
+    if not url.startswith(SCHEMES[Backend.Kind(kind)]):
+        raise Invalid(f"The URL of a {kind} backend begins with {' or '.join(SCHEMES[Backend.Kind(kind)])}.")
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by) as current:
         catalog = find(ObjectRef("catalog", root.name, (catalog_name,)))
         if catalog is None:

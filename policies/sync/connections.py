@@ -11,11 +11,14 @@ from urllib.parse import quote
 from django.conf import settings
 
 from policies.models import Backend
-from policies.sync.backends import base, postgresql
+from policies.sync.backends import base, mariadb, postgresql
 from policies.sync.errors import Misconfigured
 from policies.sync.seal import parts_of, unseal
 
-OPENERS: dict[str, Callable[..., base.Backend]] = {Backend.Kind.POSTGRESQL: postgresql.open}
+OPENERS: dict[str, Callable[..., base.Backend]] = {
+    Backend.Kind.POSTGRESQL: postgresql.open,
+    Backend.Kind.MARIADB: mariadb.open,
+}
 
 
 READ_HERE = frozenset(

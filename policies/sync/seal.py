@@ -7,6 +7,7 @@ from django.conf import settings
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from policies.sync.backends.mariadb_session import Address
 from policies.sync.errors import Misconfigured
 
 
@@ -28,13 +29,17 @@ def place_of(url: str) -> str:
     parts = parts_of(url)
     host = parts.get("host") or parts.get("hostaddr") or ""
     if not host or host.startswith("/"):
-        return f"local socket/{parts.get('dbname', '')}"
+        return f"local socket/{parts.get('dbname', '')}".rstrip("/")
     port = f":{parts['port']}" if parts.get("port") else ""
-    return f"{host}{port}/{parts.get('dbname', '')}"
+    return f"{host}{port}/{parts.get('dbname', '')}".rstrip("/")
 
 
 def parts_of(url: str) -> dict[str, str]:
     """What the driver reads in a URL, as no other parser splits it in the same way.  Raises Misconfigured."""
+    if url.startswith("mariadb://"):
+        at = Address.read(url)
+        host = "/" if at.socket else at.host
+        return {"host": host, "port": str(at.port), "dbname": ""}
     # the driver's own words may hold the password, so they are not passed on
     if not url.startswith(("postgresql://", "postgres://")):
         raise _no_url()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 
 import pytest
 
+from tests.backends.mariadb_world import NEEDED, Server
 from tests.backends.worlds import PostgresSite
+from tests.conftest import missing
 
 VERSIONS = (18, 16)
 _servers = {}
@@ -31,6 +34,17 @@ def start_server(tmp_path_factory):
     for server in _servers.values():
         server.cleanup()
     _servers.clear()
+
+
+@pytest.fixture(scope="session")
+def mariadb_server():
+    """A MariaDB of our own, started when first asked for."""
+    if any(shutil.which(program) is None for program in NEEDED):
+        missing("MariaDB", "mariadb-server")
+    server = Server()
+    server.start()
+    yield server
+    server.stop()
 
 
 @pytest.fixture(params=VERSIONS, ids=lambda version: f"postgresql-{version}")

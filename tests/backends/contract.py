@@ -40,7 +40,10 @@ def assert_settled(site: Site, desired: Desired) -> None:
 
 
 class Contract:
-    """Subclasses give the fixture `site`."""
+    """Subclasses give the fixture `site`, and the rights that reading and writing a table take there."""
+
+    READ, WRITE, COSTS = READ, WRITE, COSTS
+    on = staticmethod(on)
 
     @pytest.fixture
     def ana(self, site: Site) -> str:
@@ -57,17 +60,17 @@ class Contract:
         assert ("table", ("sales", "orders")) in {(found.kind, found.path) for found in seen.objects}
 
     def test_a_grant_is_there_and_nothing_more(self, site, ana):
-        desired = wanted({"r": READ}, r={ana})
-        assert plan_of(site, desired).missing == len(READ) + 1
+        desired = wanted({"r": self.READ}, r={ana})
+        assert plan_of(site, desired).missing == len(self.READ) + 1
         assert all(one.error is None for one in settle(site, desired))
         assert_settled(site, desired)
-        assert plan_of(site, desired).in_sync == len(READ) + 1
+        assert plan_of(site, desired).in_sync == len(self.READ) + 1
         assert site.may(ana, "SELECT", "sales", "orders")
         assert not site.may(ana, "INSERT", "sales", "orders")
         assert not site.may(ana, "SELECT", "sales", "costs")
 
     def test_a_second_time_changes_nothing(self, site, ana):
-        desired = wanted({"r": READ}, r={ana})
+        desired = wanted({"r": self.READ}, r={ana})
         plan = plan_of(site, desired)
         backend = site.backend()
         for _ in range(3):
@@ -77,7 +80,7 @@ class Contract:
 
     @pytest.mark.parametrize("change", ["taken", "given"])
     def test_a_right_changed_by_hand_is_seen_and_repaired(self, site, ana, change):
-        desired = wanted({"r": READ}, r={ana})
+        desired = wanted({"r": self.READ}, r={ana})
         settle(site, desired)
         word = {"taken": "SELECT", "given": "DELETE"}[change]
         site.spoil("r", **{change: Right("table", ("sales", "orders"), word)})
@@ -89,7 +92,7 @@ class Contract:
 
     @pytest.mark.parametrize("joins", [True, False])
     def test_a_membership_changed_by_hand_is_seen_and_repaired(self, site, ana, joins):
-        desired = wanted({"r": READ}, r=set() if joins else {ana})
+        desired = wanted({"r": self.READ}, r=set() if joins else {ana})
         settle(site, desired)
         site.spoil_member("r", ana, joins=joins)
         assert plan_of(site, desired).steps
@@ -104,7 +107,7 @@ class Contract:
         site.give_by_hand(right, ana)
         before = site.foreign()
         assert len(before) == 2
-        settle(site, wanted({"r": WRITE}, r={ana, bo}))
+        settle(site, wanted({"r": self.WRITE}, r={ana, bo}))
         assert before <= set(look(site).foreign)
         settle(site, Desired({}, {}))
         assert_settled(site, Desired({}, {}))
@@ -119,7 +122,7 @@ class Contract:
         before = site.foreign()
         ordered = next(one for one in before if one.holder == ana)
         seen = look(site)
-        plan = planning.plan(wanted({"r": READ}, r={bo}), seen, [Order(ordered)])
+        plan = planning.plan(wanted({"r": self.READ}, r={bo}), seen, [Order(ordered)])
         assert plan.steps[0].kind == "take_foreign"
         backend = site.backend()
         for _ in range(2):  # once more does no harm
@@ -132,7 +135,7 @@ class Contract:
     def test_what_is_replaced_is_taken_only_after_our_own_stands(self, site, ana):
         site.give_by_hand(Right("table", ("sales", "orders"), "SELECT"), ana)
         [theirs] = site.foreign()
-        orders, desired = [Order(theirs, replaced=True)], wanted({"r": READ}, r={ana})
+        orders, desired = [Order(theirs, replaced=True)], wanted({"r": self.READ}, r={ana})
         first = planning.plan(desired, look(site), orders)
         assert "take_foreign" not in {step.kind for step in first.steps}
         settle(site, desired)
@@ -143,15 +146,15 @@ class Contract:
         assert site.may(ana, "SELECT", "sales", "orders")
 
     def test_a_switch_leaves_one_role_for_the_other(self, site, ana):
-        settle(site, wanted({"r": READ, "c": COSTS}, r={ana}))
-        settle(site, desired := wanted({"r": READ, "c": COSTS}, c={ana}))
+        settle(site, wanted({"r": self.READ, "c": self.COSTS}, r={ana}))
+        settle(site, desired := wanted({"r": self.READ, "c": self.COSTS}, c={ana}))
         assert_settled(site, desired)
         assert site.may(ana, "SELECT", "sales", "costs")
         assert not site.may(ana, "SELECT", "sales", "orders")
 
     def test_a_stale_switch_is_refused(self, site, ana):
         """Two workers saw the same; the second to come does not add a second role."""
-        roles = {"r": READ, "c": COSTS, "w": WRITE}
+        roles = {"r": self.READ, "c": self.COSTS, "w": self.WRITE}
         settle(site, wanted(roles, r={ana}))
         stale = plan_of(site, wanted(roles, c={ana}))
         settle(site, wanted(roles, w={ana}))
@@ -162,23 +165,23 @@ class Contract:
         assert_settled(site, wanted(roles, w={ana}))
 
     def test_a_revocation_takes_effect(self, site, ana):
-        settle(site, wanted({"r": WRITE}, r={ana}))
-        settle(site, desired := wanted({"r": READ}, r={ana}))
+        settle(site, wanted({"r": self.WRITE}, r={ana}))
+        settle(site, desired := wanted({"r": self.READ}, r={ana}))
         assert_settled(site, desired)
         assert site.may(ana, "SELECT", "sales", "orders")
         assert not site.may(ana, "DELETE", "sales", "orders")
-        settle(site, desired := wanted({"r": READ}))
+        settle(site, desired := wanted({"r": self.READ}))
         assert_settled(site, desired)
         assert not site.may(ana, "SELECT", "sales", "orders")
 
     def test_a_role_no_longer_wanted_goes(self, site, ana):
-        settle(site, wanted({"r": READ, "c": COSTS}, r={ana}, c={ana}))
-        settle(site, desired := wanted({"r": READ}, r={ana}))
+        settle(site, wanted({"r": self.READ, "c": self.COSTS}, r={ana}, c={ana}))
+        settle(site, desired := wanted({"r": self.READ}, r={ana}))
         assert_settled(site, desired)
         assert set(look(site).roles) == {"r"}
 
     def test_a_recreated_object_has_lost_its_rights(self, site, ana):
-        desired = wanted({"r": WRITE}, r={ana})
+        desired = wanted({"r": self.WRITE}, r={ana})
         settle(site, desired)
         old = {found.path: found.id for found in look(site).objects}
         site.drop("sales", "orders")
@@ -192,16 +195,16 @@ class Contract:
         assert_settled(site, desired)
 
     def test_a_renamed_object_keeps_its_rights_under_the_new_name(self, site, ana):
-        settle(site, wanted({"r": READ}, r={ana}))
+        settle(site, wanted({"r": self.READ}, r={ana}))
         old = {found.path: found.id for found in look(site).objects}
         site.rename("sales", "orders", "sold")
         assert {found.path: found.id for found in look(site).objects}["sales", "sold"] == old[
             "sales", "orders"
         ]
-        assert_settled(site, wanted({"r": on("sales", "sold", "SELECT")}, r={ana}))
+        assert_settled(site, wanted({"r": self.on("sales", "sold", "SELECT")}, r={ana}))
 
     def test_a_vanished_object_is_an_error_of_its_own_and_the_rest_is_done(self, site, ana):
-        desired = wanted({"r": READ | COSTS}, r={ana})
+        desired = wanted({"r": self.READ | self.COSTS}, r={ana})
         site.drop("sales", "costs")
         errors = [one.error for one in settle(site, desired) if one.error]
         assert [type(error) for error in errors] == [Gone]
@@ -209,21 +212,21 @@ class Contract:
         assert site.may(ana, "SELECT", "sales", "orders")
 
     def test_giving_to_a_role_that_is_not_there_is_an_error(self, site, ana):
-        step = Step("give", role="nobody made me", rights=tuple(READ))
+        step = Step("give", role="nobody made me", rights=tuple(self.READ))
         backend = site.backend()
         assert [type(one.error) for one in backend.apply(Plan((step,), 0, 0, 0))] == [Gone]
         backend.close()
 
     def test_people_the_source_does_not_know_are_left_out(self, site, ana):
-        desired = wanted({"r": READ}, r={ana, "nobody"})
+        desired = wanted({"r": self.READ}, r={ana, "nobody"})
         assert all(one.error is None for one in settle(site, desired))
         assert_settled(site, desired)
 
     def test_a_role_may_wait_for_its_people(self, site, ana):
-        desired = wanted({"r": READ})
+        desired = wanted({"r": self.READ})
         settle(site, desired)
         assert_settled(site, desired)
-        assert look(site).roles["r"] == READ
+        assert look(site).roles["r"] == self.READ
 
     @pytest.mark.parametrize("name", ODD_NAMES)
     def test_any_name_is_just_a_name(self, site, name):
@@ -231,7 +234,9 @@ class Contract:
         site.table(name, name)
         person = site.person(name[:20])
         key = f"role {name}"
-        desired = Desired({key: on(name, name, "SELECT")}, {key: frozenset({person})}, {key: f"for {name}"})
+        desired = Desired(
+            {key: self.on(name, name, "SELECT")}, {key: frozenset({person})}, {key: f"for {name}"}
+        )
         assert [one.error for one in settle(site, desired) if one.error] == []
         assert_settled(site, desired)
         assert site.may(person, "SELECT", name, name)
@@ -245,7 +250,7 @@ class Contract:
         site.give_by_hand(Right("table", ("sales", "orders"), "SELECT"), ana)
         before = site.foreign()
         for _ in range(4):
-            desired = random_desired(rng, people)
+            desired = random_desired(rng, people, (self.READ, self.WRITE, self.COSTS))
             backend = site.backend()
             plan = planning.plan(desired, backend.observe())
             list(islice(backend.apply(plan), rng.randint(0, len(plan.steps))))
@@ -255,9 +260,11 @@ class Contract:
         assert site.foreign() == before
 
 
-def random_desired(rng: random.Random, people: list[str]) -> Desired:
+def random_desired(
+    rng: random.Random, people: list[str], rights: tuple[frozenset[Right], ...] = (READ, WRITE, COSTS)
+) -> Desired:
     """A world of up to four roles over two tables; each person in at most two."""
-    sets = [READ, WRITE, COSTS, READ | COSTS, frozenset()]
+    sets = [*rights, rights[0] | rights[-1], frozenset()]
     roles = {f"k{n}": rng.choice(sets) for n in rng.sample(range(6), rng.randint(0, 4))}
     members: dict[str, set[str]] = {key: set() for key in roles}
     for person in people:

@@ -1,0 +1,110 @@
+"""MariaDB 10.11 and newer as a backend: one role for each role of ours, and one of his own for each person.
+
+A database is a schema here; using a catalog or a schema needs no right.  Rights on columns and routines are
+left alone, and so is what stands in a database's name as a pattern.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from policies.sync.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from policies.sync.backends.mariadb_names import Identity
+from policies.sync.backends.mariadb_read import observe
+from policies.sync.backends.mariadb_session import Session
+from policies.sync.backends.mariadb_write import change_rights, drop_role, make_role, switch, take_foreign
+from policies.sync.errors import BackendError, Transient
+from policies.sync.ordering import waits_for
+
+_RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
+    ("CREATE_TABLE", "schema"): ("CREATE",),
+    ("CREATE_VIEW", "schema"): ("CREATE VIEW",),
+    ("SELECT_TABLE", "table"): ("SELECT",),
+    ("MODIFY_TABLE", "table"): ("SELECT", "INSERT", "UPDATE", "DELETE"),
+    ("SELECT_VIEW", "view"): ("SELECT",),
+}
+_DEEDS: dict[str, Callable[[Session, Step], None]] = {
+    "make_role": make_role,
+    "give": change_rights,
+    "take": change_rights,
+    "switch": switch,
+    "drop_role": drop_role,
+    "take_foreign": take_foreign,
+}
+_OLDEST = (10, 11)
+_NEEDED = ("CREATE USER", "PROCESS", "CONNECTION ADMIN")
+
+
+def open(url: str, *, realm: str, mark: str) -> Backend:
+    """The backend behind a `mariadb://` URL, connected when first used.  Raises Misconfigured."""
+    return MariaDB(Session(url, Identity(realm, mark)))
+
+
+class MariaDB:
+    """One MariaDB server, over one connection; not to be shared by threads."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
+        """The rights on an object of `kind` that carry a console privilege; () when none is needed."""
+        return _RIGHTS.get((privilege, kind), ())
+
+    def observe(self) -> Observation:
+        """One look, while no worker of ours is at it.  Raises errors of `policies.sync.errors`."""
+        with self._session.alone():
+            return observe(self._session)
+
+    def apply(self, plan: Plan) -> Iterator[Outcome]:
+        """Do each step and say what became of it; raises only when no connection can be made."""
+        failed: list[Step] = []
+        for step in plan.steps:
+            self._session.connect()
+            error = self._error_of(step, failed)
+            if error:
+                failed.append(step)
+            yield Outcome(step, error)
+
+    def check(self) -> Iterable[Finding]:
+        """What works and what has to be mended, in words."""
+        try:
+            return list(self._findings())
+        except BackendError as error:
+            return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes a new one."""
+        self._session.close()
+
+    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
+        first = waits_for(step, failed)
+        if first:
+            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+        try:
+            _DEEDS[step.kind](self._session, step)
+        except BackendError as error:
+            return error
+        return None
+
+    def _findings(self) -> Iterator[Finding]:
+        server = self._session.rows("SELECT VERSION() AS version, @@global.read_only AS shut")[0]
+        text = str(server["version"])
+        number = tuple(int(part) for part in text.split("-")[0].split(".")[:2])
+        known = "MariaDB" in text and number >= _OLDEST
+        yield Finding(
+            ok=known, text=f"the server is {text}; MariaDB 10.11 or newer is known", blocks=not known
+        )
+        if server["shut"]:
+            yield Finding(ok=False, text="the server is read only", blocks=True)
+        observe(self._session)
+        yield Finding(ok=True, text="everything that matters can be read")
+        held = {row["word"] for row in self._session.rows(_MINE)}
+        for word in _NEEDED:
+            if word not in held:
+                yield Finding(ok=False, text=f"the account lacks {word} on *.*", blocks=word == "CREATE USER")
+
+
+_MINE = """
+    SELECT PRIVILEGE_TYPE AS word FROM information_schema.USER_PRIVILEGES
+     WHERE GRANTEE = CONCAT("'", REPLACE(CURRENT_USER(), '@', "'@'"), "'")
+"""

@@ -1,0 +1,313 @@
+"""Observe a MariaDB server: what exists, which rights are ours, which are foreign, who needs none.
+
+The tables of `mysql` are read, not SHOW GRANTS: that prints password hashes and knows one account at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+from policies.sync.backends.base import (
+    Bypass,
+    Column,
+    Foreign,
+    FoundObject,
+    ObjectKind,
+    Observation,
+    Right,
+)
+from policies.sync.backends.mariadb_names import Identity
+from policies.sync.backends.mariadb_session import Account, Session
+
+SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
+_ACCOUNTS = "SELECT User AS user, Host AS host, Priv AS priv FROM mysql.global_priv"
+_MAPPED = "SELECT Host AS host, User AS user, Role AS role, Admin_option AS admin FROM mysql.roles_mapping"
+_DATABASES = "SELECT * FROM mysql.db"
+_TABLES = """
+    SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Grantor AS grantor, Table_priv AS rights
+      FROM mysql.tables_priv
+"""
+_COLUMNS_GIVEN = """
+    SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Column_name AS col, Column_priv AS rights
+      FROM mysql.columns_priv
+"""
+_SCHEMATA = """
+    SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA
+     WHERE SCHEMA_NAME NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+"""
+_EXISTING = """
+    SELECT TABLE_SCHEMA AS db, TABLE_NAME AS name, TABLE_TYPE AS form, TABLE_COMMENT AS comment,
+           CREATE_TIME AS made
+      FROM information_schema.TABLES
+     WHERE TABLE_TYPE <> 'SEQUENCE'
+       AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+"""
+_COLUMNS = """
+    SELECT TABLE_SCHEMA AS db, TABLE_NAME AS tab, COLUMN_NAME AS name, COLUMN_TYPE AS type,
+           IS_NULLABLE AS nullable, COLUMN_COMMENT AS comment
+      FROM information_schema.COLUMNS
+     WHERE TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+     ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
+"""
+# a rename keeps the number and a re-creation gets another; names are kept in the letters of files
+_NUMBERS = """
+    SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename)
+                   USING utf8mb4) AS db,
+           CONVERT(CAST(CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1) AS BINARY)
+                   AS CHAR CHARACTER SET filename) USING utf8mb4) AS name,
+           MIN(TABLE_ID) AS id
+      FROM information_schema.INNODB_SYS_TABLES WHERE NAME LIKE '%/%' GROUP BY 1, 2
+"""
+_GLOBAL = """
+    SELECT GRANTEE AS grantee, GROUP_CONCAT(PRIVILEGE_TYPE ORDER BY PRIVILEGE_TYPE SEPARATOR ', ') AS rights,
+           COUNT(*) AS many
+      FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE <> 'USAGE' GROUP BY GRANTEE
+"""
+_WORDS = {
+    "Grant": "GRANT OPTION",
+    "Create_tmp_table": "CREATE TEMPORARY TABLES",
+    "Delete_history": "DELETE HISTORY",
+    "Delete versioning rows": "DELETE HISTORY",
+}
+NOBODY = {"", "mariadb.sys"}
+PUBLIC = "PUBLIC"
+
+
+class Look:
+    """The rows of one look; the server keeps no snapshot over its own tables, our lock keeps us out."""
+
+    def __init__(self, session: Session) -> None:
+        self.identity: Identity = session.identity
+        self.me = session.user
+        self.accounts = session.rows(_ACCOUNTS)
+        self.mapped = session.rows(_MAPPED)
+        self.databases = session.rows(_DATABASES)
+        self.tables = session.rows(_TABLES)
+        self.column_rights = session.rows(_COLUMNS_GIVEN)
+        self.schemata = [row["name"] for row in session.rows(_SCHEMATA)]
+        self.existing = session.rows(_EXISTING)
+        self.columns = session.rows(_COLUMNS)
+        self.numbers = {(row["db"], row["name"]): row["id"] for row in session.rows(_NUMBERS)}
+        self.globals = session.rows(_GLOBAL)
+
+    @cached_property
+    def about(self) -> dict[Account, dict[str, Any]]:
+        """What the server keeps of each account and role."""
+        return {(row["user"], row["host"]): json.loads(row["priv"] or "{}") for row in self.accounts}
+
+    @cached_property
+    def roles(self) -> set[str]:
+        return {user for (user, _), about in self.about.items() if about.get("is_role")}
+
+    @cached_property
+    def people(self) -> dict[str, list[str]]:
+        """Who can sign in: the hosts of each name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for (user, host), about in sorted(self.about.items()):
+            if not about.get("is_role") and user not in NOBODY and user != self.me:
+                found[user].append(host)
+        return dict(found)
+
+    @cached_property
+    def managed(self) -> dict[str, str]:
+        """Our roles: the key of each by its name."""
+        keys = {name: self.identity.key_of(name) for name in self.roles}
+        return {name: key for name, key in keys.items() if key is not None}
+
+    @cached_property
+    def wrappers(self) -> dict[str, str]:
+        """The roles of persons: whose each is, by its name."""
+        owners = {name: self.identity.person_of(name) for name in self.roles}
+        return {name: owner for name, owner in owners.items() if owner is not None}
+
+    @cached_property
+    def kinds(self) -> dict[tuple[str, str], ObjectKind]:
+        return {
+            (row["db"], row["name"]): "view" if row["form"] == "VIEW" else "table" for row in self.existing
+        }
+
+    def ours(self, user: str, host: str) -> bool:
+        return not host and user in self.managed
+
+    def label(self, user: str, host: str) -> str:
+        """How a holder is called: by name alone where that says which account is meant."""
+        alone = not host or self.people.get(user) == [host]
+        return user if alone else f"{user}@{host}"
+
+    def given(self) -> Iterator[tuple[str, str, Right, str]]:
+        """Every right that any account or role was given: to whom, from which host, which, by whom."""
+        for row in self.databases:
+            kind, path, suffix = _database_of(row["Db"])
+            for word in _switched_on(row):
+                yield row["User"], row["Host"], Right(kind, path, word + suffix), ""
+        for row in self.tables:
+            path = (row["db"], row["name"])
+            for word in _listed(row["rights"]):
+                right = Right(self.kinds.get(path, "table"), path, word)
+                yield row["user"], row["host"], right, row["grantor"] or ""
+        for row in self.column_rights:
+            path = (row["db"], row["name"])
+            for word in _listed(row["rights"]):
+                yield (
+                    row["user"],
+                    row["host"],
+                    Right(self.kinds.get(path, "table"), path, f"{word}({row['col']})"),
+                    "",
+                )
+
+
+def observe(session: Session) -> Observation:
+    """Everything of one server that matters."""
+    look = Look(session)
+    roles, foreign, public = _rights(look)
+    members, amiss = _members(look)
+    return Observation(
+        complete=True,
+        position="",
+        objects=tuple(_objects(look)),
+        people=frozenset(look.people),
+        roles=roles,
+        members=members,
+        foreign=tuple(sorted({*foreign, *_foreign_members(look)}, key=_order)),
+        bypasses=(*public, *_bypasses(look)),
+        amiss_members=amiss,
+        groups=_groups(look),
+    )
+
+
+def _order(one: Foreign) -> tuple[Right, str, str]:
+    return one.right, one.holder, one.grantor
+
+
+def _objects(look: Look) -> Iterator[FoundObject]:
+    yield FoundObject("catalog", (), "server")
+    for name in sorted(look.schemata):
+        yield FoundObject("schema", (name,), f"database/{name}")
+    columns: dict[tuple[str, str], list[Column]] = defaultdict(list)
+    for row in look.columns:
+        columns[row["db"], row["tab"]].append(
+            Column(row["name"], row["type"], nullable=row["nullable"] == "YES", comment=row["comment"] or "")
+        )
+    for row in sorted(look.existing, key=lambda row: (row["db"], row["name"])):
+        path = (row["db"], row["name"])
+        number = look.numbers.get(path)
+        id_ = f"table/{number}" if number is not None else f"{row['db']}/{row['name']}@{row['made'] or ''}"
+        comment = "" if row["form"] == "VIEW" else row["comment"] or ""
+        yield FoundObject(
+            look.kinds[path],
+            path,
+            id_,
+            comment=comment,
+            columns=tuple(columns[path]),
+            detail={"form": row["form"].lower()},
+        )
+
+
+def _rights(look: Look) -> tuple[dict[str, frozenset[Right]], list[Foreign], list[Bypass]]:
+    held: dict[str, set[Right]] = {key: set() for key in look.managed.values()}
+    foreign, public = [], []
+    for user, host, right, grantor in look.given():
+        if look.ours(user, host):
+            held[look.managed[user]].add(right)
+        elif user == PUBLIC and not host:
+            public.append(Bypass(PUBLIC, right.right, right.path))
+        elif right.path[:1] not in {(name,) for name in SYSTEM} and user not in NOBODY:
+            foreign.append(Foreign(right, look.label(user, host), grantor))
+    return {key: frozenset(rights) for key, rights in held.items()}, foreign, public
+
+
+def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """Who is in each of our roles through the role of his own; amiss where that is not wholly his default."""
+    found: dict[str, set[str]] = {key: set() for key in look.managed.values()}
+    amiss: dict[str, set[str]] = {key: set() for key in look.managed.values()}
+    attached = _attached(look)
+    for row in look.mapped:
+        key = look.managed.get(row["role"])
+        if key is None:
+            continue
+        person = look.wrappers.get(row["user"]) if not row["host"] else None
+        if person is not None:
+            found[key].add(person)
+            if person not in attached:
+                amiss[key].add(person)
+        elif row["host"] and row["user"] in look.people:
+            # not by us, or left by a switch that died: the person may take it up, so it counts
+            found[key].add(row["user"])
+            amiss[key].add(row["user"])
+    known = set(look.people)
+    return (
+        {key: frozenset(people & known) for key, people in found.items()},
+        {key: frozenset(people & known) for key, people in amiss.items()},
+    )
+
+
+def _attached(look: Look) -> set[str]:
+    """Those whose every account has the role of his own, and has it by default."""
+    has = {(row["user"], row["host"], row["role"]) for row in look.mapped}
+    found = set()
+    for wrapper, person in look.wrappers.items():
+        hosts = look.people.get(person, [])
+        defaults = {look.about[person, host].get("default_role", "") for host in hosts}
+        if hosts and defaults == {wrapper} and all((person, host, wrapper) in has for host in hosts):
+            found.add(person)
+    return found
+
+
+def _foreign_members(look: Look) -> Iterator[Foreign]:
+    """Roles of ours in somebody else's hands: in another role, or a person's own with another person."""
+    for row in look.mapped:
+        role, holder = row["role"], row["user"]
+        if holder == look.me or (not row["host"] and holder in look.wrappers):
+            continue
+        strange = role in look.managed and not row["host"]
+        strange |= role in look.wrappers and look.wrappers[role] != holder
+        if strange:
+            yield Foreign(Right("role", (role,), "MEMBER"), look.label(holder, row["host"]))
+
+
+def _bypasses(look: Look) -> Iterator[Bypass]:
+    for row in look.globals:
+        user = row["grantee"].rsplit("@", 1)[0].strip("'")
+        if user in look.people:
+            rights = row["rights"] if row["many"] <= 4 else f"{row['many']} rights"
+            yield Bypass(user, f"holds {rights} on every database")
+
+
+def _groups(look: Look) -> dict[str, frozenset[str]]:
+    groups: dict[str, set[str]] = defaultdict(set)
+    for row in look.mapped:
+        if row["role"] not in {*look.managed, *look.wrappers} and row["user"] != look.me:
+            groups[row["role"]].add(row["user"])
+    return {name: frozenset(members) for name, members in groups.items()}
+
+
+def _database_of(pattern: str) -> tuple[ObjectKind, tuple[str, ...], str]:
+    """The database a stored name means; one with a bare `_` or `%` means many, and stays a pattern."""
+    name, at, wild = "", 0, False
+    while at < len(pattern):
+        if pattern[at] == "\\" and at + 1 < len(pattern):
+            at += 1
+        elif pattern[at] in "_%":
+            wild = True
+        name += pattern[at]
+        at += 1
+    return ("catalog", (), f" ON {pattern}.*") if wild else ("schema", (name,), "")
+
+
+def _switched_on(row: dict[str, Any]) -> Iterable[str]:
+    for column, value in row.items():
+        if column.endswith("_priv") and value == "Y":
+            yield _word(column.removesuffix("_priv"))
+
+
+def _listed(rights: str | Iterable[str]) -> Iterable[str]:
+    names = rights.split(",") if isinstance(rights, str) else rights
+    return (_word(name) for name in names if name)
+
+
+def _word(name: str) -> str:
+    return _WORDS.get(name, name.replace("_", " ").upper())

@@ -1,0 +1,209 @@
+"""Change rights and memberships in MariaDB: one statement at a time, each done again without harm.
+
+Whoever has roles of ours has one role of his own, his default, and that one holds them all.  A server lets a
+session have one role at a time, and a role that is taken from a role acts on the next statement of every
+session, one that is taken from an account only on the next sign-in.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+
+from policies.sync.backends.base import Right, Step
+from policies.sync.backends.mariadb_session import Account, Session, escaped, quoted
+from policies.sync.errors import BackendError, Gone, Rejected, Transient
+
+_RIGHT = re.compile(r"(?P<word>[A-Z ]+?)(?:\((?P<column>.+)\))?(?: ON (?P<pattern>.+)\.\*)?", re.DOTALL)
+_ROLES = "SELECT User AS name FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') AND User = %s"
+_HOSTS = """
+    SELECT Host AS host, JSON_VALUE(Priv, '$.default_role') AS chosen FROM mysql.global_priv
+     WHERE User = %s AND NOT COALESCE(JSON_VALUE(Priv, '$.is_role'), 0)
+"""
+_INSIDE = "SELECT Role AS role FROM mysql.roles_mapping WHERE User = %s AND Host = %s"
+_HOLDERS = "SELECT User AS user, Host AS host FROM mysql.roles_mapping WHERE Role = %s"
+_DATABASE = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
+
+
+def make_role(session: Session, step: Step) -> None:
+    """A role that nobody can sign in as, with a name that says it is ours."""
+    with session.alone():
+        session.run(f"CREATE ROLE IF NOT EXISTS {quoted(session.identity.role_name(step.role))}")
+
+
+def change_rights(session: Session, step: Step) -> None:
+    """Give or take the rights of a step, as many as can be; raises the first of what went wrong."""
+    with session.alone():
+        role, errors = session.identity.role_name(step.role), list[BackendError]()
+        if not session.rows(_ROLES, (role,)):
+            if step.kind == "give":
+                raise Gone(f"role {role} does not exist")
+            return
+        for statement in _statements(session, step, quoted(role)):
+            try:
+                if isinstance(statement, BackendError):
+                    raise statement
+                session.run(statement, missing_is_done=step.kind == "take")
+            except (Gone, Rejected) as error:
+                errors.append(error)
+        if errors and step.kind == "give":
+            raise errors[0]
+
+
+def _statements(session: Session, step: Step, role: str) -> Iterable[str | BackendError]:
+    by_object: dict[tuple[str, tuple[str, ...]], list[Right]] = defaultdict(list)
+    for right in step.rights:
+        by_object[right.kind, right.path].append(right)
+    for (kind, path), rights in sorted(by_object.items()):
+        if step.kind == "give" and kind == "schema" and not session.rows(_DATABASE, path):
+            # the server would grant on a database that is not there, and it would wait for one of that name
+            yield Gone(f"schema {path[0]} does not exist")
+        elif step.kind == "give":
+            words = ", ".join(_word(right)[0] for right in rights)
+            yield f"GRANT {words} ON {_target(rights[0])} TO {role}"
+        else:
+            # one by one: a right that is gone must not keep the others
+            yield from (f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {role}" for right in rights)
+
+
+def _word(right: Right) -> tuple[str, str | None]:
+    """A right as SQL has it, and the pattern of databases it is on.  Raises Rejected."""
+    match = _RIGHT.fullmatch(right.right)
+    if match is None:
+        raise Rejected(f"{right.right} is no right of MariaDB")
+    column = f" ({quoted(match['column'])})" if match["column"] else ""
+    return match["word"] + column, match["pattern"]
+
+
+def _target(right: Right) -> str:
+    pattern = _word(right)[1]
+    if pattern is not None:
+        return f"{quoted(pattern)}.*"
+    if right.kind == "catalog":
+        return "*.*"
+    if right.kind == "schema":
+        return f"{escaped(right.path[0])}.*"
+    return f"{quoted(right.path[0])}.{quoted(right.path[1])}"
+
+
+# people
+
+
+def switch(session: Session, step: Step) -> None:
+    """Move a person from role to role.  Raises Transient if he is not where the plan saw him."""
+    with session.alone():
+        accounts = _accounts(session, step.person)
+        before = _current(session, step.person, accounts)
+        if not before <= {*step.joins, *step.leaves, *step.keeps}:
+            raise Transient(f"the memberships of {step.person} changed since they were read")
+        own = session.identity.person_role(step.person)
+        if step.joins:
+            _join(session, step, own, accounts)
+        _leave(session, step, own, accounts)
+
+
+def _accounts(session: Session, person: str) -> dict[Account, str]:
+    """The person's accounts, and the role that each has by default.  Raises Gone."""
+    rows = session.rows(_HOSTS, (person,))
+    if not rows:
+        raise Gone(f"{person} does not exist")
+    return {(person, row["host"]): row["chosen"] or "" for row in rows}
+
+
+def _current(session: Session, person: str, accounts: Iterable[Account]) -> set[str]:
+    names = {row["role"] for row in session.rows(_INSIDE, (session.identity.person_role(person), ""))}
+    for account in accounts:
+        names |= {row["role"] for row in session.rows(_INSIDE, account)}
+    keys = (session.identity.key_of(name) for name in names)
+    return {key for key in keys if key is not None}
+
+
+def _join(session: Session, step: Step, own: str, accounts: dict[Account, str]) -> None:
+    """First what his own role holds, then that it is his, so that he never signs in to nothing."""
+    ours = session.identity
+    others = sorted({one for one in accounts.values() if one and one != own and ours.key_of(one) is None})
+    if others:
+        raise Rejected(
+            f"{step.person} has role {others[0]} by default, which others gave; a session has one role only"
+        )
+    names = [session.identity.role_name(key) for key in step.joins]
+    for name in names:
+        if not session.rows(_ROLES, (name,)):
+            raise Gone(f"role {name} does not exist")
+    session.run(f"CREATE ROLE IF NOT EXISTS {quoted(own)}")
+    for name in names:
+        session.run(f"GRANT {quoted(name)} TO {quoted(own)}")
+    for account, chosen in accounts.items():
+        session.run(f"GRANT {quoted(own)} TO {session.account(account)}")
+        if chosen != own:
+            session.run(f"SET DEFAULT ROLE {quoted(own)} FOR {session.account(account)}")
+
+
+def _leave(session: Session, step: Step, own: str, accounts: dict[Account, str]) -> None:
+    directly = set()
+    for key in (*step.leaves, *step.joins):
+        name = session.identity.role_name(key)
+        if key in step.leaves and session.rows(_ROLES, (own,)):
+            session.run(f"REVOKE {quoted(name)} FROM {quoted(own)}", missing_is_done=True)
+        for account in accounts:
+            if name in {row["role"] for row in session.rows(_INSIDE, account)}:
+                session.run(f"REVOKE {quoted(name)} FROM {session.account(account)}", missing_is_done=True)
+                directly.add(account)
+    _let_go(session, own, accounts)
+    for account in sorted(directly):
+        # an open session keeps a role that was taken from its account until it ends
+        session.run(f"KILL CONNECTION USER {session.account(account)}")
+
+
+def _let_go(session: Session, own: str, accounts: dict[Account, str]) -> None:
+    """Without roles he has no role of his own either; its name must not stay as a default of nothing."""
+    if not session.rows(_ROLES, (own,)) or session.rows(_INSIDE, (own, "")):
+        return
+    for account, chosen in _accounts_now(session, accounts).items():
+        if chosen == own:
+            session.run(f"SET DEFAULT ROLE NONE FOR {session.account(account)}")
+        session.run(f"REVOKE {quoted(own)} FROM {session.account(account)}", missing_is_done=True)
+    if not [row for row in session.rows(_HOLDERS, (own,)) if row["user"] != session.user]:
+        session.run(f"DROP ROLE IF EXISTS {quoted(own)}")
+
+
+def _accounts_now(session: Session, accounts: dict[Account, str]) -> dict[Account, str]:
+    person = next(iter(accounts))[0]
+    return _accounts(session, person)
+
+
+def drop_role(session: Session, step: Step) -> None:
+    """Drop an empty role; what it was given beside goes with it."""
+    with session.alone():
+        name = session.identity.role_name(step.role)
+        held = [row["user"] for row in session.rows(_HOLDERS, (name,)) if row["user"] != session.user]
+        if held:
+            raise Transient(f"role {name} still has members")
+        session.run(f"DROP ROLE IF EXISTS {quoted(name)}")
+
+
+def take_foreign(session: Session, step: Step) -> None:
+    """Revoke exactly the rights that somebody was given by others."""
+    with session.alone():
+        holder = _holder(session, step.person)
+        if holder is None:
+            return
+        for right in step.rights:
+            if right.kind == "role":
+                session.run(f"REVOKE {quoted(right.path[0])} FROM {holder}", missing_is_done=True)
+            else:
+                statement = f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {holder}"
+                session.run(statement, missing_is_done=True)
+
+
+def _holder(session: Session, label: str) -> str | None:
+    """The account or role that a label means; None when it is gone."""
+    if session.rows(_ROLES, (label,)):
+        return quoted(label)
+    hosts = session.rows(_HOSTS, (label,))
+    if len(hosts) == 1:
+        return session.account((label, hosts[0]["host"]))
+    user, at, host = label.rpartition("@")
+    known = at and host in {row["host"] for row in session.rows(_HOSTS, (user,))}
+    return session.account((user, host)) if known else None

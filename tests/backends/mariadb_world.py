@@ -1,0 +1,217 @@
+"""A private MariaDB server for the tests, and what people do in it by hand, past the backend."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pymysql
+
+from policies.sync.backends import mariadb
+from policies.sync.backends.base import Backend, Foreign, Right
+from policies.sync.backends.mariadb_names import Identity
+from policies.sync.backends.mariadb_session import escaped, quoted
+
+_numbers = count(1)
+START_WAIT = 60.0  # seconds
+NEEDED = ("mariadbd", "mariadb-install-db")
+RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, CREATE VIEW"
+
+
+class Server:
+    """One server on its own data folder and socket; nobody reaches it by network."""
+
+    def __init__(self) -> None:
+        # a socket's path must be short, so it does not live below the tests' own folder
+        self.home = Path(tempfile.mkdtemp(prefix="lw-mariadb-"))
+        self.socket = self.home / "s"
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Raises RuntimeError with the place of the log."""
+        user = ["--user=mysql"] if os.geteuid() == 0 else []
+        data = self.home / "data"
+        if user:
+            shutil.chown(self.home, "mysql")
+        subprocess.run(
+            [
+                *("mariadb-install-db", "--no-defaults", *user, f"--datadir={data}", "--skip-test-db"),
+                "--auth-root-authentication-method=normal",
+            ],
+            check=True,
+            capture_output=True,
+        )
+        with (self.home / "log").open("wb") as log:
+            self._process = subprocess.Popen(
+                [
+                    *("mariadbd", "--no-defaults", *user, f"--datadir={data}", f"--socket={self.socket}"),
+                    *(
+                        f"--pid-file={self.home}/pid",
+                        "--skip-networking",
+                        "--innodb-flush-log-at-trx-commit=0",
+                    ),
+                ],
+                stdout=log,
+                stderr=log,
+            )
+        deadline = time.monotonic() + START_WAIT
+        while not self._answers():
+            if time.monotonic() > deadline or self._process.poll() is not None:
+                raise RuntimeError(f"MariaDB does not start; its log is {self.home}/log")
+            time.sleep(0.1)
+
+    def _answers(self) -> bool:
+        if not self.socket.exists():
+            return False
+        try:
+            self.connect().close()
+        except pymysql.Error:
+            return False
+        return True
+
+    def connect(self, user: str = "root", password: str = "") -> pymysql.Connection[Any]:
+        return pymysql.connect(
+            user=user, password=password, unix_socket=str(self.socket), charset="utf8mb4", autocommit=True
+        )
+
+    def url(self, user: str, password: str) -> str:
+        who = f"{quote(user, safe='')}:{quote(password, safe='')}"
+        return f"mariadb://{who}@localhost/?unix_socket={quote(str(self.socket), safe='')}"
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(30)
+        shutil.rmtree(self.home, ignore_errors=True)
+
+
+class MariaSite:
+    """Databases and accounts of one test; schemas bear the names that the test gives, so they go with it."""
+
+    def __init__(self, server: Server) -> None:
+        self.server, self._number = server, next(_numbers)
+        self.identity = Identity(f"realm {self._number}", "shop")
+        self.pusher = f"pusher_{self._number}"
+        self._schemas: list[str] = []
+        self._people: list[str] = []
+        self.admin = server.connect()
+        self.do(f"CREATE USER {self.pusher}@localhost IDENTIFIED BY 'secret'")
+        self.do(f"GRANT CREATE USER, PROCESS, CONNECTION ADMIN ON *.* TO {self.pusher}@localhost")
+        self.do(f"GRANT {RIGHTS} ON *.* TO {self.pusher}@localhost WITH GRANT OPTION")
+        self.do(f"GRANT SELECT, UPDATE ON mysql.* TO {self.pusher}@localhost")
+
+    def do(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement as root."""
+        with self.admin.cursor() as cursor:
+            cursor.execute(statement)
+            return list(cursor.fetchall())
+
+    def backend(self) -> Backend:
+        url = self.server.url(self.pusher, "secret")
+        return mariadb.open(url, realm=self.identity.realm, mark=self.identity.mark)
+
+    def schema(self, name: str) -> None:
+        self.do(f"CREATE DATABASE {quoted(name)}")
+        self._schemas.append(name)
+
+    def table(self, schema: str, name: str, *, serial: bool = False) -> None:
+        self.do(f"CREATE TABLE {quoted(schema)}.{quoted(name)} (id int, x int)")
+
+    def drop(self, schema: str, name: str) -> None:
+        self.do(f"DROP TABLE {quoted(schema)}.{quoted(name)}")
+
+    def rename(self, schema: str, name: str, new: str) -> None:
+        self.do(f"RENAME TABLE {quoted(schema)}.{quoted(name)} TO {quoted(schema)}.{quoted(new)}")
+
+    def person(self, name: str) -> str:
+        unique = f"{name} {self._number}"
+        self.do(f"CREATE USER {self.account(unique)}")
+        self._people.append(unique)
+        return unique
+
+    def account(self, person: str, host: str = "%") -> str:
+        return f"{self.admin.escape(person)}@{self.admin.escape(host)}"
+
+    def give_by_hand(self, right: Right, holder: str) -> None:
+        self.do(f"GRANT {right.right} ON {self._target(right)} TO {self.account(holder)}")
+
+    def foreign(self) -> set[Foreign]:
+        """What people hold by themselves on tables, read past the backend."""
+        rows = self.do(
+            "SELECT Db, Table_name, User, Grantor, Table_priv FROM mysql.tables_priv WHERE Host = '%'"
+        )
+        return {
+            Foreign(Right("table", (db, table), word.upper()), user, grantor)
+            for db, table, user, grantor, words in rows
+            for word in words.split(",")
+            if user in self._people
+        }
+
+    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
+        role = quoted(self.identity.role_name(key))
+        if taken:
+            self.do(f"REVOKE {taken.right} ON {self._target(taken)} FROM {role}")
+        if given:
+            self.do(f"GRANT {given.right} ON {self._target(given)} TO {role}")
+
+    def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
+        """Done with the account's own hand, as somebody who has its password would."""
+        role, own = quoted(self.identity.role_name(key)), quoted(self.identity.person_role(person))
+        given = [
+            f"GRANT {role} TO {self.account(person)}",
+            f"SET DEFAULT ROLE {role} FOR {self.account(person)}",
+        ]
+        connection = self.server.connect(self.pusher, "secret")
+        with connection.cursor() as cursor:
+            for statement in given if joins else [f"REVOKE {role} FROM {own}"]:
+                cursor.execute(statement)
+        connection.close()
+
+    def may(self, person: str, word: str, schema: str, table: str) -> bool:
+        """Sign in as the person and try."""
+        place = f"{quoted(schema)}.{quoted(table)}"
+        tries = {
+            "SELECT": f"SELECT 1 FROM {place} LIMIT 0",
+            "INSERT": f"INSERT INTO {place} (x) VALUES (1)",
+            "DELETE": f"DELETE FROM {place} WHERE x = 0",
+        }
+        connection = self.server.connect(person)
+        try:
+            with connection.cursor() as cursor:
+                cursor.execute(tries[word])
+        except pymysql.err.OperationalError as error:
+            assert error.args[0] == 1142, error
+            return False
+        finally:
+            connection.close()
+        return True
+
+    def kill_workers(self) -> None:
+        """End the connections of the account; they notice at their next statement."""
+        self.do(f"KILL CONNECTION USER {self.pusher}@localhost")
+
+    def close(self) -> None:
+        for name in self._schemas:
+            self.do(f"DROP DATABASE {quoted(name)}")
+        roles = self.do("SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role')")
+        for (role,) in roles:
+            self.do(f"DROP ROLE {quoted(role)}")
+        for person in self._people:
+            named = self.admin.escape(person)
+            hosts = self.do(f"SELECT Host FROM mysql.global_priv WHERE User = {named}")
+            for (host,) in hosts:
+                self.do(f"DROP USER {self.account(person, host)}")
+        self.do(f"DROP USER {self.pusher}@localhost")
+        self.admin.close()
+
+    def _target(self, right: Right) -> str:
+        if right.kind == "schema":
+            return f"{escaped(right.path[0])}.*"
+        return f"{quoted(right.path[0])}.{quoted(right.path[1])}"

@@ -1,0 +1,328 @@
+"""The contract on a real MariaDB, and what is special there: patterns, orphans, hosts, default roles."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+import pymysql
+import pytest
+
+from policies.sync import planning
+from policies.sync.backends import mariadb
+from policies.sync.backends.base import Desired, Order, Right, Step
+from policies.sync.backends.mariadb_session import Session
+from policies.sync.errors import Misconfigured, Rejected, Transient
+from tests.backends.contract import Contract, assert_settled, plan_of, random_desired
+from tests.backends.mariadb_world import MariaSite
+from tests.backends.tries import findings, try_step
+from tests.backends.worlds import look, settle, wanted
+
+SELECT = Right("table", ("sales", "orders"), "SELECT")
+
+
+def on(schema: str, table: str, *words: str) -> frozenset[Right]:
+    """Rights on a table; the way to it needs none here."""
+    return frozenset(Right("table", (schema, table), word) for word in words)
+
+
+READ, COSTS = on("sales", "orders", "SELECT"), on("sales", "costs", "SELECT")
+WRITE = on("sales", "orders", "SELECT", "INSERT", "UPDATE", "DELETE")
+NO_NAMES = {"🙂": "MariaDB has no names beyond the basic plane"}
+
+
+@pytest.fixture
+def site(mariadb_server):
+    there = MariaSite(mariadb_server)
+    yield there
+    there.close()
+
+
+@pytest.fixture
+def ana(site):
+    site.schema("sales")
+    site.table("sales", "orders")
+    site.table("sales", "costs")
+    return site.person("ana")
+
+
+def id_of(site, table):
+    return {found.path: found.id for found in look(site).objects}["sales", table]
+
+
+class TestMariaDB(Contract):
+    READ, WRITE, COSTS = READ, WRITE, COSTS
+    on = staticmethod(on)
+
+    @pytest.fixture
+    def site(self, mariadb_server, request):
+        name = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else None
+        if name in NO_NAMES:
+            pytest.skip(NO_NAMES[name])
+        there = MariaSite(mariadb_server)
+        yield there
+        there.close()
+
+    def test_a_recreated_object_has_lost_its_rights(self, site, ana):
+        """Here it has not: the rights wait for a table of that name, so they are taken with the old one."""
+        settle(site, wanted({"r": WRITE}, r={ana}))
+        old = {found.path: found.id for found in look(site).objects}
+        site.drop("sales", "orders")
+        site.table("sales", "orders")
+        assert {found.path: found.id for found in look(site).objects}["sales", "orders"] != old[
+            "sales", "orders"
+        ]
+        assert site.may(ana, "SELECT", "sales", "orders")
+        settle(site, desired := wanted({}))
+        assert_settled(site, desired)
+        assert not site.may(ana, "SELECT", "sales", "orders")
+
+    def test_a_renamed_object_keeps_its_rights_under_the_new_name(self, site, ana):
+        """Here they stay with the old name: missing under the new, extra under the old, repaired as both."""
+        settle(site, wanted({"r": READ}, r={ana}))
+        old = {found.path: found.id for found in look(site).objects}
+        site.rename("sales", "orders", "sold")
+        assert {found.path: found.id for found in look(site).objects}["sales", "sold"] == old[
+            "sales", "orders"
+        ]
+        desired = wanted({"r": on("sales", "sold", "SELECT")}, r={ana})
+        plan = plan_of(site, desired)
+        assert (plan.missing, plan.extra) == (1, 1)
+        settle(site, desired)
+        assert_settled(site, desired)
+        assert site.may(ana, "SELECT", "sales", "sold")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_worker_that_dies_anywhere_is_made_good(mariadb_server, monkeypatch, seed):
+    rng = random.Random(seed)
+    site = MariaSite(mariadb_server)
+    site.schema("sales")
+    site.table("sales", "orders")
+    site.table("sales", "costs")
+    people = [site.person(name) for name in ("ana", "bo", "cy")]
+    site.give_by_hand(SELECT, people[0])
+    before = site.foreign()
+    sets = (READ, WRITE, COSTS)
+    settle(site, random_desired(rng, people, sets))
+    desired, real, left = random_desired(rng, people, sets), Session.run, [rng.randint(1, 12)]
+
+    def dies(session, statement, **more):
+        left[0] -= 1
+        if left[0] == 0:
+            site.kill_workers()
+        real(session, statement, **more)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Session, "run", dies)
+        backend = site.backend()
+        plan = planning.plan(desired, backend.observe())
+        outcomes = list(backend.apply(plan))
+        backend.close()
+    assert left[0] > 0 or any(isinstance(one.error, Transient) for one in outcomes)
+    settle(site, desired, rounds=2)
+    assert_settled(site, desired)
+    assert site.foreign() == before
+    site.close()
+
+
+def test_two_workers_on_the_same_person_never_leave_two_sets(site, ana):
+    from concurrent.futures import ThreadPoolExecutor
+
+    roles = {"r": READ, "c": COSTS}
+    settle(site, wanted(roles, r={ana}))
+
+    def move(key):
+        backend = site.backend()
+        try:
+            return list(backend.apply(planning.plan(wanted(roles, **{key: {ana}}), backend.observe())))
+        finally:
+            backend.close()
+
+    with ThreadPoolExecutor(2) as pool:
+        for _ in range(10):
+            list(pool.map(move, ("r", "c")))
+            assert sum(ana in people for people in look(site).members.values()) == 1
+
+
+def test_an_underscore_in_a_databases_name_is_no_pattern(site):
+    for name in ("shop_1", "shopX1", "per%cent"):
+        site.schema(name)
+        site.table(name, "t")
+    ana = site.person("ana")
+    create = frozenset({Right("schema", ("shop_1",), "CREATE"), Right("schema", ("per%cent",), "CREATE")})
+    settle(site, desired := wanted({"r": create}, r={ana}))
+    assert_settled(site, desired)
+    connection = site.server.connect(ana)
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TABLE shop_1.mine (id int)")
+        with pytest.raises(pymysql.err.OperationalError):
+            cursor.execute("CREATE TABLE shopX1.mine (id int)")
+    connection.close()
+
+
+def test_a_pattern_that_others_granted_is_shown_as_one_and_can_be_taken(site, ana):
+    site.do(f"GRANT SELECT ON `sal__`.* TO {site.account(ana)}")
+    [found] = look(site).foreign
+    assert (found.right.kind, found.right.right) == ("catalog", "SELECT ON sal__.*")
+    settle(site, wanted({}), orders=[Order(found)])
+    assert look(site).foreign == ()
+
+
+def test_rights_that_a_dropped_table_left_are_extra_and_taken(site, ana):
+    settle(site, wanted({"r": READ | COSTS}, r={ana}))
+    site.drop("sales", "orders")
+    plan = plan_of(site, desired := wanted({"r": COSTS}, r={ana}))
+    assert plan.extra == 1
+    settle(site, desired)
+    assert_settled(site, desired)
+    site.table("sales", "orders")
+    assert not site.may(ana, "SELECT", "sales", "orders")
+
+
+def test_nothing_is_granted_on_a_database_that_is_not_there(site, ana):
+    waiting = frozenset({Right("schema", ("later",), "CREATE")})
+    errors = [one.error for one in settle(site, wanted({"r": waiting}, r={ana})) if one.error]
+    assert "later does not exist" in str(errors[0])
+    assert site.do("SELECT COUNT(*) FROM mysql.db WHERE Db = 'later'") == [(0,)]
+
+
+def test_every_account_of_a_name_gets_the_same(site, ana):
+    site.do(f"CREATE USER {site.account(ana, 'localhost')}")
+    settle(site, desired := wanted({"r": READ}, r={ana}))
+    assert_settled(site, desired)
+    assert site.may(ana, "SELECT", "sales", "orders")  # as the account of localhost, which is the nearer
+    site.do(f"CREATE USER {site.account(ana, '10.0.0.1')}")
+    assert plan_of(site, desired).missing == 1
+    settle(site, desired)
+    assert_settled(site, desired)
+
+
+def test_what_each_account_of_a_name_was_given_by_others_is_told_apart(site, ana):
+    site.do(f"CREATE USER {site.account(ana, 'localhost')}")
+    site.do(f"GRANT SELECT ON sales.orders TO {site.account(ana, 'localhost')}")
+    [found] = look(site).foreign
+    assert found.holder == f"{ana}@localhost"
+    settle(site, wanted({}), orders=[Order(found)])
+    assert look(site).foreign == ()
+
+
+def test_a_default_role_of_others_is_not_replaced(site, ana):
+    site.do("CREATE ROLE theirs; ".rstrip("; "))
+    site.do(f"GRANT theirs TO {site.account(ana)}")
+    site.do(f"SET DEFAULT ROLE theirs FOR {site.account(ana)}")
+    errors = [one.error for one in settle(site, wanted({"r": READ}, r={ana})) if one.error]
+    assert [type(error) for error in errors] == [Rejected]
+    assert "theirs by default" in str(errors[0])
+    assert not site.may(ana, "SELECT", "sales", "orders")
+
+
+def test_an_open_session_loses_on_its_next_statement(site, ana):
+    settle(site, wanted({"r": READ | COSTS}, r={ana}))
+    connection = site.server.connect(ana)
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM sales.orders")
+        settle(site, wanted({"c": COSTS}, c={ana}))
+        cursor.execute("SELECT * FROM sales.costs")
+        with pytest.raises(pymysql.err.OperationalError):
+            cursor.execute("SELECT * FROM sales.orders")
+    connection.close()
+
+
+def test_who_has_no_role_any_more_keeps_no_empty_default(site, ana):
+    settle(site, wanted({"r": READ}, r={ana}))
+    settle(site, wanted({}))
+    about = site.do(f"SELECT JSON_VALUE(Priv, '$.default_role') FROM mysql.global_priv WHERE User = '{ana}'")
+    assert about in ([("",)], [(None,)])
+    assert site.do("SELECT User FROM mysql.global_priv WHERE User LIKE 'lw\\\\_%'") == []
+
+
+def test_a_role_of_ours_in_anothers_hands_is_foreign(site, ana):
+    bo = site.person("bo")
+    settle(site, wanted({"r": READ}, r={ana}))
+    own = site.identity.person_role(ana)
+    connection = site.server.connect(site.pusher, "secret")
+    with connection.cursor() as cursor:
+        cursor.execute(f"GRANT `{own}` TO {site.account(bo)}")
+    connection.close()
+    [found] = look(site).foreign
+    assert (found.right.kind, found.holder) == ("role", bo)
+    settle(site, wanted({"r": READ}, r={ana}), orders=[Order(found)])
+    assert look(site).foreign == ()
+
+
+def test_a_role_that_is_only_called_like_ours_is_left_alone(site, ana):
+    site.do("CREATE ROLE lw_0123456789ab_r")
+    site.do("GRANT SELECT ON sales.orders TO lw_0123456789ab_r")
+    settle(site, Desired({}, {}))
+    assert site.do("SELECT COUNT(*) FROM mysql.tables_priv WHERE User = 'lw_0123456789ab_r'") == [(1,)]
+
+
+def test_power_over_everything_is_told_as_a_bypass(site, ana):
+    site.do(f"GRANT SELECT ON *.* TO {site.account(ana)}")
+    assert "holds SELECT on every database" in {one.what for one in look(site).bypasses if one.holder == ana}
+
+
+def test_the_check_says_what_the_account_lacks(site, ana):
+    assert all(finding.ok for finding in findings(site))
+    site.do(f"REVOKE CREATE USER ON *.* FROM {site.pusher}@localhost")
+    assert "the account lacks CREATE USER on *.*" in {one.text for one in findings(site) if one.blocks}
+
+
+def test_a_wrong_password_stops_the_backend(site):
+    backend = mariadb.open(site.server.url(site.pusher, "wrong"), realm="r", mark="m")
+    with pytest.raises(Misconfigured, match="Access denied"):
+        backend.observe()
+    assert [finding.blocks for finding in backend.check()] == [True]
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["mariadb://", "http://u:secret@h/", "mariadb://u:secret@h:port/", "mariadb://u:secret@h/?charset=x"],
+)
+def test_a_url_that_is_none_is_refused_without_being_told(url):
+    with pytest.raises(Misconfigured) as refused:
+        mariadb.open(url, realm="r", mark="m")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_server_that_is_away_is_tried_again():
+    backend = mariadb.open("mariadb://u:p@127.0.0.1:1/", realm="r", mark="m")
+    with pytest.raises(Transient):
+        backend.observe()
+
+
+@pytest.mark.parametrize("name", ["back`tick", "a'b", 'a"b', "a\\b", "x' OR '1'='1"])
+def test_names_do_not_break_out_of_statements(site, name):
+    site.schema(name)
+    site.table(name, name)
+    person = site.person(name)
+    desired = wanted(
+        {name: on(name, name, "SELECT") | {Right("schema", (name,), "CREATE")}}, **{name: {person}}
+    )
+    assert [one.error for one in settle(site, desired) if one.error] == []
+    assert_settled(site, desired)
+    assert site.may(person, "SELECT", name, name)
+
+
+def test_a_name_with_a_nul_is_rejected(site, ana):
+    assert type(try_step(site, Step("make_role", role="a\0b"))) is Rejected
+    assert (
+        type(
+            try_step(
+                site, Step("take_foreign", person=ana, rights=(Right("table", ("a\0b", "c"), "SELECT"),))
+            )
+        )
+        is Rejected
+    )
+
+
+def test_stopping_between_two_statements_of_a_switch_goes_on(site, ana):
+    roles = {"r": READ, "c": COSTS}
+    settle(site, wanted(roles, r={ana}))
+    backend = site.backend()
+    plan = planning.plan(desired := wanted(roles, c={ana}), backend.observe())
+    list(islice(backend.apply(plan), 0))
+    backend.close()
+    settle(site, desired)
+    assert_settled(site, desired)

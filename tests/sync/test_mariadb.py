@@ -1,0 +1,111 @@
+"""A MariaDB server behind a catalog: connected, discovered, kept true, foreign grants decided about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from io import StringIO
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from accounts import people
+from policies.models import Backend, BackendFinding
+from policies.services import drift, grants
+from policies.services.grants import Wish
+from policies.sync import worker
+from tests.backends.mariadb_world import MariaSite
+from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
+
+
+@pytest.fixture
+def server(mariadb_server: Any) -> Iterator[MariaSite]:
+    """Database crm with tables contacts and calls, and logins for Ana and for an old program."""
+    site = MariaSite(mariadb_server)
+    site.schema("crm")
+    site.table("crm", "contacts")
+    site.table("crm", "calls")
+    for name in ("ana", "legacy"):
+        site.do(f"CREATE USER {name}")
+        site._people.append(name)
+    site.do("GRANT SELECT ON crm.contacts TO legacy")
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def governed(db: None, server: MariaSite) -> Backend:
+    root = a_metalake()
+    a_person("ana")
+    admit(root, "olivia", "ana", "legacy")
+    url = server.server.url(server.pusher, "secret")
+    call_command("connect", "demo/customers", "mariadb", "--url", url, stdout=StringIO())
+    said = StringIO()
+    call_command("discover", "demo/customers", stdout=said)
+    assert "5 objects, 3 new" in said.getvalue() or "4 objects, 3 new" in said.getvalue()
+    assert "1 foreign grants" in said.getvalue()
+    owned(the("schema", "customers.crm"), "olivia")
+    a_role(root, "browse", "allow USE_CATALOG on catalog customers", held_by=("ana", "legacy", "olivia"))
+    return Backend.objects.get()
+
+
+def grant_ana() -> None:
+    wish = Wish(the("table", "customers.crm.contacts"), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    grants.add(wish, by=acting("olivia"))
+
+
+def test_a_grant_reaches_the_server_and_a_revoke_takes_it_back(governed: Backend, server: MariaSite) -> None:
+    grant_ana()
+    report = worker.deliver(governed)
+    assert report is not None
+    assert report.settled
+    assert server.may("ana", "SELECT", "crm", "contacts")
+    assert not server.may("ana", "SELECT", "crm", "calls")
+    contacts = the("table", "customers.crm.contacts")
+    grants.remove(contacts, [people.ensure("user", "ana")], ["SELECT_TABLE"], by=acting("olivia"))
+    report = worker.deliver(governed)
+    assert report is not None
+    assert report.settled
+    assert not server.may("ana", "SELECT", "crm", "contacts")
+    assert server.may("legacy", "SELECT", "crm", "contacts")
+
+
+def test_a_foreign_grant_is_adopted_without_a_gap(governed: Backend, server: MariaSite) -> None:
+    worker.deliver(governed)
+    finding = BackendFinding.objects.get(kind="foreign")
+    drift.adopt(finding.pk, by=acting("olivia"))
+    worker.deliver(governed)
+    assert server.may("legacy", "SELECT", "crm", "contacts")
+    assert server.foreign() == set()
+    assert not BackendFinding.objects.filter(kind="foreign").exists()
+
+
+def test_a_foreign_grant_is_revoked(governed: Backend, server: MariaSite) -> None:
+    worker.deliver(governed)
+    drift.revoke(BackendFinding.objects.get(kind="foreign").pk, by=acting("olivia"))
+    worker.deliver(governed)
+    assert not server.may("legacy", "SELECT", "crm", "contacts")
+
+
+def test_a_table_that_was_dropped_and_made_again_passes_nothing_on(
+    governed: Backend, server: MariaSite
+) -> None:
+    grant_ana()
+    worker.deliver(governed)
+    server.drop("crm", "contacts")
+    server.table("crm", "contacts")
+    call_command("discover", "demo/customers", stdout=StringIO())
+    worker.deliver(governed)
+    assert not server.may("ana", "SELECT", "crm", "contacts")
+
+
+URLS = [("mariadb", "postgresql://127.0.0.1/x"), ("postgresql", "mariadb://127.0.0.1/")]
+
+
+@pytest.mark.parametrize(("kind", "url"), URLS)
+@pytest.mark.django_db
+def test_the_url_must_be_of_its_kind(kind: str, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    a_metalake()
+    with pytest.raises((SystemExit, CommandError)):
+        call_command("connect", "demo/customers", kind, "--url", url)
+    assert "begins with" in capsys.readouterr().err
