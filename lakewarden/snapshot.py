@@ -105,6 +105,9 @@ class Snapshot:
     def lineage(self, ref: ObjectRef) -> Lineage:
         """The levels from the realm down to an object, read off its name; empty for what cannot be here."""
         law = dialects.get(self.dialect)
+        if isinstance(law, dialects.TextDialect):
+            top = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
+            return law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()
         types = law.type_path(ref.type, len(ref.path)) if ref.realm == self.realm else None
         root = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
         if isinstance(law, dialects.TextDialect):

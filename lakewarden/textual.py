@@ -84,6 +84,18 @@ def names(rule: Rule, type: str, parts: tuple[str, ...]) -> bool:
     return of == type and len(patterns) == len(parts) and all(map(like, patterns, parts))
 
 
+def deepest(rule: Rule, law: TextDialect, lineage: Lineage) -> int | None:
+    """The place of the deepest level at which a rule tells of the last object; None when it tells nothing.
+
+    Rules above count where the law inherits, and ownership of the realm everywhere.
+    """
+    if rule.privilege == OWNS:
+        return 0 if rule.object == lineage[0].key else None
+    nearest = len(lineage) - 1
+    depths = range(nearest, -1 if law.inherits else nearest - 1, -1)
+    return next((depth for depth in depths if names(rule, *named(lineage[: depth + 1]))), None)
+
+
 def names_below(rule: Rule, type: str, parts: tuple[str, ...]) -> bool:
     """Whether a rule's text can name something in the entity of that type and name."""
     if not isinstance(rule.object, str) or type not in ("namespace", "application"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -14,9 +14,9 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node, any_of
-from lakewarden import dialects, engine
+from lakewarden import dialects, engine, textual
 from lakewarden.facts import OWNER, Rule, Slice
-from policies import facts
+from policies import facts, texts
 from policies.models import Assignment, Grant, Ownership
 
 TRAVERSAL = ("use",)
@@ -74,6 +74,7 @@ class AccessMap:
 
     def __init__(self, node: Node, *, now: datetime | None = None, as_of: int | None = None):
         self.node, self.now, self.as_of = node, now or timezone.now(), as_of
+        self.by_text = dialects.get(node.kind).by_text
         self._objects = list(node.lineage)
         self._by_signature: dict[Any, frozenset[str]] = {}
         self._by_person: dict[int, frozenset[str]] = {}
@@ -86,7 +87,11 @@ class AccessMap:
     @property
     def holding(self) -> QuerySet[Principal]:
         """The same, as the query that finds them."""
-        grants = Grant.objects.as_of(self.as_of).filter(securable__in=self._objects)
+        grants = Grant.objects.as_of(self.as_of)
+        if self.by_text:
+            grants = grants.filter(realm=self.node.realm_id, pattern__in=texts.telling(self.node, self.as_of))
+        else:
+            grants = grants.filter(securable__in=self._objects)
         roles = Q(role__in=grants.values("role")) | Q(role=self.node.id)  # who holds a role may see it
         assigned = Assignment.objects.as_of(self.as_of).filter(roles)
         owners = Ownership.objects.as_of(self.as_of).filter(securable__in=self._objects)
@@ -165,11 +170,21 @@ class AccessMap:
         )
 
     def _paths(self, rules: Iterable[Rule]) -> Iterable[Path]:
-        depths = {key: depth for depth, key in enumerate(self._objects)}
+        depth_of, last = depths(self.node), len(self.node.levels) - 1
         telling = relevant_privileges(self.node)
         for rule in rules:
-            if rule.object in depths and rule.privilege in telling and rule.holds_at(self.now.timestamp()):
-                yield Path(rule, depths[rule.object], rule.object != self.node.id)
+            depth = depth_of(rule)
+            if depth is not None and rule.privilege in telling and rule.holds_at(self.now.timestamp()):
+                yield Path(rule, depth, depth != last)
+
+
+def depths(node: Node) -> Callable[[Rule], int | None]:
+    """At which level of an object a rule tells of it; None for one that does not."""
+    law = dialects.get(node.kind)
+    if isinstance(law, dialects.TextDialect):
+        return lambda rule: textual.deepest(rule, law, node.levels)
+    known = {key: depth for depth, key in enumerate(node.lineage)}
+    return lambda rule: known.get(rule.object)  # type: ignore[call-overload]
 
 
 def relevant_privileges(node: Node) -> Collection[str]:
@@ -178,5 +193,6 @@ def relevant_privileges(node: Node) -> Collection[str]:
     return {OWNER} | {
         one.code
         for one in law.privileges.values()
-        if node.type in one.binds and (one.category not in TRAVERSAL or node.type in ("schema", "catalog"))
+        if node.type in one.binds
+        and (law.by_text or one.category not in TRAVERSAL or node.type in ("schema", "catalog"))
     }

@@ -122,7 +122,9 @@ Window = tuple[float | None, float | None]
 GrantRow = tuple[Any, str, bool, Window, int, int]
 """The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
 OwnedRow = tuple[int, Window, int, int]
-Signature = tuple[bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+Signature = tuple[
+    int, bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]
+]
 
 
 @dataclass
@@ -190,8 +192,12 @@ class Loaded:
         )
 
     def signature_of(self, principal: int) -> Signature:
-        """Equal for two principals exactly when all facts about them here are, so one answer serves both."""
+        """Equal for two principals exactly when all facts about them here are, so one answer serves both.
+
+        Where names themselves give rights, nobody is like anybody else.
+        """
         return (
+            principal if dialects.get(self.realm.law).by_text else 0,
             principal in self.members,
             tuple(self.groups.get(principal, ())),
             tuple(self.roles.get(principal, ())),

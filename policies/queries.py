@@ -17,7 +17,7 @@ from catalog.nodes import Node, any_of
 from catalog.queries import below, holds, named
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
-from policies import slices
+from policies import slices, texts
 from policies.models import BackendFinding, Grant, Ownership, RealmMember
 
 
@@ -52,8 +52,10 @@ def children_of(
 
 def _shown(slice_: Slice, node: Node, type_: str, now: datetime | None, listing: str = "") -> Q | None:
     """Which of an object's children of one type may be seen; None for none at all."""
-    moment = (now or timezone.now()).timestamp()
-    seen = engine.visible(slice_, node.levels, listing or type_, now=moment)
+    now = now or timezone.now()
+    if dialects.get(node.kind).by_text:
+        return any_of("securable_id", texts.children(slice_, node, type_, now=now))
+    seen = engine.visible(slice_, node.levels, listing or type_, now=now.timestamp())
     if not seen.gate:
         return None
     if seen.default:
@@ -74,7 +76,7 @@ def realms_of(principal: Principal) -> list[Node]:
 
 
 def _roots(admitted: QuerySet[RealmMember]) -> list[Node]:
-    open_kinds = [law.code for law in dialects.every() if law.open_to_all]
+    open_kinds = [law.kind for law in dialects.every() if law.open_to_all]
     places = (
         Placement.objects.open()
         .filter(Q(securable__realm__in=admitted.values("realm")) | Q(securable__realm__kind__in=open_kinds))
@@ -86,7 +88,7 @@ def _roots(admitted: QuerySet[RealmMember]) -> list[Node]:
         Node(
             place.securable_id,
             place.securable.realm_id,
-            place.securable.realm.kind,
+            place.securable.realm.law,
             (Level(place.type, place.securable_id),),
             (place.name,),
         )
@@ -108,9 +110,12 @@ def visible_below(
     `types` are the only ones asked for; `under` keeps to what is directly below objects called so:
     `("shop", "sales")`.
     """
-    moment = (now or timezone.now()).timestamp()
+    now = now or timezone.now()
+    if dialects.get(root.kind).by_text:
+        shown = any_of("securable_id", texts.inside(slice_, root, types, now=now))
+        return shown & _called(root, under) if under else shown
     found = _Gathered(types, tuple(name.casefold() for name in under))
-    _gather(slice_, root, _containers(root), moment, found)
+    _gather(slice_, root, _containers(root), now.timestamp(), found)
     condition = Q(pk__in=[])
     for parents, alike in found.together():
         opened = Q(type__in=alike) & any_of("parent_id", parents)
@@ -118,6 +123,17 @@ def visible_below(
     if found.shown:
         condition |= any_of("securable_id", found.shown) & any_of("parent_id", found.opened)
     return condition
+
+
+def _called(root: Node, under: Sequence[str]) -> Q:
+    """Directly below objects called so, in any case of their letters."""
+    above = Q(parent__placements__closed__isnull=True, parent__placements__name__iexact=under[-1])
+    return above & (_called_above(root, under[:-1]) if len(under) > 1 else Q())
+
+
+def _called_above(root: Node, under: Sequence[str]) -> Q:
+    rows = Placement.objects.open().filter(ancestors__contains=[root.id], name__iexact=under[-1])
+    return Q(ancestors__overlap=list(rows.values_list("securable", flat=True)))
 
 
 class _Gathered:
@@ -187,6 +203,8 @@ def _gather(
 SEARCHED = (
     *("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role"),
     *("namespace", "job_definition"),
+    *("application", "program", "dataset", "stream", "artifact", "dataset_type", "dataset_module"),
+    *("securekey", "kerberosprincipal"),
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -11,9 +11,10 @@ from django.db.models import Q
 from accounts.models import Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes
-from lakewarden.facts import Key, Rule, Slice
+from lakewarden import dialects
+from lakewarden.facts import Rule, Slice
 from policies import facts, slices
-from policies.access import relevant_privileges
+from policies.access import depths, relevant_privileges
 from policies.searches import SCANNED, actions, on_or_below
 
 
@@ -56,32 +57,31 @@ def reachable(
     A page reads a bounded number of objects, so one with few of them, or none, may still have a next.
     """
     inside = Q(securable=root.id) | Q(ancestors__contains=[root.id])
-    telling = {key for key in slice_.bits.keys() | slice_.selves if isinstance(key, int)}
-    rows = Placement.objects.open().filter(inside, on_or_below(telling), securable__gt=after)
+    rows = Placement.objects.open().filter(inside, _candidates(slice_, root), securable__gt=after)
     if within is not None:
         rows = rows.filter(on_or_below(within))
     keys = list(rows.order_by("securable").values_list("securable", flat=True)[: SCANNED + 1])
     known = nodes(keys[:SCANNED]) if keys else {}
-    rules = _by_object(slice_, now)
+    live = [rule for rule in slice_.rules if rule.holds_at(now.timestamp())]
     found: list[Reached] = []
     for node in (known[key] for key in keys[:SCANNED] if key in known):
         can = actions(slice_, node, now=now)
         if can and len(found) == limit:
             return Reachable(tuple(found), found[-1].node.id)
         if can:
-            found.append(Reached(node, can, _telling(rules, node)))
+            found.append(Reached(node, can, _telling(live, node)))
     return Reachable(tuple(found), keys[SCANNED - 1] if len(keys) > SCANNED else None)
 
 
-def _by_object(slice_: Slice, now: datetime) -> dict[Key, list[Rule]]:
-    rules: dict[Key, list[Rule]] = {}
-    for rule in slice_.rules:
-        if rule.holds_at(now.timestamp()):
-            rules.setdefault(rule.object, []).append(rule)
-    return rules
+def _candidates(slice_: Slice, root: Node) -> Q:
+    """What a fact may speak of; where facts are about texts that is anything."""
+    if dialects.get(root.kind).by_text:
+        return Q()
+    return on_or_below({key for key in slice_.bits.keys() | slice_.selves if isinstance(key, int)})
 
 
-def _telling(rules: Mapping[Key, Sequence[Rule]], node: Node) -> tuple[Rule, ...]:
-    codes = relevant_privileges(node)
-    near = (rule for key in node.lineage for rule in rules.get(key, ()))
-    return tuple(rule for rule in near if rule.privilege in codes)
+def _telling(rules: Sequence[Rule], node: Node) -> tuple[Rule, ...]:
+    codes, depth_of = relevant_privileges(node), depths(node)
+    told = [(depth_of(rule), rule) for rule in rules if rule.privilege in codes]
+    near = sorted(((depth, rule) for depth, rule in told if depth is not None), key=lambda one: one[0])
+    return tuple(rule for _, rule in near)

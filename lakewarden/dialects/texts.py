@@ -27,12 +27,14 @@ class TextDialect(Dialect):
     """A law whose rules are about texts.
 
     `implied` are the privileges that one privilege stands for.  `conditional` are the parts of operations by
-    their `condition` and `subject`.  Types that are not listed are asked about as `other`, if there is one.
+    their `condition` and `subject`.  Where it `inherits`, what is held above an entity counts on it.  Types
+    that are not listed are asked about as `other`, if there is one.
     """
 
     implied: Mapping[str, frozenset[str]] = field(default_factory=dict)
     conditional: Mapping[str, Mapping[tuple[str, str], Conditional]] = field(default_factory=dict)
     other: str = ""
+    inherits: bool = False
     chains: frozenset[tuple[str, ...]] = field(init=False)
     shifts: Mapping[str, int] = field(init=False)
     """How far the bits of what is held on a level lie above the privileges' own."""

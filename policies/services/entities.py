@@ -185,7 +185,7 @@ def _refusal(root: Node, entity: Authorizable, by: Actor) -> str:
 
 
 def _inherits(root: Node) -> bool:
-    return root.kind == "cdap35"
+    return patterns.law_of(root).inherits
 
 
 def _named(root: Node, entity: Authorizable, words: Iterable[str]) -> str:

@@ -60,7 +60,7 @@ def _program(realm: str, name: str) -> Node | None:
         return None
     if known is None:
         return None
-    law, top = dialects.get(known.kind), root(known)
+    law, top = dialects.get(known.law), root(known)
     types = [one for one in law.types if runs.EXECUTE in law.actions_for(one) and not law.child_types(one)]
     if law.ignores_case:
         found = [find_in_any_case(top, one, path) for one in types]

@@ -241,6 +241,7 @@ def built(
     *,
     administrator: Condition,
     other: str = "",
+    inherits: bool = False,
 ) -> TextDialect:
     """The law of a generation."""
     known = {each.name: each for each in operations}
@@ -274,6 +275,7 @@ def built(
         implied={"ALL": frozenset(set(codes) - {"ALL"})} if "ALL" in codes else {},
         conditional=conditional,
         other=other,
+        inherits=inherits,
     )
 
 

@@ -42,4 +42,4 @@ _OPERATIONS = [
     *(made for row in ROWS for made in operations_of(row)[0]),
     _LISTED,
 ]
-DIALECT = built("cdap35", PRIVILEGES, _OPERATIONS, {}, administrator=OWNER)
+DIALECT = built("cdap35", PRIVILEGES, _OPERATIONS, {}, administrator=OWNER, inherits=True)

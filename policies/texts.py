@@ -1,0 +1,46 @@
+"""Where rights are given on texts: which grants tell of an object, and which objects lists show."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from datetime import datetime
+
+from catalog.models import Placement
+from catalog.nodes import Node, number
+from lakewarden import dialects, engine, textual
+from lakewarden.facts import Level, Rule, Slice
+from policies.models import Grant
+
+
+def telling(node: Node, as_of: int | None = None) -> list[str]:
+    """The texts on which something was given that counts on an object.  One query."""
+    law = dialects.get(node.kind)
+    if not isinstance(law, dialects.TextDialect):
+        return []
+    rows = Grant.objects.as_of(as_of).filter(realm=node.realm_id)
+    given = rows.values_list("pattern", flat=True).distinct()
+    return [text for text in given if textual.deepest(Rule(text, ""), law, node.levels) is not None]
+
+
+def children(slice_: Slice, node: Node, type_: str, *, now: datetime) -> list[int]:
+    """The numbers of an object's children of one type that lists show.  One query."""
+    rows = Placement.objects.open().filter(parent=node.id, type=type_).values_list("securable", "name")
+    moment = now.timestamp()
+    return [
+        key for key, name in rows if engine.shows(slice_, (*node.levels, Level(type_, key, name)), now=moment)
+    ]
+
+
+def inside(slice_: Slice, root: Node, types: Collection[str], *, now: datetime) -> list[int]:
+    """The numbers of everything in a realm, of some types or of all, that lists show.  One query."""
+    moment = now.timestamp()
+    found = (each for each in _levels(root) if not types or each[-1].type in types)
+    return [number(each[-1]) for each in found if engine.shows(slice_, each, now=moment)]
+
+
+def _levels(root: Node) -> Iterable[tuple[Level, ...]]:
+    rows = Placement.objects.open().filter(ancestors__contains=[root.id])
+    found = list(rows.values_list("securable", "type", "name", "ancestors"))
+    known = {key: Level(type_, key, name) for key, type_, name, _ in found}
+    for key, _, _, above in found:
+        yield (*root.levels, *(known[one] for one in above[1:]), known[key])
