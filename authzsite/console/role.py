@@ -109,10 +109,10 @@ class Seen:
         above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
         icon, url = naming.icon_of(node.type), naming.page_of(node.id, node.type)
         ends = [row.valid_until for row in rows if row.valid_until]
-        denied = _rights(node, rows, Effect.DENY)
+        denied = rights(node, rows, Effect.DENY)
         return Given(
             Who(node.name, Face("thing", icon), above, url),
-            _rights(node, rows, Effect.ALLOW),
+            rights(node, rows, Effect.ALLOW),
             Chip("denied", f"{denied} denied") if denied else None,
             naming.ends_chip(min(ends)) if ends else None,
             self._change(node),
@@ -162,6 +162,7 @@ class Seen:
         return [
             Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
             Action("Compare", compare, "plain"),
+            Action("Past", reverse("console:role_then", args=number), "plain"),
             Action("Set on many objects", reverse("console:role_many", args=number)),
             Action("Change what it gives", reverse("console:role_give", args=number)),
             Action(
@@ -206,7 +207,7 @@ class Seen:
         )
 
 
-def _rights(node: Node, rows: list[Grant], effect: str) -> str:
+def rights(node: Node, rows: list[Grant], effect: str) -> str:
     law = dialects.get(node.kind)
     found = [law.privilege(row.privilege) for row in rows if row.effect == effect]
     known = sorted((one for one in found if one), key=lambda one: (ORDER.index(one.category), one.bit))

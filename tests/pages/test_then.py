@@ -14,7 +14,7 @@ from catalog.nodes import Node
 from lakewarden.record import bundle
 from policies import past, signing
 from policies.models import AccessRecord
-from policies.services import duties, grants
+from policies.services import duties, grants, roles
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, the
 
@@ -143,3 +143,21 @@ def test_a_person_one_may_not_know_is_nobody(shop: Node, signed_in: SignedIn) ->
 @pytest.mark.parametrize("asked", ["at=never", "to=never"])
 def test_a_moment_of_a_person_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked: str) -> None:
     assert "or a revision that there was" in reach_of(signed_in("olivia"), "ana", f"?{asked}")
+
+
+# a role
+
+
+def test_what_a_role_gave_and_who_held_it_then(shop: Node, signed_in: SignedIn) -> None:
+    role, marek = the("role", "sales_read"), signed_in("marek")
+    before = past.latest().revision
+    roles.unassign(role, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
+    privilege = roles.Privilege("SELECT_TABLE", "allow")
+    roles.remove_privileges(role, the("schema", "shop.sales"), [privilege], by=BY, authority=AUTHORITY)
+    now = marek.get(f"/roles/{role.id}/then?at={past.latest().revision}").content.decode()
+    then = marek.get(f"/roles/{role.id}/then?at={before}").content.decode()
+    assert "read tables" in then
+    assert "group:analysts" in then
+    assert "read tables" not in now
+    assert "group:analysts" not in now
+    assert "This is the past" not in marek.get(f"/roles/{role.id}/then").content.decode()

@@ -144,6 +144,7 @@ PAGES = (
     Page("role_assign", "/roles/{role}/assign", KEPT, 404, 404, 403, 404, 404, 404, 404, "post"),
     Page("role_unassign", "/roles/{role}/unassign?who=user:ana", DOOR, 404, 404, 403, 404, 404, 404, 404),
     Page("role_delete", "/roles/{role}/delete", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("role_then", "/roles/{role}/then?at=3", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_give", "/roles/{role}/give", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_give_on", "/roles/{role}/give/{table}", DOOR, 404, 404, 403, 404, 404, 404, 404),
     Page("person_sees", "/people/{person}/sees", DOOR, 404, 404, 404, 200, 200, 200, 200),

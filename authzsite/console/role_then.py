@@ -1,0 +1,98 @@
+"""A role as it was at a moment: what it gave on which objects, and who held it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads
+from authzsite.console.parts import Chip, Crumbs, Face, Note, Who
+from authzsite.console.requests import Request
+from authzsite.console.role import Seen, rights, visit_role
+from authzsite.console.shell import page
+from authzsite.console.then import moment_of
+from catalog.nodes import Node
+from catalog.past import nodes_at
+from policies import access_log, decisions, history
+from policies.history import Sight
+from policies.models import Assignment, Grant
+from policies.models.grants import Effect
+from policies.past import Past
+
+WRONG = "Write a day, a day with a time, or a revision that there was."
+
+
+@dataclass(frozen=True)
+class Gave:
+    """One object then, what was allowed on it and what denied."""
+
+    what: Who
+    allowed: str
+    denied: Chip | None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The role's past; nothing until a moment is chosen."""
+    seen = visit_role(request, id)
+    at = request.GET.get("at", "").strip()[:40]
+    then = moment_of(at) if at else None
+    name = seen.node.name
+    context = {
+        "crumbs": Crumbs((("Roles", reverse("console:roles")), (name, reverse("console:role", args=[id])))),
+        "heading": f"The past of {name}",
+        "kind": "Role",
+        "at": at,
+        "zone": words.zone(),
+        "problem": WRONG if at and then is None else "",
+    }
+    if then is not None:
+        access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
+        context |= {"past": _said(then), "gave": _gave(seen, then), "held": _held(seen, then)}
+    return page(request, "console/role/then.html", context, room="roles", realm=seen.node.realm)
+
+
+def _said(then: Past) -> Note:
+    text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
+    return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
+
+
+def _gave(seen: Seen, then: Past) -> list[Gave]:
+    rows: dict[int, list[Grant]] = {}
+    facts = Grant.objects.as_of(then.revision).within(then.moment)
+    for row in facts.filter(role=seen.node.id, securable__isnull=False):
+        rows.setdefault(row.securable_id or 0, []).append(row)
+    places = nodes_at(rows, then.revision).values()
+    sight = history.sight(seen.place.asker, [seen.root])
+    shown = (one for one in places if _may_know(seen, sight, one))
+    return [_row(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
+
+
+def _may_know(seen: Seen, sight: Sight, node: Node) -> bool:
+    """What the viewer may see now, or the history of which he may view."""
+    place = seen.place
+    return sight.sees(node) or bool(decisions.may_see(place.slice, node, now=place.now))
+
+
+def _row(node: Node, rows: list[Grant]) -> Gave:
+    above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+    face, url = Face("thing", naming.icon_of(node.type)), naming.page_of(node.id, node.type)
+    denied = rights(node, rows, Effect.DENY)
+    chip = Chip("denied", f"{denied} denied") if denied else None
+    return Gave(Who(node.name, face, above, url), rights(node, rows, Effect.ALLOW), chip)
+
+
+def _held(seen: Seen, then: Past) -> list[Who]:
+    rows = Assignment.objects.as_of(then.revision).within(then.moment).filter(role=seen.node.id)
+    if not seen.all_holders:
+        rows = rows.filter(holder=seen.place.asker)
+    found = rows.select_related("holder").order_by("holder__display_name", "holder__name")
+    return [
+        naming.who(row.holder, str(row.holder), reverse("console:person", args=[row.holder_id]))
+        for row in found
+    ]
