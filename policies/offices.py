@@ -8,11 +8,12 @@ from django.utils import timezone
 from accounts.models import Keeping, Membership, Principal
 from catalog.nodes import Node
 from lakewarden.engine import Decision
+from lakewarden.facts import Slice
 from policies import slices
 from policies.authority import Actor, Authority, require
 from policies.facts import is_service_admin
 
-ADMIN, REALM, KEEPER = "service_admin", "realm_office", "keeper"
+ADMIN, REALM, KEEPER, SWITCH = "service_admin", "realm_office", "keeper", "realm_switch"
 ONLY_ADMINS = "Only service admins may do this."
 
 
@@ -26,9 +27,12 @@ def ask_realm(principal: Principal | None, root: Node) -> Decision:
     if principal is None:
         return _decided(False, REALM, 0)
     slice_ = slices.current(principal, root)
+    return _decided(_owns(slice_, root) or is_service_admin(principal), REALM, slice_.revision)
+
+
+def _owns(slice_: Slice, root: Node) -> bool:
     bits = slice_.bits.get(root.id)
-    owns = slice_.member and bits is not None and bits.owned
-    return _decided(owns or is_service_admin(principal), REALM, slice_.revision)
+    return slice_.member and bits is not None and bits.owned
 
 
 def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
@@ -60,3 +64,19 @@ def of_realm(actor: Actor, root: Node) -> Authority:
     """The authority of who owns the realm, or of a service admin.  Raises Refused."""
     said = f"Only the owner of {root.name} and service admins may do this."
     return require(ask_realm(actor.decides_as, root), actor, otherwise=said)
+
+
+def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> Decision:
+    """May he switch a realm's authorization: its owner; to have it enforced again, a service admin too."""
+    if enforced:
+        return ask_realm(principal, root)
+    if principal is None:
+        return _decided(False, SWITCH, 0)
+    slice_ = slices.current(principal, root)
+    return _decided(_owns(slice_, root), SWITCH, slice_.revision)
+
+
+def of_switch(actor: Actor, root: Node, *, enforced: bool) -> Authority:
+    """The authority to do that.  Raises Refused."""
+    said = f"Only the owner of {root.name} may do this."
+    return require(ask_switch(actor.decides_as, root, enforced=enforced), actor, otherwise=said)

@@ -224,3 +224,5 @@ def _forget_slices() -> Iterator[None]:
     yield
     if "policies.slices" in sys.modules:
         sys.modules["policies.slices"].forget_all()
+    if "authzsite.console.modes" in sys.modules:
+        sys.modules["authzsite.console.modes"].modes.forget()

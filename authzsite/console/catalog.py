@@ -189,9 +189,14 @@ def _top(place: Place) -> dict[str, Any]:
         "heading": node.name,
         "kind": naming.kind_of(node.type),
         "lead": (detail.comment if detail else "") or "Lists and counts hold what you may see.",
-        "actions": [reach, grant] if place.may_grant else [reach],
+        "actions": [*_settings(node), reach, *([grant] if place.may_grant else [])],
         "facts": Facts(tuple(_facts(place))),
     }
+
+
+def _settings(node: Node) -> Iterable[Action]:
+    if node.type == "metalake":
+        yield Action("Settings", reverse("console:realm", args=[node.id]), "plain")
 
 
 def _facts(place: Place) -> Iterable[Fact]:

@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console import naming, record, words
+from authzsite.console.modes import banner
 from authzsite.console.outside import Behind, Foreign, behind, foreign_on
 from authzsite.console.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
 from authzsite.console.place import Place
@@ -293,14 +294,3 @@ class Head:
 def given_on(node: Node) -> bool:
     """Whether the law knows rights that can be given on such an object."""
     return any(node.type in one.binds for one in dialects.get(node.kind).privileges.values())
-
-
-def banner(realm: str, mode: str) -> Note | None:
-    """A realm whose law is not enforced says so on every page about it."""
-    if mode == "on":
-        return None
-    text = {
-        "off": "Whatever its rules say, every member may do everything with its data.",
-        "pass-through": "Its rules are kept but not applied: every member may do everything.",
-    }
-    return Note("bad", f"Authorization is {mode} in {realm}.", text.get(mode, ""))

@@ -160,6 +160,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "kind": "Herd",
         "lead": "Its namespaces, and who says what others may do in them.",
         "actions": [
+            Action("Settings", reverse("console:realm", args=[id]), "plain"),
             Action("Your permissions", reverse("console:herd_mine", args=[id]), "plain", "key"),
             Action("Data owners", reverse("console:herd_roles", args=[id])),
             Action("Make a namespace", reverse("console:namespace_new", args=[id]), "primary"),

@@ -11,6 +11,7 @@ from django.urls import reverse
 
 from accounts.models import Principal, User
 from authzsite.console import formats, words
+from authzsite.console.modes import banner_of
 from authzsite.console.parts import Note
 from authzsite.console.requests import Request
 from policies.facts import is_service_admin
@@ -58,7 +59,13 @@ NAV = (
         "Record",
         (Room("history", "History", "history", "t", rest=True), Room("sync", "Sync", "sync", "s", rest=True)),
     ),
-    ("Set up", (Room("accounts", "Accounts", "key", "n", rest=True, admins=True),)),
+    (
+        "Set up",
+        (
+            Room("realms", "Realms", "lake", "l", rest=True),
+            Room("accounts", "Accounts", "key", "n", rest=True, admins=True),
+        ),
+    ),
 )
 
 
@@ -86,7 +93,7 @@ def page(
         "room": room,
         "realm": f"{KINDS[kind]} {realm}" if realm else "",
         "revision": words.number(revision),
-        "banner": banner,
+        "banner": banner or banner_of(realm, revision),
     }
     return render(request, template, {"shell": shell, **(context or {})}, status=status)
 
