@@ -92,15 +92,19 @@ def wrong_column(program: Program, plain: Any, folder: Path) -> int:
     return 2
 
 
-@passes("`spark.read.json` and `csv` without a schema: refused, but Spark has looked at the files by then.")
+@passes(
+    "`spark.read.parquet` and `orc` of a path, without a schema: refused, but Spark has looked up the "
+    "columns in the files by then."
+)
 def inference(program: Program, plain: Any, folder: Path) -> int:
-    lines = folder.parent / "hostile-lines"
-    plain.range(2).write.mode("overwrite").json(str(lines))
-    tracker = program.spark.sparkContext.statusTracker()
-    before = len(tracker.getJobIdsForGroup())
+    before = _jobs(plain)
     with pytest.raises(AccessDenied):
-        program.spark.read.json(str(lines))
-    return 2 if len(tracker.getJobIdsForGroup()) > before else 0
+        program.spark.read.parquet(str(folder))
+    return 2 if _jobs(plain) > before else 0
+
+
+def _jobs(plain: Any) -> int:
+    return int(plain.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 
 
 @pytest.mark.parametrize("line", PASSES, ids=[deed.__name__ for deed in PASSES.values()])
@@ -114,3 +118,14 @@ def test_what_passes_is_written_down(program: Program, plain: Any, place: Path, 
 
 def test_the_sentence_and_what_storage_must_do_are_written_down() -> None:
     assert SENTENCE in " ".join(DOCUMENT.read_text().split())
+
+
+def test_lines_are_not_looked_at_before_they_are_refused(program: Program, plain: Any, place: Path) -> None:
+    lines = str(place / "hostile-lines")
+    plain.range(2).write.json(lines)
+    program.may("")
+    before = _jobs(plain)
+    for read in (program.spark.read.json, program.spark.read.csv):
+        with pytest.raises(AccessDenied):
+            read(lines)
+    assert _jobs(plain) == before

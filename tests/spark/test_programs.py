@@ -51,7 +51,7 @@ def test_readers_of_files(stranger: Any, files: Path) -> None:
     assert refused(lambda: stranger.read.parquet(numbers)) == {f"read {FILES}"}
     assert refused(lambda: stranger.read.text(lines)) == {f"read {FILES}"}
     assert refused(lambda: stranger.read.schema("id INT").json(lines)) == {f"read {FILES}"}
-    assert refused(lambda: stranger.read.json(lines)) == {f"read {FILES}"}  # though it looked at them already
+    assert refused(lambda: stranger.read.json(lines)) == {f"read {FILES}"}
 
 
 def test_a_source_that_is_no_catalog_is_refused_without_its_password(owner: Any) -> None:
