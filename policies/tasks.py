@@ -10,7 +10,7 @@ from django.utils import timezone
 from policies import bootstrap, checkpoints, verifications
 from policies.exports import feeds
 from policies.models import Backend
-from policies.sync import worker
+from policies.sync import restored, worker
 from policies.sync.errors import BackendError
 
 log = logging.getLogger(__name__)
@@ -18,6 +18,7 @@ log = logging.getLogger(__name__)
 
 @shared_task(name="policies.tasks.deliver")
 def deliver(backend: int) -> None:
+    restored.check()
     worker.end_pauses(timezone.now())
     row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
     if row is not None:
@@ -33,6 +34,7 @@ def deliver_due() -> None:
 @shared_task(name="policies.tasks.look_again")
 def look_again() -> None:
     """Compare every backend, so that what others change out there is seen within a minute or two."""
+    restored.check()
     worker.end_pauses(timezone.now())
     for row in Backend.objects.exclude(state=Backend.State.PAUSED).order_by("proved_at"):
         try:
@@ -58,13 +60,13 @@ def feed() -> None:
         log.warning("the record was not taken by %s", trouble)
 
 
-@shared_task(name="policies.tasks.verify")
-def verify_record() -> None:
-    """Read the whole record for whoever asked, and keep what was found."""
-    verifications.run_waiting()
-
-
 @shared_task(name="policies.tasks.bootstrap")
 def bootstrap_namespaces() -> None:
     """Make the default namespaces of CDAP realms whose master user may."""
     bootstrap.look_everywhere()
+
+
+@shared_task(name="policies.tasks.verify")
+def verify_record() -> None:
+    """Read the whole record for whoever asked, and keep what was found."""
+    verifications.run_waiting()

@@ -58,6 +58,16 @@ class Backend(models.Model):
         return f"{self.get_kind_display()} {self.place}"
 
 
+class DatabaseIdentity(models.Model):
+    """Which database the console last ran on, to notice that a copy was put in its place."""
+
+    identity = models.TextField()
+    since = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.identity
+
+
 class BackendLogins(models.Model):
     """Who can sign in to a backend, as of the last look."""
 

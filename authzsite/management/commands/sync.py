@@ -15,7 +15,7 @@ from authzsite.management.base import OperatorCommand, catalog_node
 from catalog.nodes import last
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.sync import worker
+from policies.sync import restored, worker
 from policies.sync.errors import BackendError
 from policies.sync.reconcile import Report, reconcile
 
@@ -33,6 +33,10 @@ class Command(OperatorCommand):
         )
 
     def run(self, *, place: str | None, dry_run: bool, wait: float, **_: Any) -> None:
+        if not dry_run and restored.check():
+            self.stderr.write(
+                f"{restored.REASON} Its backends only report until somebody has seen their plans."
+            )
         rows = Backend.objects.order_by("pk")
         if place:
             rows = rows.filter(catalog=catalog_node(place).id)
