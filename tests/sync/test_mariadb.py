@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +15,9 @@ from accounts import people
 from policies.models import Backend, BackendFinding
 from policies.services import drift, grants
 from policies.services.grants import Wish
-from policies.sync import worker
+from policies.sync import planning, worker
+from policies.sync.backends import mariadb
+from policies.sync.backends.base import Desired, Right
 from tests.backends.mariadb_world import MariaSite
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
 
@@ -109,3 +113,20 @@ def test_the_url_must_be_of_its_kind(kind: str, url: str, capsys: pytest.Capture
     with pytest.raises((SystemExit, CommandError)):
         call_command("connect", "demo/customers", kind, "--url", url)
     assert "begins with" in capsys.readouterr().err
+
+
+def test_the_account_of_the_operators_page_can_do_all_of_it(server: MariaSite) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "operators.md").read_text()
+    block = re.search(r"### A MariaDB server.*?```sql\n(.*?)```", page, re.S)
+    assert block
+    for statement in block[1].strip().splitlines():
+        server.do(statement)
+    url = server.server.url("lakewarden", "a password of your own")
+    backend = mariadb.open(url, realm="prod", mark="customers")
+    assert [finding.text for finding in backend.check() if not finding.ok] == []
+    rights = frozenset({Right("table", ("crm", "calls"), "SELECT"), Right("schema", ("crm",), "CREATE")})
+    desired = Desired({"r": rights}, {"r": frozenset({"ana"})})
+    assert [one.error for one in backend.apply(planning.plan(desired, backend.observe())) if one.error] == []
+    backend.close()
+    assert server.may("ana", "SELECT", "crm", "calls")
+    server.do("DROP USER lakewarden@'%'")
