@@ -23,6 +23,7 @@ from lakewarden.explain import Lack, explain
 from lakewarden.facts import Level, Lineage, Rule, Slice, Station
 from policies import facts
 from policies.authority import Actor
+from policies.models import Grant
 from policies.services import grants, holding
 from policies.services.grants import Gift, Wish
 
@@ -124,10 +125,11 @@ class World:
         self.node, self.holders, self.actions, self.now = node, holders, actions, now
         self.law = dialects.get(node.kind)
         self._worked_out: dict[object, Effect] = {}
+        self._rules: dict[int, Rules] = {}
         realm = Realm(pk=node.realm_id, kind=node.kind)
         asked = {one.pk for one in (*holders, *self.people)}
-        objects = {key for one in (node, *also) for key in one.lineage}
-        self.loaded = facts.load(realm, node.realm, asked, now=now, objects=objects)
+        self.objects = {key for one in (node, *also) for key in one.lineage}
+        self.loaded = facts.load(realm, node.realm, asked, now=now, objects=self.objects)
 
     def at(self, node: Node, actions: Sequence[str]) -> World:
         """The same people and rules, asked about another of the objects."""
@@ -150,6 +152,13 @@ class World:
         direct = [one for one in self.holders if one.kind != Principal.Kind.GROUP]
         inside = self.through.keys() - {one.pk for one in direct}
         return [*direct, *Principal.objects.filter(pk__in=inside).order_by("display_name", "name")]
+
+    def rules_of(self, person: Principal) -> Rules:
+        """Every rule that reaches a person, but those on other objects that were asked about beside it."""
+        if person.pk not in self._rules:
+            self._rules[person.pk] = tuple(self.loaded.rules_of(person.pk))
+        beside = self.objects.difference(self.node.lineage)
+        return tuple(rule for rule in self._rules[person.pk] if rule.object not in beside)
 
     def slice_with(self, person: Principal, rules: Rules) -> Slice:
         now = self.loaded.slice_of(person)
@@ -236,33 +245,66 @@ class World:
 
 def of_grant(wish: Wish, by: Actor, *, now: datetime | None = None) -> Preview:
     """What a wish would do for everybody it reaches."""
+    return of_grants([wish], by, now=now)[0][1]
+
+
+def of_grants(
+    wishes: Sequence[Wish], by: Actor, *, now: datetime | None = None
+) -> list[tuple[Node, Preview]]:
+    """What wishes in one realm, for the same holders, would do, object by object.
+
+    The number of queries depends neither on the objects nor on the people.
+    """
     now = now or timezone.now()
-    world = World(wish.node, wish.holders, actions_of(wish.node, wish.privileges), now)
-    given = grants.gifts(wish, by, now=now)
-    gone = _replaced(wish, given)
+    given = grants.gifts_of(wishes, by, now=now)
+    touched = {gift.node.id: gift.node for gift in given}
+    world = World(wishes[0].node, wishes[0].holders, (), now, also=touched.values())
+    gone = _replaced(wishes, given)
+    return [(wish.node, _of_wish(world, wish, given, gone)) for wish in wishes]
+
+
+def _of_wish(world: World, wish: Wish, given: Sequence[Gift], gone: Collection[str]) -> Preview:
+    here = world.at(wish.node, actions_of(wish.node, wish.privileges))
+    way = set(wish.node.lineage)
     effects = []
-    for person in world.people:
-        mine = [gift for gift in given if _reaches(world, gift.holder, person)]
-        before = tuple(world.loaded.rules_of(person.pk))
+    for person in here.people:
+        mine = [gift for gift in given if gift.node.id in way and _reaches(here, gift.holder, person)]
+        before = here.rules_of(person)
         after = (*(rule for rule in before if rule.fact not in gone), *(_rule(wish, gift) for gift in mine))
         also = [gift for gift in mine if gift.node.id != wish.node.id]
-        effects.append(world.effect(person, before, after, also))
-    return in_order(effects, world.loaded.revision)
+        effects.append(here.effect(person, before, after, also))
+    return in_order(effects, here.loaded.revision)
 
 
 def of_removal(
     node: Node, holders: Sequence[Principal], privileges: Sequence[str], *, now: datetime | None = None
 ) -> Preview:
     """What taking direct grants back would do: who really loses, and who keeps access by another path."""
+    return of_removals([node], holders, privileges, now=now)[0][1]
+
+
+def of_removals(
+    nodes: Sequence[Node],
+    holders: Sequence[Principal],
+    privileges: Sequence[str],
+    *,
+    now: datetime | None = None,
+) -> list[tuple[Node, Preview]]:
+    """The same for several objects of one realm, object by object, in a fixed number of queries."""
     now = now or timezone.now()
-    world = World(node, holders, actions_of(node, privileges), now)
-    rows = [row for holder in holders for row in grants.direct(node, holder).filter(privilege__in=privileges)]
-    gone = {f"grant:{row.pk}" for row in rows}
+    world = World(nodes[0], holders, (), now, also=nodes)
+    held = [row for _, row in grants.direct_of(nodes, holders) if row.privilege in privileges]
+    gone = {f"grant:{row.pk}" for row in held}
+    return [(node, _of_removal(world, node, privileges, gone)) for node in nodes]
+
+
+def _of_removal(world: World, node: Node, privileges: Sequence[str], gone: Collection[str]) -> Preview:
+    here = world.at(node, actions_of(node, privileges))
     effects = []
-    for person in world.people:
-        before = tuple(world.loaded.rules_of(person.pk))
-        effects.append(world.effect(person, before, tuple(r for r in before if r.fact not in gone), ()))
-    return in_order(effects, world.loaded.revision)
+    for person in here.people:
+        before = here.rules_of(person)
+        effects.append(here.effect(person, before, tuple(r for r in before if r.fact not in gone), ()))
+    return in_order(effects, here.loaded.revision)
 
 
 def _inside(node: Node, privileges: Sequence[str]) -> Iterable[str]:
@@ -289,13 +331,19 @@ def _reaches(world: World, holder: Principal, person: Principal) -> bool:
     return holder.pk == person.pk or (via is not None and via.pk == holder.pk)
 
 
-def _replaced(wish: Wish, given: Iterable[Gift]) -> set[str]:
+def _replaced(wishes: Sequence[Wish], given: Sequence[Gift]) -> set[str]:
+    """The hand-made grants that the gifts take the place of, but where one has that very window already."""
+    wish = wishes[0]
+    places = list({gift.node.id: gift.node for gift in given}.values())
+    mine: dict[tuple[int | None, int, str], list[Grant]] = {}
+    for holder, row in grants.direct_of(places, wish.holders):
+        if row.origin == wish.origin:
+            mine.setdefault((row.securable_id, holder.pk, row.privilege), []).append(row)
     gone = set()
     for gift in given:
-        window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
-        mine = grants.replaced(gift)
-        if not mine.filter(**window).exists():
-            gone |= {f"grant:{pk}" for pk in mine.values_list("pk", flat=True)}
+        rows = mine.get((gift.node.id, gift.holder.pk, gift.privilege), [])
+        if not any(row.valid_from == wish.valid_from and row.valid_until == wish.valid_until for row in rows):
+            gone |= {f"grant:{row.pk}" for row in rows}
     return gone
 
 

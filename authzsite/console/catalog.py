@@ -11,7 +11,9 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from accounts.models import Principal
 from authzsite.console import naming, sheet, words
+from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
 from authzsite.console.head import banner
 from authzsite.console.lists import Nodes
@@ -41,6 +43,8 @@ class Row:
     owner: str
     you: str
     comment: str
+    id: int = 0
+    may_grant: bool = False
 
 
 # The list
@@ -100,7 +104,7 @@ def browse(request: Request, id: int) -> HttpResponse:
         "shelf": shelf,
         "toggles": list(shelf.toggles()),
         "letters": shelf.letters(),
-        "rows": list_rows(place, shelf.shown),
+        **ticking(list_rows(place, shelf.shown)),
         "count_words": shelf.count_words(),
         "csv": reverse("console:browse_csv", args=[id]) + shelf.url(),
         "pager": shelf.pager(),
@@ -141,29 +145,30 @@ def list_rows(place: Place, found: Sequence[Placement]) -> list[Row]:
     }
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
     return [
-        Row(
-            what=Who(
-                row.name,
-                Face("thing", naming.icon_of(row.type)),
-                naming.kind_of(row.type),
-                naming.page_of(row.securable_id, row.type),
-            ),
-            owner=owners[row.securable_id].label if row.securable_id in owners else "",
-            you=_you(place, row),
-            comment=comments.get(row.securable_id, "")[:200],
-        )
-        for row in found
+        _row(place, row, owners.get(row.securable_id), comments.get(row.securable_id, "")) for row in found
     ]
 
 
-def _you(place: Place, row: Placement) -> str:
+def _row(place: Place, row: Placement, owner: Principal | None, comment: str) -> Row:
+    able = _able(place, row)
+    url, icon = naming.page_of(row.securable_id, row.type), naming.icon_of(row.type)
+    return Row(
+        what=Who(row.name, Face("thing", icon), naming.kind_of(row.type), url),
+        owner=owner.label if owner else "",
+        you=naming.can(able, row.type, owns="drop" in able).replace("Everything", "Own"),
+        comment=comment[:200],
+        id=row.securable_id,
+        may_grant="grant" in able,
+    )
+
+
+def _able(place: Place, row: Placement) -> list[str]:
     node = child_of(place.node, row)
-    able = [
+    return [
         name
         for name in ("use", "read", "write", "drop", "grant")
         if decisions.answer(place.slice, name, node, now=place.now)
     ]
-    return naming.can(able, row.type, owns="drop" in able).replace("Everything", "Own")
 
 
 def child_of(node: Node, row: Placement) -> Node:

@@ -70,18 +70,18 @@ def _save(request: Request, draft: Draft) -> HttpResponse:
     if before is not None:
         return _done(request, draft, before)
     try:
-        new = grants.add(wish, by=actor, reason=draft.reason, seen=_seen(draft))
+        new = grants.add(wish, by=actor, reason=draft.reason, seen=seen_by(draft))
     except Conflict:
         before = done_before(actor)
         if before is not None:
             return _done(request, draft, before)
-        return _show(request, draft, [changed_meanwhile(place.node, _seen(draft) or 0)], fresh=True)
+        return _show(request, draft, [changed_meanwhile(place.node, seen_by(draft) or 0)], fresh=True)
     except Invalid as problem:
         return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     return _done(request, draft, done_before(actor) if new else None)
 
 
-def _seen(draft: Draft) -> int | None:
+def seen_by(draft: Draft) -> int | None:
     text = draft.data.get("seen", "")
     return int(text) if text.isdecimal() and len(text) < 18 else None
 
@@ -105,7 +105,7 @@ def _done(request: Request, draft: Draft, revision: int | None) -> HttpResponse:
 
 
 def _show(request: Request, draft: Draft, notes: list[Note], *, fresh: bool = False) -> HttpResponse:
-    context = {**_form(draft, notes, fresh=fresh), **_preview(draft)}
+    context = {**form_context(draft, notes, fresh=fresh), **_preview(draft)}
     status = 422 if draft.problems and draft.data.get("step") == "save" else 200
     if request.htmx:
         return render(
@@ -127,7 +127,7 @@ def _show(request: Request, draft: Draft, notes: list[Note], *, fresh: bool = Fa
     )
 
 
-def _form(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, Any]:
+def form_context(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, Any]:
     node = draft.node
     typed = "" if (draft.typed_one and len(draft.matches) == 1) or "add" in draft.data else draft.find
     return {
@@ -136,10 +136,10 @@ def _form(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, Any]:
         "back": reverse("console:object", args=[node.id]),
         "notes": notes,
         "nonce": draft.nonce,
-        "seen": _seen(draft) if _seen(draft) is not None and not fresh else revision_now(),
-        "chosen": [{"code": str(one), "name": one.label, "note": _kind(one)} for one in draft.chosen],
+        "seen": seen_by(draft) if seen_by(draft) is not None and not fresh else revision_now(),
+        "chosen": [{"code": str(one), "name": one.label, "note": kind_words(one)} for one in draft.chosen],
         "find": typed,
-        **_options(draft, typed),
+        **options(draft, typed),
         "picker_url": reverse("console:grant_people", args=[node.id]),
         "preview_url": reverse("console:grant_preview", args=[node.id]),
         "actions_known": _rights(draft),
@@ -153,7 +153,7 @@ def _form(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, Any]:
     }
 
 
-def _kind(principal: Any) -> str:
+def kind_words(principal: Any) -> str:
     return "" if principal.kind == "user" else principal.get_kind_display()
 
 
@@ -191,7 +191,7 @@ def end_texts() -> list[tuple[str, str]]:
     ]
 
 
-def _options(draft: Draft, typed: str) -> dict[str, Any]:
+def options(draft: Draft, typed: str) -> dict[str, Any]:
     if not typed:
         return {}
     shown = [
@@ -232,7 +232,7 @@ def people(request: Request, id: int) -> HttpResponse:
     if not place.may_grant:
         return refused(request, place, "grant")
     draft = Draft(place, request.GET)
-    return render(request, "console/grant_options.html", _options(draft, draft.find))
+    return render(request, "console/grant_options.html", options(draft, draft.find))
 
 
 @writes

@@ -129,11 +129,14 @@ class Sought:
     def _role(self, node: Node) -> Option:
         return option("role", naming.page_of(node.id, "role"), node.name, self.last, node.realm)
 
+    def may_grant(self, node: Node) -> bool:
+        slice_ = next(one.slice for one in self.finders if one.root.realm_id == node.realm_id)
+        return bool(decisions.answer(slice_, "grant", node, now=self.now))
+
     def _doing(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Option]:
         """What can be done to the first that was found."""
         for node in found[:1]:
-            slice_ = next(one.slice for one in self.finders if one.root.realm_id == node.realm_id)
-            if decisions.answer(slice_, "grant", node, now=self.now):
+            if self.may_grant(node):
                 url = reverse("console:grant", args=[node.id])
                 yield option("plus", url, f"Grant access to {node.name}", self.last, keys="g a")
             asked = {"what": node.ref.id, "type": node.type, "action": main_action(node)}

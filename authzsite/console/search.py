@@ -13,6 +13,7 @@ from django.urls import reverse
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.console import naming, sheet, words
+from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
 from authzsite.console.known import circle_of, realm_words
 from authzsite.console.lists import Pager
@@ -36,6 +37,8 @@ class Found:
     owner: str
     comment: str
     action: Action
+    id: int
+    may_grant: bool
 
 
 @dataclass(frozen=True)
@@ -56,7 +59,7 @@ def room(request: Request) -> HttpResponse:
         "heading": f"“{text}”" if text else "Find",
         "lead": "" if text else "Type a name, or a part of one, into the field above.",
         "asked": text,
-        "objects": found_rows(places[:SHOWN]),
+        **ticking(found_rows(sought, places[:SHOWN]), "objects"),
         "objects_words": _words(places, after, "object", "objects"),
         "people": [_person(row) for row in people[:SHOWN]],
         "people_words": _words(people, None, "person or group", "people and groups"),
@@ -113,7 +116,7 @@ def as_csv(request: Request) -> HttpResponseBase:
 def _csv_lines(sought: Sought) -> Iterator[list[object]]:
     after = None
     while hits := sought.objects(CHUNK, after=after):
-        for node, row in zip(hits, found_rows([node for node, _ in hits]), strict=True):
+        for node, row in zip(hits, found_rows(sought, [node for node, _ in hits]), strict=True):
             yield [node[0].ref.id, node[0].type, node[0].name, row.owner, row.comment]
         if len(hits) < CHUNK:
             return
@@ -131,13 +134,16 @@ def _nothing(text: str) -> Empty:
     )
 
 
-def found_rows(places: Sequence[Node]) -> list[Found]:
+def found_rows(sought: Sought, places: Sequence[Node]) -> list[Found]:
     keys = [node.id for node in places]
     along = {key for node in places for key in node.lineage}
     owned = Ownership.objects.open().filter(securable__in=along).select_related("owner")
     owners = {one.securable_id: one.owner for one in owned}
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
-    return [_found(node, _nearest(node, owners), comments.get(node.id, "")) for node in places]
+    return [
+        _found(node, _nearest(node, owners), comments.get(node.id, ""), sought.may_grant(node))
+        for node in places
+    ]
 
 
 def _nearest(node: Node, owners: Mapping[int, Principal]) -> Principal | None:
@@ -145,7 +151,7 @@ def _nearest(node: Node, owners: Mapping[int, Principal]) -> Principal | None:
     return next((owners[key] for key in reversed(node.lineage) if key in owners), None)
 
 
-def _found(node: Node, owner: Principal | None, comment: str) -> Found:
+def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -> Found:
     above = " / ".join(node.names[:-1])
     who = Who(
         node.name,
@@ -156,7 +162,7 @@ def _found(node: Node, owner: Principal | None, comment: str) -> Found:
     access = Action(
         "Who has access", reverse("console:object", args=[node.id]), "mini", more=f"to {node.name}"
     )
-    return Found(who, owner.label if owner else "", comment[:200], access)
+    return Found(who, owner.label if owner else "", comment[:200], access, node.id, may_grant)
 
 
 def _person(row: Principal) -> Person:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.record import END, Origin
-from catalog.nodes import Node
+from catalog.nodes import Node, any_of
 from lakewarden import dialects
+from lakewarden.facts import Slice
 from policies import decisions, slices
 from policies.authority import Actor, Authority, require
 from policies.changes import ChangeInProgress, change
@@ -87,17 +88,35 @@ def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> 
         return sum(_give(current, wish, gift, authority) for gift in gifts(wish, by, now=now))
 
 
+def add_all(wishes: Sequence[Wish], *, by: Actor, reason: str = "", seen: int | None = None) -> int:
+    """Several wishes in one realm as one change: all of them, or none.  Raises as `add` does."""
+    with change(GRANT_ADDED, realm=realm_of(wishes[0].node), by=by, reason=reason):
+        return sum(add(wish, by=by, reason=reason, seen=seen) for wish in wishes)
+
+
 def gifts(wish: Wish, by: Actor, *, now: datetime) -> list[Gift]:
     """The single privileges a wish comes down to, those on the way to the object first."""
-    found = [Gift(wish.node, holder, code) for holder in wish.holders for code in wish.privileges]
-    return [*(_way(wish, by, now) if wish.way else ()), *found]
+    return gifts_of([wish], by, now=now)
 
 
-def _way(wish: Wish, by: Actor, now: datetime) -> Iterable[Gift]:
+def gifts_of(wishes: Sequence[Wish], by: Actor, *, now: datetime) -> list[Gift]:
+    """The same for wishes in one realm for the same holders; what several need on their way stands once."""
+    giver = slices.current(_giver(by), wishes[0].node, now=now)
+    held = slices.currents(list(wishes[0].holders), wishes[0].node, now=now)
+    way = (gift for wish in wishes if wish.way for gift in _way(wish, giver, held, now))
+    found = (
+        Gift(wish.node, holder, code)
+        for wish in wishes
+        for holder in wish.holders
+        for code in wish.privileges
+    )
+    return [*dict.fromkeys(way), *found]
+
+
+def _way(wish: Wish, giver: Slice, held: Mapping[int, Slice], now: datetime) -> Iterable[Gift]:
     """What each holder lacks above the object, now or at the window's end, where the giver may give it."""
     above = {node.id: node for node in wish.node.above()}
-    may = {pk for pk, node in above.items() if decisions.ask(_giver(by), GRANT, node, now=now)}
-    held = slices.currents(list(wish.holders), wish.node, now=now)
+    may = {pk for pk, node in above.items() if decisions.answer(giver, GRANT, node, now=now)}
     action = actions_given(wish.node, wish.privileges)[0]
     last = wish.valid_until - timedelta(microseconds=1) if wish.valid_until else END
     for holder in wish.holders:
@@ -164,6 +183,20 @@ def remove(
         return sum(_take(current, node, holder, privileges, authority) for holder in holders)
 
 
+def remove_all(
+    nodes: Sequence[Node],
+    holders: Sequence[Principal],
+    privileges: Sequence[str],
+    *,
+    by: Actor,
+    reason: str = "",
+    seen: int | None = None,
+) -> int:
+    """Take direct grants on several objects of one realm back as one change: all of them, or none."""
+    with change(GRANT_REMOVED, realm=realm_of(nodes[0]), by=by, reason=reason):
+        return sum(remove(node, holders, privileges, by=by, reason=reason, seen=seen) for node in nodes)
+
+
 def _take(
     current: ChangeInProgress, node: Node, holder: Principal, privileges: Sequence[str], authority: Authority
 ) -> int:
@@ -179,6 +212,19 @@ def direct(node: Node, holder: Principal) -> QuerySet[Grant]:
     held = holding.find(node, holder)
     rows = Grant.objects.open().filter(securable=node.id, effect=Effect.ALLOW)
     return rows.filter(**held) if held else rows.none()
+
+
+def direct_of(nodes: Sequence[Node], holders: Collection[Principal]) -> list[tuple[Principal, Grant]]:
+    """The open direct ALLOW grants of holders on objects of one realm, with their holders.  Two queries."""
+    mine, owner_of_role = holding.find_all(nodes[0], holders)
+    by_number = {one.pk: one for one in holders}
+    rows = Grant.objects.open().filter(
+        mine, any_of("securable_id", [one.id for one in nodes]), effect=Effect.ALLOW
+    )
+    return [
+        (by_number[owner_of_role.get(row.role_id or 0, row.holder_id or 0)], row)
+        for row in rows.order_by("pk")
+    ]
 
 
 def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None) -> None:
@@ -207,9 +253,13 @@ __all__ = [
     "Wish",
     "actions_given",
     "add",
+    "add_all",
     "authority_to_grant",
     "direct",
+    "direct_of",
     "gifts",
+    "gifts_of",
     "remove",
+    "remove_all",
     "revision_now",
 ]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+from django.db.models import Q
+
 from accounts.models import Principal
-from catalog.nodes import Node
+from catalog.nodes import Node, any_of
 from lakewarden import dialects
 from lakewarden.facts import Station
 from policies.changes import ChangeInProgress
@@ -22,6 +26,14 @@ def find(node: Node, holder: Principal) -> Held | None:
         return {"holder_id": holder.pk}
     role = personal.find(node, holder)
     return {"role_id": role.pk} if role else None
+
+
+def find_all(node: Node, holders: Collection[Principal]) -> tuple[Q, dict[int, int]]:
+    """Which grants are direct ones of these holders, and the holder of each personal role.  One query."""
+    if dialects.get(node.kind).grantees:
+        return any_of("holder_id", [one.pk for one in holders]), {}
+    roles = personal.find_all(node, holders)
+    return any_of("role_id", roles.values()), {role: holder for holder, role in roles.items()}
 
 
 def ensure(current: ChangeInProgress, node: Node, holder: Principal) -> Held:

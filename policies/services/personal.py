@@ -5,6 +5,8 @@ Named `~<user>`, made by the system with the first grant, held by that member al
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.models import Placement, Securable
@@ -45,6 +47,13 @@ def find(node: Node, principal: Principal) -> Securable | None:
         .first()
     )
     return place.securable if place else None
+
+
+def find_all(node: Node, principals: Collection[Principal]) -> dict[int, int]:
+    """The personal roles of those who have one in the node's realm, by principal.  One query."""
+    named = {name_for(one): one.pk for one in principals}
+    rows = Placement.objects.open().filter(scope=node.root_id, type="role", name__in=named)
+    return {named[name]: role for name, role in rows.values_list("name", "securable")}
 
 
 def ensure(current: ChangeInProgress, node: Node, principal: Principal) -> Securable:

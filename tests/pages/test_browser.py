@@ -300,6 +300,7 @@ def test_a_reader_is_told_what_he_lacks_and_whom_to_send_it(visit: Callable[...,
 
 def addresses() -> dict[str, str]:
     table, schema = orders().id, the("schema", "shop.sales").id
+    beside = the("table", "shop.sales.refunds").id
     why = "/why?action=read&what=shop.sales.orders&type=table&who="
     return {
         "home": "/",
@@ -313,6 +314,9 @@ def addresses() -> dict[str, str]:
         "columns": f"/objects/{table}/columns",
         "grant": f"/objects/{table}/grant?who=user:ana&who=group:analysts&may=SELECT_TABLE",
         "revoke": f"/objects/{table}/revoke?who=user:mia",
+        "granting on many": f"/objects/many?on={table}&on={beside}&who=user:ana",
+        "revoking on many": f"/objects/many?on={table}&do=revoke&who=user:mia",
+        "nothing chosen": "/objects/many",
         "a no": f"{why}ana",
         "a yes": f"{why}mia",
         "a denial": f"{why}carl",
@@ -340,6 +344,50 @@ def test_every_page_is_accessible_and_fits(width: int, theme: str, visit: Callab
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append((name, "scrolls sideways", []))
     assert not found
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+def test_ticked_rows_are_granted_and_revoked_together(scripts: bool, visit: Callable[..., Any]) -> None:
+    page = visit("olivia", scripts=scripts)
+    page.goto(f"/catalog/{the('schema', 'shop.sales').id}")
+    for name in ("orders", "refunds"):
+        page.get_by_label(f"Choose {name}", exact=True).check()
+    if scripts:
+        page.get_by_text("2 chosen").wait_for()
+    page.get_by_role("button", name="Grant on chosen").click()
+    page.get_by_label("Who", exact=True).fill("ana")
+    page.get_by_label("Who", exact=True).press("Enter")
+    page.get_by_text("may read orders and refunds").wait_for()
+    page.get_by_label("Reason").fill("Two at once")
+    page.get_by_role("button", name="Grant read until Friday, on 2 objects").click()
+    page.get_by_role("status").get_by_text("Ana Analyst").wait_for()
+    assert can_read("ana")
+    for name in ("orders", "refunds"):
+        page.get_by_label(f"Choose {name}", exact=True).check()
+    page.get_by_role("button", name="Revoke on chosen").click()
+    page.get_by_label("Ana Analyst").check()
+    page.get_by_role("button", name="See what it takes").click()
+    page.get_by_text("loses read on orders and refunds").wait_for()
+    page.get_by_role("button", name="Revoke from 1 person").click()
+    page.get_by_role("status").get_by_text("Revoked on 2 objects").wait_for()
+    assert not can_read("ana")
+    page.get_by_role("button", name="Undo").click()
+    page.get_by_role("status").get_by_text("is undone").wait_for()
+    assert can_read("ana")
+
+
+def test_all_rows_of_a_page_are_ticked_by_keyboard(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/catalog/{the('schema', 'shop.sales').id}")
+    page.get_by_label("Choose all on this page").focus()
+    page.keyboard.press("Space")
+    page.get_by_text("4 chosen").wait_for()
+    page.get_by_label("Choose orders", exact=True).focus()
+    page.keyboard.press("Space")
+    page.get_by_text("3 chosen").wait_for()
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("do=grant"))
+    assert "3 objects" in page.get_by_role("heading", level=1).inner_text()
 
 
 def test_a_name_of_300_letters_breaks_nothing(visit: Callable[..., Any]) -> None:

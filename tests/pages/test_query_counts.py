@@ -37,6 +37,8 @@ PAGES = {
     "grant": "/objects/{table}/grant?who=user:ana",
     "people to grant to": "/objects/{table}/grant/people?find=a",
     "revoke": "/objects/{table}/revoke?who=user:ana",
+    "granting on many": "/objects/many?on={table}&who=user:ana",
+    "revoking on many": "/objects/many?on={table}&do=revoke&who=user:ana",
     "why": "/why?who=mia&action=read&what=shop.sales.orders&type=table",
     "history": "/history",
     "refusals and looks": "/history/looks",
