@@ -12,7 +12,7 @@ from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from lakewarden import engine
 from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.facts import Rule, Slice
 from policies import decisions, matching, slices
 from policies.models import Assignment, Grant
 
@@ -74,10 +74,10 @@ def of_removal(
     root: Node, target: Authorizable, holder: Principal | Node, rows: Collection[Grant]
 ) -> Foretold:
     """What ending these grants of one holder would do."""
-    gone = {row.pk for row in rows}
+    gone = {f"grant:{row.pk}" for row in rows}
 
     def changed(slice_: Slice) -> Iterable[Rule]:
-        return (rule for rule in slice_.rules if rule.privilege == OWNER or rule.fact not in gone)
+        return (rule for rule in slice_.rules if rule.fact not in gone)
 
     return _foretold(root, target, [holder], [row.privilege for row in rows], changed)
 

@@ -15,17 +15,14 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console import naming, words
-from authzsite.console.head import banner
 from authzsite.console.parts import Crumbs, Face, Reason, State, Who
 from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes
-from catalog.queries import mode_of
 from lakewarden import dialects
 from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.facts import OWNER
 from policies import decisions, matching
 from policies.errors import PolicyError
 from policies.models import Grant
@@ -95,9 +92,8 @@ class Desk:
         rows = Grant.objects.open().within(timezone.now()).filter(realm=self.root.realm_id)
         if self.looks:
             return rows
-        given = (rule for rule in self.place.slice.rules if rule.privilege != OWNER)
-        facts = [rule.fact for rule in given if isinstance(rule.fact, int)]
-        return rows.filter(pk__in=facts)
+        facts = (str(rule.fact).partition(":") for rule in self.place.slice.rules)
+        return rows.filter(pk__in={int(number) for kind, _, number in facts if kind == "grant"})
 
     def named(self, text: str) -> Authorizable:
         """The entity or pattern of an address.  Raises Http404."""
@@ -165,8 +161,8 @@ class Desk:
             context,
             room="catalog",
             realm=self.root.name,
+            kind=self.root.type,
             revision=self.place.slice.revision,
-            banner=banner(self.root.name, mode_of(self.root.realm_id)),
             status=status,
         )
 
@@ -216,7 +212,7 @@ def held_on(desk: Desk, rows: Iterable[Grant]) -> list[Held]:
 def _held(desk: Desk, rows: Sequence[Grant], roles: dict[int, str]) -> Held:
     first = rows[0]
     if first.holder is not None:
-        note = "" if first.holder.kind == "user" else first.holder.get_kind_display()
+        note = "" if first.holder.kind == "user" else first.holder.get_kind_display().capitalize()
         url = reverse("console:person", args=[first.holder.pk]) if desk.looks else ""
         who, code = naming.who(first.holder, note, url), str(first.holder)
     else:
@@ -237,7 +233,7 @@ class Reach:
     @property
     def warning(self) -> str:
         if not self.now:
-            return "There is no such entity" if self.exact else "Matches nothing"
+            return "No such entity" if self.exact else "Matches nothing"
         return f"{words.number(self.now - self.then)} more than when given" if self.now > self.then else ""
 
     def state(self, noun: str) -> State:

@@ -62,13 +62,16 @@ class Draft(Choosing):
 
     @cached_property
     def text(self) -> str:
-        return self.data.get("text", "").strip()[: patterns.LONGEST].replace("\0", "")
+        return self.data.get("text", "").strip()[: patterns.LONGEST + 1].replace("\0", "")
 
     @cached_property
     def target(self) -> Authorizable | None:
         """The name, once it is one; else the problem is named."""
+        if not self.text:
+            return None
         try:
             target = patterns.named(self.at.root, self.text)
+            patterns.checked(self.at.root, target, None)
             patterns.authority(self.at.root, target, by=self.at.place.actor)
         except PolicyError as problem:
             self.problems["text"] = str(problem)

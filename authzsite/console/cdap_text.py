@@ -80,7 +80,7 @@ class Name:
         able = [code for code in self.desk.actions if decisions.answer(slice_, code, node, now=now)]
         found = [Fact("Kind", naming.kind_of(self.target.type))]
         if self.desk.looks or self.target.is_pattern:
-            found.append(Fact("Matches now", state=self._state()))
+            found.append(Fact("Matches now" if self.target.is_pattern else "There", state=self._state()))
         if not self.target.is_pattern:
             found.append(Fact("You may", self.desk.labels(able) or "Nothing"))
         if self.reach.warning and self.reach.now:
@@ -90,7 +90,7 @@ class Name:
     def _state(self) -> State:
         if self.target.is_pattern or not self.reach.now:
             return self.reach.state(noun_of(self.target))
-        return State("ok", "It is there")
+        return State("ok", "Yes")
 
     def warning(self) -> Note | None:
         if not self.held or not self.reach.warning:

@@ -1,0 +1,342 @@
+"""The rooms of a CDAP in the console: names with what they match, giving, revoking and undoing, warnings."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+
+from accounts import people
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.objects import ObjectRef
+from policies.authority import OPERATOR
+from policies.models import Change, Grant
+from policies.services import entities, members
+from tests.cdap.world import BY, Caller, a_cdap, a_role, give
+
+ORDERS = {"namespace": "ns1", "dataset": "orders", "entity": "DATASET"}
+THERE = ("namespace:ns1", "dataset:ns1.orders", "dataset:ns1.items", "application:ns1.app", "stream:ns1.who")
+
+
+@pytest.fixture
+def signed_in(db: None) -> Callable[[str], Client]:
+    def enter(name: str) -> Client:
+        client = Client()
+        client.force_login(people.make_account(name))
+        return client
+
+    return enter
+
+
+@pytest.fixture
+def world(cdap: Node) -> Node:
+    make(cdap, *THERE)
+    for name in ("alice", "bob", "carl"):
+        people.make_account(name)
+    for name in ("bob", "carl"):
+        members.join_group(people.ensure("group", "staff"), people.ensure("user", name), **BY)
+    return cdap
+
+
+@pytest.fixture
+def admin(world: Node, signed_in: Callable[[str], Client]) -> Client:
+    return signed_in("admin")
+
+
+def make(root: Node, *texts: str) -> None:
+    for text in texts:
+        entities.create(root, parse(text), by=OPERATOR)
+
+
+def words(answer: Any, status: int = 200) -> str:
+    assert answer.status_code == status, answer.content[:2000]
+    body = re.sub(r"<(script|style).*?</\1>", "", answer.content.decode(), flags=re.S)
+    return re.sub(r"\s+", " ", html.unescape(re.sub(r"<[^>]+>", " ", body)))
+
+
+def at(root: Node, page: str = "", **asked: str) -> str:
+    query = f"?{urlencode(asked)}" if asked else ""
+    return f"/instances/{root.id}{f'/{page}' if page else ''}{query}"
+
+
+def form(**more: Any) -> dict[str, Any]:
+    return {"nonce": "n" * 12, "step": "save", "may": ["READ"], **more}
+
+
+def given() -> list[tuple[str, str]]:
+    rows = Grant.objects.open().filter(realm__isnull=False).order_by("pattern", "privilege")
+    return [(row.pattern, row.privilege) for row in rows]
+
+
+# what is given
+
+
+def test_the_room_says_what_each_name_matches(admin: Client, world: Node) -> None:
+    give(world, "dataset:ns1.*", "alice", "READ", "WRITE")
+    give(world, "dataset:ns9.*", "group:staff", "READ")
+    give(world, "dataset:ns1.orders", "bob", "READ")
+    give(world, "stream:ns1.gone", "bob", "READ")
+    told = words(admin.get(at(world)))
+    assert "dataset:ns1.* alice Read and Write 2 datasets" in told
+    assert "dataset:ns9.* staff Read Matches nothing" in told
+    assert "dataset:ns1.orders bob Read 1 dataset" in told
+    assert "stream:ns1.gone bob Read No such entity" in told
+    assert "more than when given" not in told
+
+
+@pytest.mark.seed("S1-043", "S2-092")
+def test_a_name_that_outgrew_its_grant_or_lost_its_entity_is_told(admin: Client, world: Node) -> None:
+    give(world, "dataset:ns1.o*", "alice", "READ")
+    give(world, "dataset:ns1.items", "bob", "READ")
+    give(world, "stream:ns1.who", "bob", "READ")
+    make(world, "dataset:ns1.other")
+    entities.delete(world, parse("dataset:ns1.items"), by=OPERATOR)
+    told = words(admin.get(at(world, s="lost")))
+    assert "dataset:ns1.o* alice Read 2 datasets 1 more than when given" in told
+    assert "dataset:ns1.items bob Read No such entity" in told
+    assert "stream:ns1.who" not in told
+    page = words(admin.get(at(world, "name", text="dataset:ns1.o*")))
+    assert "1 dataset came since it was first given." in page
+    assert "dataset:ns1.orders dataset:ns1.other" in page
+    left = words(admin.get(at(world, "name", text="dataset:ns1.items")))
+    assert "There is no such entity." in left
+    taken = admin.post(at(world, "revoke", text="dataset:ns1.items", who="user:bob"), {"nonce": "m" * 12})
+    assert taken.status_code == 302
+    assert ("dataset:ns1.items", "READ") not in given()
+
+
+def test_an_entity_names_everybody_who_reaches_it(admin: Client, world: Node) -> None:
+    a_role(world, "readers", "carl")
+    give(world, "dataset:ns1.orders", "alice", "READ")
+    give(world, "dataset:ns?.ord*", "group:staff", "WRITE")
+    give(world, "dataset:*.*", "role:readers", "READ")
+    give(world, "dataset:ns1.item*", "bob", "READ")
+    told = words(admin.get(at(world, "name", text="dataset:ns1.orders")))
+    assert "alice Read" in told
+    assert "staff Group Write" in told
+    assert "From dataset:ns?.ord*" in told
+    assert "readers Role Read" in told
+    assert "From dataset:*.*" in told
+    assert "ns1.item" not in told
+
+
+def test_in_35_names_above_count(db: None, signed_in: Callable[[str], Client]) -> None:
+    root = a_cdap("3.5")
+    make(root, "namespace:ns1", "dataset:ns1.orders")
+    give(root, "instance:cdap", "alice", "READ")
+    give(root, "namespace:ns1", "bob", "WRITE")
+    told = words(signed_in("admin").get(at(root, "name", text="dataset:ns1.orders")))
+    assert "alice Read From instance:cdap" in told
+    assert "bob Write From namespace:ns1" in told
+    assert "name of an entity that is there" in words(signed_in("admin").get(at(root, "grant")))
+
+
+@pytest.mark.seed("S0-099", "S0-100")
+@pytest.mark.parametrize("policy", ["3.4", "3.5"])
+@pytest.mark.parametrize("action", ["WRITE", "ADMIN"])
+def test_who_may_only_write_or_administer_sees_it_and_reads_nothing(
+    db: None, signed_in: Callable[[str], Client], policy: str, action: str
+) -> None:
+    root = a_cdap(policy)
+    make(root, "namespace:ns1", "dataset:ns1.orders")
+    give(root, "dataset:ns1.orders", "alice", action)
+    told = words(signed_in("alice").get(at(root, "name", text="dataset:ns1.orders")))
+    label = {"WRITE": "Write", "ADMIN": "Administer"}[action]
+    assert f"You may {label}" in told
+    assert not Caller("alice").may("alice", "READ", ORDERS)
+
+
+@pytest.mark.seed("S0-095", "S2-013")
+def test_a_list_of_entities_holds_what_exists_for_one(
+    world: Node, signed_in: Callable[[str], Client]
+) -> None:
+    give(world, "dataset:ns1.orders", "alice", "READ")
+    alice = signed_in("alice")
+    assert "ns1" in words(alice.get(at(world, "entities")))
+    told = words(alice.get(at(world, "entities", **{"in": "namespace:ns1"})))
+    assert "orders Dataset Read" in told
+    assert "items" not in told
+    assert "who" not in told.split()
+    assert "Nothing you may see is in cdap" in words(signed_in("zoe").get(at(world, "entities")))
+    every = words(signed_in("admin").get(at(world, "entities", **{"in": "namespace:ns1"})))
+    for name in ("orders", "items", "app", "who"):
+        assert name in every
+
+
+def test_one_sees_what_one_was_given(world: Node, signed_in: Callable[[str], Client]) -> None:
+    a_role(world, "readers", "bob")
+    give(world, "dataset:ns1.*", "role:readers", "READ")
+    give(world, "stream:ns1.*", "group:staff", "WRITE")
+    give(world, "dataset:ns1.items", "alice", "READ")
+    told = words(signed_in("bob").get(at(world)))
+    assert "dataset:ns1.*" in told
+    assert "stream:ns1.*" in told
+    assert "dataset:ns1.items" not in told
+    assert "Who may do what on cdap is said by admin, who administers cdap." in told
+
+
+# giving
+
+
+@pytest.mark.seed("S1-111")
+def test_giving_on_a_pattern_tells_what_it_does_first(admin: Client, world: Node) -> None:
+    give(world, "dataset:ns1.items", "bob", "READ")
+    asked = form(text="dataset:ns1.*", who=["user:alice", "group:staff"], step="look")
+    told = words(admin.post(at(world, "grant"), asked))
+    assert "2 datasets now: ns1.items and ns1.orders. Those made later too." in told
+    assert "alice gains read on 2 datasets" in told
+    assert "bob of staff gains read on 1 dataset" in told
+    assert "carl of staff gains read on 2 datasets" in told
+    assert given() == [("dataset:ns1.items", "READ")], "nothing is saved yet"
+    before = Change.objects.count()
+    saved = admin.post(at(world, "grant"), {**asked, "step": "save", "reason": "SALES-1"})
+    assert saved.headers["Location"] == at(world, "name", text="dataset:ns1.*")
+    assert Change.objects.count() == before + 1, "one form is one change"
+    assert Caller("carl").may("carl", "READ", ORDERS)
+    again = admin.post(at(world, "grant"), {**asked, "step": "save"})
+    assert again.status_code == 302
+    assert Change.objects.count() == before + 1, "sent twice is done once"
+
+
+def test_giving_before_there_is_anything_says_so(admin: Client, world: Node) -> None:
+    asked = form(text="dataset:ns7.*", who=["user:alice"], step="look")
+    told = words(admin.post(at(world, "grant"), asked))
+    assert "No dataset is like it now. Those made later will be." in told
+    assert "alice gains what is made later" in told
+    exact = words(admin.post(at(world, "grant"), {**asked, "text": "dataset:ns7.new"}))
+    assert "It is not there yet; what is made under this name will have these rights." in exact
+    assert "alice gains read on dataset:ns7.new" in exact
+
+
+def test_a_role_is_given_to_as_anybody(admin: Client, world: Node) -> None:
+    a_role(world, "readers", "alice", "group:staff")
+    told = words(admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers", step="look")))
+    assert "3 of role readers gain read on 2 datasets alice, bob and carl." in told
+    admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers"))
+    assert Caller("bob").may("bob", "READ", ORDERS)
+
+
+WRONG: list[tuple[dict[str, Any], str]] = [
+    ({"text": ""}, "Write the name of an entity, or a pattern."),
+    ({"text": "dataset"}, "Cannot extract the entity type from dataset"),
+    ({"text": "view:ns1.a"}, "Entity type VIEW does not support authorization."),
+    ({"text": "dataset:ns1"}, "Entity value is missing some parts"),
+    ({"text": "dataset:ns1.\0"}, "Entity value is missing some parts"),
+    ({"text": "dataset:ns1." + "a" * 3000}, "An entity's name has at most 2000 bytes."),
+    ({"who": []}, "Name at least one person, group or role."),
+    ({"who": [], "find": "zzz"}, "Nobody of that name is known here."),
+    ({"may": []}, "Choose at least one right."),
+    ({"may": ["ALL", "FLY"]}, "Choose at least one right."),
+]
+
+
+@pytest.mark.parametrize(("changed", "told"), WRONG, ids=[told for _, told in WRONG])
+def test_a_wrong_form_is_kept_and_nothing_saved(
+    admin: Client, world: Node, changed: dict[str, Any], told: str
+) -> None:
+    before = Change.objects.count()
+    asked = form(text="dataset:ns1.*", who=["user:alice"]) | changed
+    assert told in words(admin.post(at(world, "grant"), asked), 422)
+    assert Change.objects.count() == before
+
+
+def test_in_35_only_what_is_there_can_be_given_on(db: None, signed_in: Callable[[str], Client]) -> None:
+    root = a_cdap("3.5")
+    make(root, "namespace:ns1")
+    people.make_account("alice")
+    asked = form(text="dataset:ns1.new", who=["user:alice"])
+    assert "'dataset:ns1.new' was not found." in words(signed_in("admin").post(at(root, "grant"), asked), 422)
+    give(root, "namespace:ns1", "alice", "ADMIN")
+    people.make_account("bob")
+    alice = signed_in("alice")
+    assert alice.get(at(root, "grant")).status_code == 403
+    there = at(root, "grant", text="namespace:ns1")
+    assert "Give access in cdap" in words(alice.get(there))
+    saved = alice.post(at(root, "grant"), form(text="namespace:ns1", who=["user:bob"]))
+    assert saved.status_code == 302
+    assert Caller("bob").may("bob", "READ", {"namespace": "ns1", "entity": "NAMESPACE"})
+
+
+# taking back
+
+
+def test_revoking_tells_who_really_loses(admin: Client, world: Node) -> None:
+    give(world, "dataset:ns1.*", "group:staff", "READ", "WRITE")
+    give(world, "dataset:ns1.orders", "bob", "READ", "WRITE")
+    give(world, "dataset:ns1.items", "bob", "READ", "WRITE")
+    address = at(world, "revoke", text="dataset:ns1.*", who="group:staff")
+    told = words(admin.get(address))
+    assert "Revoke read and write on dataset:ns1.* from group staff?" in told
+    assert "carl of staff loses read on 2 datasets and write on 2 datasets" in told
+    assert "bob of staff keeps it by another name" in told
+    before = Change.objects.count()
+    admin.post(address, {"nonce": "r" * 12, "reason": "over"})
+    assert Change.objects.count() == before + 1
+    assert not Caller("carl").may("carl", "READ", ORDERS)
+    assert Caller("bob").may("bob", "READ", ORDERS)
+    assert "There is nothing to revoke" in words(admin.get(address))
+
+
+def test_what_one_did_is_undone_on_the_same_name(admin: Client, world: Node) -> None:
+    admin.post(at(world, "grant"), form(text="dataset:ns1.*", who=["user:alice"], may=["READ", "WRITE"]))
+    made = Change.objects.latest("pk").revision
+    admin.post(f"/undo/{made}")
+    assert given() == []
+    admin.post(f"/undo/{Change.objects.latest('pk').revision}")
+    assert given() == [("dataset:ns1.*", "READ"), ("dataset:ns1.*", "WRITE")]
+    admin.post(at(world, "revoke", text="dataset:ns1.*", who="user:alice"), {"nonce": "v" * 12})
+    assert given() == []
+    admin.post(f"/undo/{Change.objects.latest('pk').revision}")
+    assert given() == [("dataset:ns1.*", "READ"), ("dataset:ns1.*", "WRITE")]
+
+
+def test_the_history_says_it(admin: Client, world: Node) -> None:
+    admin.post(at(world, "grant"), form(text="dataset:ns1.*", who=["user:alice"]))
+    told = words(admin.get("/history"))
+    assert "granted READ" in told or "granted Read" in told
+    assert "ns1.*" in told
+
+
+# elsewhere
+
+
+def test_objects_open_on_the_page_of_their_name(admin: Client, world: Node) -> None:
+    give(world, "dataset:ns1.orders", "admin", "READ")
+    orders, ns1 = (
+        find(ObjectRef(kind, "cdap", path))
+        for kind, path in (("dataset", ("ns1", "orders")), ("namespace", ("ns1",)))
+    )
+    assert orders is not None
+    assert ns1 is not None
+    for address in (f"/objects/{orders.id}", f"/objects/{orders.id}/rules", f"/catalog/{orders.id}"):
+        answer = admin.get(address, follow=True)
+        assert answer.redirect_chain[-1][0] == at(world, "name", text="dataset:ns1.orders")
+    answer = admin.get(f"/namespaces/{ns1.id}", follow=True)
+    assert answer.redirect_chain[-1][0] == at(world, "name", text="namespace:ns1")
+    assert admin.get(f"/objects/{orders.id}/grant").headers["Location"] == at(
+        world, "grant", text="dataset:ns1.orders"
+    )
+
+
+def test_pages_ask_as_often_for_many_as_for_one(
+    admin: Client, world: Node, django_assert_max_num_queries: Any
+) -> None:
+    for number in range(40):
+        give(world, f"dataset:ns1.a{number:02}*", f"user{number:02}", "READ")
+    make(world, *(f"dataset:ns1.b{number:02}" for number in range(40)))
+    give(world, "dataset:ns1.b*", "group:staff", "READ")
+    pages = [
+        at(world),
+        at(world, "entities", **{"in": "namespace:ns1"}),
+        at(world, "name", text="dataset:ns1.b*"),
+    ]
+    for page in (*pages, at(world, "grant", text="dataset:ns1.b*", who="group:staff")):
+        with django_assert_max_num_queries(30):
+            assert admin.get(page).status_code == 200
