@@ -29,7 +29,7 @@ VIEW_HISTORY = "view_history"
 
 @dataclass(frozen=True)
 class Filter:
-    """What is asked for: an object with what is below (or above), a person, an actor, kinds, a time."""
+    """What is asked for: an object with what is below (or above), people, kinds, a time, words, a request."""
 
     object: Node | None = None
     from_above: bool = False
@@ -39,6 +39,7 @@ class Filter:
     since: datetime | None = None
     until: datetime | None = None
     text: str = ""
+    request: str = ""
 
     def events(self) -> QuerySet[Event]:
         rows = Event.objects.all()
@@ -51,13 +52,16 @@ class Filter:
         if self.kinds:
             rows = rows.filter(kind__in=self.kinds)
         if self.text:
-            rows = rows.filter(object_name__icontains=self.text) if holdable(self.text) else rows.none()
+            said = Q(object_name__icontains=self.text) | Q(change__reason__icontains=self.text)
+            rows = rows.filter(said) if holdable(self.text) else rows.none()
         return rows
 
     def changes(self) -> QuerySet[Change]:
         rows = Change.objects.all()
         if self.actor:
             rows = rows.filter(actor=self.actor.pseudonym)
+        if self.request:
+            rows = rows.filter(request_id=self.request) if holdable(self.request) else rows.none()
         if self.since:
             rows = rows.filter(at__gte=self.since)
         return rows.filter(at__lt=self.until) if self.until else rows

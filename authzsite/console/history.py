@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime, time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,6 +12,8 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
 
 from accounts.models import Principal
 from authzsite.console import naming, record, sheet, words
@@ -70,6 +73,9 @@ class Question:
     kind: str = ""
     person: str = ""
     actor: str = ""
+    since: str = ""
+    until: str = ""
+    text: str = ""
     before: int | None = None
     revision: int | None = None
     filter: Filter = field(default_factory=Filter)
@@ -77,9 +83,13 @@ class Question:
 
     def url(self, **changed: object) -> str:
         kept = {
+            "request": self.filter.request,
             "kind": self.kind,
             "person": self.person,
             "actor": self.actor,
+            "since": self.since,
+            "until": self.until,
+            "q": self.text,
             "revision": self.revision,
             **changed,
         }
@@ -97,11 +107,14 @@ def read(request: Request, seen: Sight, object_: Node | None = None) -> Question
         person=request.GET.get("person", "").strip()[:255],
         actor=request.GET.get("actor", "").strip()[:255],
         before=_number(request.GET.get("before", "")),
+        since=request.GET.get("since", "").strip()[:40],
+        until=request.GET.get("until", "").strip()[:40],
+        text=request.GET.get("q", "").strip()[:255],
         revision=_number(request.GET.get("revision", "")),
-        filter=Filter(object=object_, kinds=kinds),
+        filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "")[:64]),
         problems={},
     )
-    return _with_people(asked, seen)
+    return _with_times(_with_people(asked, seen))
 
 
 def _number(text: str) -> int | None:
@@ -113,6 +126,31 @@ def _with_people(asked: Question, seen: Sight) -> Question:
     named = (("person", asked.person, person), ("actor", asked.actor, actor))
     problems = {name: f"Nobody is called {text}." for name, text, found in named if text and found is None}
     return replace(asked, filter=replace(asked.filter, person=person, actor=actor), problems=problems)
+
+
+def _with_times(asked: Question) -> Question:
+    """From the beginning of a day, or a minute, to the end of another."""
+    since, until = day_or_minute(asked.since), day_or_minute(asked.until, whole=True)
+    problems = {
+        name: "Write a day, or a day with a time."
+        for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
+        if text and found is None
+    }
+    told = replace(asked.filter, since=since, until=until, text=asked.text)
+    return replace(asked, filter=told, problems={**(asked.problems or {}), **problems})
+
+
+def day_or_minute(text: str, *, whole: bool = False) -> datetime | None:
+    """`2026-01-31` is its beginning, or its end when the whole day is meant; in the reader's zone."""
+    try:
+        day, found = parse_date(text), parse_datetime(text)
+    except ValueError:
+        return None
+    if day and not found:
+        found = datetime.combine(day, time.max if whole else time.min)
+    if found is None or timezone.is_aware(found):
+        return found
+    return timezone.make_aware(found)
 
 
 def known_to(seen: Sight, person: Principal | None) -> Principal | None:
@@ -164,8 +202,12 @@ def _pager(asked: Question, count: int, next_: int | None, *, export: bool) -> P
 
 
 def _nothing(asked: Question) -> Empty:
-    if asked.kind or asked.person or asked.actor or asked.revision:
-        everything = Action("Show everything", asked.url(kind="", person="", actor="", revision=""), "")
+    if asked.url() != Question(filter=Filter(object=asked.filter.object)).url():
+        everything = Action(
+            "Show everything",
+            asked.url(kind="", person="", actor="", since="", until="", q="", revision=""),
+            "",
+        )
         return Empty(
             "No change matches",
             "You see what concerns yourself and what you own or look after.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from datetime import datetime, time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,13 +13,13 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 
 from accounts.models import Principal
 from authzsite import evidence
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
+from authzsite.console.history import day_or_minute
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
@@ -98,16 +97,8 @@ def moment_of(text: str) -> Past | None:
     """`2026-01-31` is that day's end, `2026-01-31T12:00` that minute, `1284` the state after that change."""
     if text.isascii() and text.isdigit() and len(text) < 18:
         return past.at_revision(int(text))
-    try:
-        day, found = parse_date(text), parse_datetime(text)
-    except ValueError:
-        return None
-    if day and not found:
-        found = datetime.combine(day, time.max)
-    if found is None:
-        return None
-    found = found if timezone.is_aware(found) else timezone.make_aware(found)
-    return past.at_moment(min(found, timezone.now()))
+    found = day_or_minute(text, whole=True)
+    return past.at_moment(min(found, timezone.now())) if found else None
 
 
 @reads

@@ -15,8 +15,10 @@ from accounts import people
 from catalog.nodes import Node
 from policies import access_log, checkpoints, signing, tasks
 from policies.access_log import Look
+from policies.authority import Actor
 from policies.models import Verification
-from policies.services import duties
+from policies.services import duties, grants
+from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, the
 
 pytestmark = pytest.mark.django_db
@@ -121,3 +123,37 @@ def test_the_history_leaves_as_a_file_with_those_who_have_that_duty(auditor: Cli
     assert lines[0] == "revision,when,by,what,object,reason"
     assert any("demo/shop.sales" in line for line in lines)
     assert not any("demo/shop.stock" in line for line in lines)
+
+
+# the changes, filtered
+
+
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("since=2001-01-01", True),
+        ("until=2001-01-01", False),
+        ("since=2099-01-01", False),
+        ("since=2001-01-01T10:00&until=2099-12-31", True),
+        ("q=shop.sales", True),
+        ("q=quarterly", True),  # of the reason
+        ("q=nothing like it", False),
+        ("request=r-17", True),
+        ("request=r-18", False),
+    ],
+)
+def test_changes_are_filtered_by_time_words_and_request(
+    shop: Node, signed_in: SignedIn, asked: str, shown: bool
+) -> None:
+    by = Actor(people.ensure("user", "olivia"), "api", request_id="r-17")
+    wish = Wish(
+        the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",), way=True
+    )
+    grants.add(wish, by=by, reason="quarterly report")
+    told = words(signed_in("olivia"), f"/history?{asked}")
+    assert ("granted" in told and "quarterly report" in told) == shown
+
+
+@pytest.mark.parametrize("asked", ["since=soon", "until=2026-02-30", "since=2026-01-01T25:00"])
+def test_a_time_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked: str) -> None:
+    assert "Write a day, or a day with a time." in words(signed_in("olivia"), f"/history?{asked}")
