@@ -28,11 +28,12 @@ from authzsite.console.shell import rooms_of
 from catalog.nodes import Node, nodes
 from policies import decisions, slices
 from policies.finding import After, Finder
+from policies.queries import SEARCHED
 from policies.services.personal import MARK
 
 OBJECTS, ROLES, PEOPLE = 8, 3, 5
 LONGEST = 300
-TYPES = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function")
+TYPES = tuple(one for one in SEARCHED if one != "role")
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from catalog.nodes import Node
 from lakewarden.dialects.cdap.authorizable import Authorizable
 from policies import access_log, decisions
 from policies.authority import Actor
-from policies.errors import PolicyError, Refused
+from policies.errors import Invalid, PolicyError, Refused
 from policies.services import entities, patterns
 
 
@@ -32,7 +32,10 @@ class Command(OperatorCommand):
     ) -> None:
         root = realm_root(realm)
         by = self._actor(acting)
-        named = [patterns.named(root, text) for text in entities]
+        try:
+            named = [patterns.named(root, text) for text in entities]
+        except Invalid as problem:
+            self.fail(str(problem), code=2)
         troubles = [text for one in named for text in self._one(root, action, one, by, principal)]
         for text in troubles:
             self.stderr.write(text.replace("\n", " "))
