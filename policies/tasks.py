@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from policies import bootstrap, checkpoints, verifications
+from policies import bootstrap, checkpoints, discoveries, verifications
 from policies.exports import feeds
 from policies.models import Backend
 from policies.sync import restored, worker
@@ -34,6 +34,7 @@ def deliver_due() -> None:
 @shared_task(name="policies.tasks.look_again")
 def look_again() -> None:
     """Compare every backend, so that what others change out there is seen within a minute or two."""
+    discoveries.run_waiting()
     restored.check()
     worker.end_pauses(timezone.now())
     for row in Backend.objects.exclude(state=Backend.State.PAUSED).order_by("proved_at"):
@@ -41,6 +42,12 @@ def look_again() -> None:
             worker.look(row)
         except BackendError as error:
             worker.failed(row, error)
+
+
+@shared_task(name="policies.tasks.discover")
+def discover() -> None:
+    """Read the sources that somebody wants read."""
+    discoveries.run_waiting()
 
 
 @shared_task(name="policies.tasks.sign")

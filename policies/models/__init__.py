@@ -1,4 +1,5 @@
 from policies.models.checkpoints import AccessCounter, Checkpoint, Verification
+from policies.models.discoveries import Discovery
 from policies.models.duties import GroupDuty, UserDuty
 from policies.models.feeds import Feed
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
@@ -27,6 +28,7 @@ __all__ = [
     "Checkpoint",
     "Counter",
     "DatabaseIdentity",
+    "Discovery",
     "Event",
     "Feed",
     "ForeignOrder",

@@ -7,21 +7,37 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.objects import ObjectRef
-from policies.authority import Actor, Authority
+from policies import decisions
+from policies.authority import Actor, Authority, of_duty
 from policies.changes import change
 from policies.errors import Invalid
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.saying import said
-from policies.services import objects, realm_of
+from policies.services import duties, objects, realm_of
 from policies.services.objects import NewObject
 from policies.sync.seal import place_of, seal, unseal
 
+DUTY = "connect_backend"
 PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql", Backend.Kind.MARIADB: "jdbc-mysql"}
 SCHEMES = {
     Backend.Kind.POSTGRESQL: ("postgresql://", "postgres://"),
     Backend.Kind.MARIADB: ("mariadb://",),
 }
+
+
+def may_connect(actor: Actor, place: Node) -> bool:
+    """Whether somebody may connect catalogs of a realm, or renew one: by duty, or as an owner above it."""
+    who = actor.decides_as
+    if who is None:
+        return actor.via == "operator"
+    return duties.has(who, DUTY, place) or bool(decisions.ask(who, "set_owner", place))
+
+
+def authority_to_connect(actor: Actor, place: Node) -> Authority:
+    """The right to do so.  Raises Refused."""
+    otherwise = f"You may not connect {place.name}: its owner may, and who has the duty for it."
+    return of_duty(actor, DUTY, held=may_connect(actor, place), otherwise=otherwise)
 
 
 def connect(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,21 +30,35 @@ class Discovered:
 
 
 def discover(
-    catalog: Node, seen: Observation, *, by: Actor, authority: Authority, close_vanished: bool = False
+    catalog: Node,
+    seen: Observation,
+    *,
+    by: Actor,
+    authority: Authority,
+    close_vanished: bool = False,
+    tell: Callable[[int], object] = lambda added: None,
 ) -> Discovered:
-    """Register what is new, rename what the source's own id says was renamed, keep comments and columns."""
+    """Register what is new, rename what the source's own id says was renamed, keep comments and columns.
+
+    `tell` hears after each batch how many objects are new so far.
+    """
     result = Discovered()
     found = [one for one in seen.objects if one.kind in TYPES]
     if seen.complete:
         _vanish(catalog, found, result, by, authority, close_vanished)
     for depth in (1, 2):
         level = [one for one in found if len(one.path) == depth]
-        _bring_up(catalog, level, result, by, authority)
+        _bring_up(catalog, level, result, by, authority, tell)
     return result
 
 
 def _bring_up(
-    catalog: Node, found: Sequence[FoundObject], result: Discovered, by: Actor, authority: Authority
+    catalog: Node,
+    found: Sequence[FoundObject],
+    result: Discovered,
+    by: Actor,
+    authority: Authority,
+    tell: Callable[[int], object],
 ) -> None:
     known = _known(catalog)
     parents = {(): catalog} | {node.path[1:]: node for node in known.values() if node.type == "schema"}
@@ -64,6 +78,7 @@ def _bring_up(
         for some in (batch[at : at + BATCH] for at in range(0, len(batch), BATCH)):
             objects.register(parents[above], [_new(one) for one in some], by=by, authority=authority)
             result.added += len(some)
+            tell(result.added)
     result.described += _describe(known, found)
 
 

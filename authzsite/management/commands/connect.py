@@ -8,7 +8,9 @@ from authzsite.management.base import OperatorCommand, realm_root
 from lakewarden.objects import BadName
 from policies.models import Backend
 from policies.services import backends
-from policies.sync.connections import check_allowed, filled_in
+from policies.sync.backends.base import Finding
+from policies.sync.connections import OPENERS, check_allowed, filled_in
+from policies.sync.trying import reached, tried
 
 
 class Command(OperatorCommand):
@@ -26,7 +28,19 @@ class Command(OperatorCommand):
             raise BadName(f"`{place}` is no REALM/CATALOG")
         real_url = filled_in(url)
         check_allowed(real_url)
+        root = realm_root(realm)
+        for finding in self._tried(kind, real_url, realm):
+            self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
         row = backends.connect(
-            realm_root(realm), catalog, kind, real_url, policy=mode, by=self.by, authority=self.authority
+            root, catalog, kind, real_url, policy=mode, by=self.by, authority=self.authority
         )
         self.stdout.write(f"connected {place} to {row} in {mode} mode")
+
+    def _tried(self, kind: str, url: str, realm: str) -> list[Finding]:
+        """What a try of the connection found; ends the command when it does not answer."""
+        if kind not in OPENERS:
+            return []  # the service says which kinds there are
+        found = tried(kind, url, realm=realm)
+        if not reached(found):
+            self.fail(f"nothing is connected: {'; '.join(one.text for one in found)}", code=1)
+        return found

@@ -1,0 +1,93 @@
+"""Readings of sources that somebody asked for, run by a worker; progress and outcome are kept."""
+
+from __future__ import annotations
+
+import logging
+from datetime import timedelta
+
+from celery import current_app
+from django.db.models import Q
+from django.utils import timezone
+from kombu.exceptions import OperationalError
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from catalog.queries import node
+from policies.authority import Actor
+from policies.errors import NotFound, PolicyError
+from policies.models import Backend, Discovery
+from policies.services.backends import authority_to_connect
+from policies.sync.connections import open_backend
+from policies.sync.discover import discover
+from policies.sync.errors import BackendError
+
+GIVEN_UP = timedelta(hours=1)
+"""After that a reading that has not ended is taken for one whose worker was killed."""
+
+logger = logging.getLogger(__name__)
+
+
+def ask(row: Backend, *, by: Actor) -> Discovery:
+    """A new reading, or the one that waits or is under way; a worker is told.  Raises Refused."""
+    authority_to_connect(by, _catalog(row))
+    unfinished = latest(row)
+    if unfinished is not None and unfinished.finished is None:
+        return unfinished
+    made = Discovery.objects.create(backend=row, by=by.pseudonym)
+    try:
+        current_app.send_task("policies.tasks.discover")
+    except OperationalError:
+        logger.info("the broker is away; the beat will have the source read")
+    return made
+
+
+def _catalog(row: Backend) -> Node:
+    found = node(row.catalog_id)
+    if found is None:
+        raise NotFound("The catalog is no longer there.")
+    return found
+
+
+def latest(row: Backend) -> Discovery | None:
+    return Discovery.objects.filter(backend=row).order_by("-pk").first()
+
+
+def run_waiting() -> None:
+    """Read what waits to be read; each reading is run by one worker."""
+    stale = Q(started__lt=timezone.now() - GIVEN_UP)
+    for row in Discovery.objects.filter(Q(started__isnull=True) | stale, finished__isnull=True):
+        mine = Discovery.objects.filter(pk=row.pk, started=row.started)
+        if mine.update(started=timezone.now()):
+            _run(row)
+
+
+def _run(reading: Discovery) -> None:
+    rows = Discovery.objects.filter(pk=reading.pk)
+    try:
+        found = _read(reading)
+    except (BackendError, PolicyError) as error:
+        rows.update(finished=timezone.now(), error=str(error)[:2000])
+        return
+    rows.update(finished=timezone.now(), **found)
+
+
+def _read(reading: Discovery) -> dict[str, int]:
+    """Decided again as it begins: who asked may have lost the right meanwhile."""
+    rows, backend = Discovery.objects.filter(pk=reading.pk), reading.backend
+    catalog = _catalog(backend)
+    by = Actor(Principal.objects.filter(pseudonym=reading.by).first(), "console")
+    authority = authority_to_connect(by, catalog)
+    source = open_backend(backend, catalog.realm)
+    try:
+        seen = source.observe()
+    finally:
+        source.close()
+    rows.update(total=len(seen.objects))
+    result = discover(catalog, seen, by=by, authority=authority, tell=lambda new: rows.update(done=new))
+    return {
+        "done": len(seen.objects),
+        "added": result.added,
+        "renamed": result.renamed,
+        "described": result.described,
+        "vanished": len(result.vanished),
+    }

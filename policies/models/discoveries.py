@@ -1,0 +1,27 @@
+"""Readings of a connected source that somebody asked for."""
+
+from __future__ import annotations
+
+from django.db import models
+
+from policies.models.sync import Backend
+
+
+class Discovery(models.Model):
+    """One reading of a source's objects: how far it is, what it brought; `error` is in the source's words."""
+
+    backend = models.ForeignKey(Backend, models.CASCADE, related_name="discoveries")
+    by = models.CharField(max_length=40)
+    asked = models.DateTimeField(auto_now_add=True)
+    started = models.DateTimeField(null=True)
+    finished = models.DateTimeField(null=True)
+    total = models.IntegerField(default=0)
+    done = models.IntegerField(default=0)
+    added = models.IntegerField(default=0)
+    renamed = models.IntegerField(default=0)
+    described = models.IntegerField(default=0)
+    vanished = models.IntegerField(default=0)
+    error = models.TextField(blank=True)
+
+    def __str__(self) -> str:
+        return f"{self.backend_id} asked at {self.asked}"
