@@ -99,6 +99,8 @@ class Server:
             }
         )
         _forget_foreign_code(spark._jvm)
+        # clients read the refusal itself, not our traceback
+        spark.sparkContext._gateway.python_parameters.propagate_java_exceptions = True
         uses, users = Uses(), Users(spark._jvm, self._client, self._realm, refresh=60.0)
         places = Catalogs(self._realm, {**settings(spark._jsparkSession, SETTING), **self._given})
         self._watching = Watching(spark._jvm, users.holder, places, uses, console=self._client.url)

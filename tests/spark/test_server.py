@@ -1,0 +1,180 @@
+"""The guard as a service: a Connect server that we start, and programs that reach it over the wire."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
+
+from tests.client.conftest import TOKEN, answer
+from tests.spark.test_guard import READER, Console
+from tests.spark.wire import wire
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
+ROOT = Path(__file__).resolve().parents[2]
+PROGRAM = """
+import sys
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
+
+def said(name, deed):
+    try:
+        print(name, "=", deed(), flush=True)
+    except Exception as error:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        print(name, "!", " / ".join(lines[:4]), flush=True)
+
+spark = SparkSession.builder.remote(sys.argv[1]).getOrCreate()
+said("read", lambda: spark.read.schema("id BIGINT").parquet(sys.argv[2]).count())
+said("columns", lambda: spark.read.schema("id BIGINT").parquet(sys.argv[2]).columns)
+said("other", lambda: spark.read.schema("id BIGINT").parquet(sys.argv[3]).count())
+said("drop", lambda: spark.sql("DROP TABLE IF EXISTS here").count())
+said("script", lambda: spark.sql("BEGIN SELECT 1; DROP TABLE IF EXISTS here; END").count())
+said("java", lambda: spark.sql("SELECT java_method('java.util.UUID', 'randomUUID')").count())
+said("own", lambda: spark.range(3).select(udf(lambda n: n + 1, "bigint")("id")).count())
+"""
+
+
+class Everybody(Console):
+    """Knows Ana and the server's own account; says of everybody else that they are unknown."""
+
+    def __init__(self, facts: str) -> None:
+        super().__init__()
+        self._facts = facts
+
+        def snapshot(handler: Any) -> None:
+            who = "user:ana" if "for=user%3Aana" in handler.path else "service:spark"
+            known = "for=" not in handler.path or who == "user:ana"
+            document = wire(self._facts, issued=time.time() - 1, principal=who)
+            (answer(document) if known else answer({"title": "not yours to ask"}, 403))(handler)
+
+        self.snapshot = snapshot
+
+
+@pytest.fixture(scope="module")
+def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    folder = tmp_path_factory.mktemp("lake")
+    for name in ("emp", "other"):
+        (folder / name).mkdir()
+        parquet.write_table(arrow.table({"id": [1, 2]}), folder / name / "part.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def console(lake: Path) -> Iterator[Everybody]:
+    made = Everybody(f"{READER}\nplace {lake / 'emp'} table lake.hr.emp")
+    threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
+    yield made
+    made.shutdown()
+    made.server_close()
+
+
+@pytest.fixture(scope="module")
+def server(java: str, console: Everybody, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    port, home = 15_000 + os.getpid() % 900, tmp_path_factory.mktemp("server")
+    command = [sys.executable, "-m", "lakewarden", "connect-server", "--realm", "demo", "--port", str(port)]
+    for setting in (
+        "spark.master=local[2]",
+        "spark.ui.enabled=false",
+        "spark.log.level=OFF",
+        "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        f"spark.sql.warehouse.dir={home}",
+    ):
+        command += ["--conf", setting]
+    environment = {
+        **os.environ,
+        "LAKEWARDEN_URL": console.url,
+        "LAKEWARDEN_TOKEN": TOKEN,
+        "LAKEWARDEN_SPOOL": str(home / "spool"),
+        "SPARK_LOCAL_IP": "127.0.0.1",
+        "PYTHONPATH": str(ROOT),
+    }
+    log = (home / "log").open("w+")
+    running = subprocess.Popen(
+        [*command, "--catalog", "spark_catalog=demo/lake"],
+        env=environment,
+        cwd=home,
+        stdout=subprocess.PIPE,
+        stderr=log,
+        text=True,
+    )
+    assert running.stdout is not None
+    first = running.stdout.readline()
+    assert first.startswith(f"serving sc://127.0.0.1:{port}, guarded by {console.url}"), (
+        home / "log"
+    ).read_text()
+    yield f"sc://127.0.0.1:{port}"
+    running.terminate()
+    assert running.wait(60) == 0
+    running.stdout.close()
+    log.close()
+
+
+def client(server: str, lake: Path, user: str) -> dict[str, str]:
+    """What a program on the other side is told, by the name of its deed."""
+    address = f"{server}/;user_id={user}" if user else server
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, address, str(lake / "emp"), str(lake / "other")],
+        env={name: value for name, value in os.environ.items() if name not in ("SPARK_LOCAL_IP", "USER")},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines() if line)
+
+
+def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
+    server: str, lake: Path, console: Everybody
+) -> None:
+    told = client(server, lake, "ana")
+    assert told["read"] == "= 2"
+    assert told["columns"] == "= ['id']"
+    assert "LAKEWARDEN-REFUSED" in told["other"]
+    assert "user:ana may not read path" in told["other"]
+    for deed in ("drop", "script"):
+        assert "LAKEWARDEN-REFUSED" in told[deed], told[deed]
+        assert "user:ana may not drop" in told[deed]
+    assert "Cannot resolve" in told["java"]
+    assert told["own"] == "= 3"
+
+
+def test_somebody_the_console_does_not_know_is_refused(server: str, lake: Path) -> None:
+    told = client(server, lake, "mallory")
+    assert {deed for deed, said in told.items() if said.startswith("=")} == set()
+    assert "403" in told["read"]
+
+
+def test_no_user_no_access(server: str, lake: Path) -> None:
+    told = client(server, lake, "")
+    assert {deed for deed, said in told.items() if said.startswith("=")} == set()
+    assert "no user is known here, so nothing is allowed" in told["own"]
+
+
+def test_it_does_not_start_without_a_console(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lakewarden", "connect-server", "--realm", "demo"],
+        env={
+            **os.environ,
+            "LAKEWARDEN_URL": "http://127.0.0.1:9",
+            "LAKEWARDEN_TOKEN": TOKEN,
+            "PYTHONPATH": str(ROOT),
+        },
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "gave no answer" in done.stderr
+    assert "Traceback" not in done.stderr
