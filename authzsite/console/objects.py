@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
+from accounts.models import Principal
 from authzsite.console import history, naming, record, rules, sheet, sync, words
 from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
@@ -23,6 +24,7 @@ from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
 from policies import access_log
+from policies.sync.standing import standing
 
 
 def _asked(request: Request) -> Asked:
@@ -79,7 +81,31 @@ def _access(head: Head) -> dict[str, Any]:
         "csv": reverse("console:object_csv", args=[head.node.id]),
         "empty": _nobody(head),
         **_beside(head),
+        **_applied(head),
     }
+
+
+def _applied(head: Head) -> dict[str, str]:
+    """Applied to 41 of 42 people; who has no login there, or has to wait, by name."""
+    if head.there is None or not head.there.row.proved_at:
+        return {}
+    people = {one.name: one.label for one in head.who_has.map.people.values() if _has_access(head, one)}
+    found = standing(head.there.row, head.node, people)
+    if not people or found.applied == found.of:
+        return {}
+    parts = [f"Applied to {words.number(found.applied)} of {words.count(found.of, 'person', 'people')}."]
+    for names, why in (
+        (found.waiting, "On the way"),
+        (found.without_login, f"No login in {head.there.system}"),
+    ):
+        if names:
+            parts.append(f"{why}: {words.listed([people[name] for name in names], 5)}.")
+    return {"sync_note": " ".join(parts)}
+
+
+def _has_access(head: Head, one: Principal) -> bool:
+    access_ = head.who_has.map.access_of(one)
+    return bool(access_.can or access_.owns)
 
 
 def _nobody(head: Head) -> Empty:

@@ -14,7 +14,7 @@ from accounts import people
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
 from policies.services import members, operating
 from policies.sync import guard, worker
-from tests.factories import AUTHORITY, BY, acting
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source
 
 Enter = Callable[[str], Client]
@@ -252,3 +252,12 @@ def test_the_record_keeps_who_ran_what(looked: Backend, signed_in: Enter) -> Non
     page = text(signed_in("marek").get("/history"))
     assert "paused the sync of shop" in page
     assert "moving the server" in page
+
+
+def test_an_objects_page_says_to_how_many_it_was_applied(looked: Backend, signed_in: Enter) -> None:
+    a_person("nina", "analysts", "staff")
+    admit(the("metalake"), "nina")
+    worker.deliver(looked)
+    page = text(signed_in("olivia").get(f"/objects/{the('table', 'shop.sales.orders').id}"))
+    # marek owns the metalake, and has no login out there either
+    assert "Applied to 2 of 4 people. No login in PostgreSQL: marek and nina." in page
