@@ -210,7 +210,9 @@ def _end_sessions_left_behind() -> Iterator[None]:
     def destroy(self: Any, name: str, verbosity: int) -> None:
         with self._nodb_cursor() as cursor:
             cursor.execute(
-                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", [name]
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = %s AND backend_type = 'client backend'",
+                [name],
             )
         real(self, name, verbosity)
 

@@ -18,11 +18,9 @@ BASE = "/v3/security/authorization"
 EMPTY = b""
 
 
-def a_cdap(policy: str = "4.3", *, mode: str = "on", **settings: str) -> Node:
+def a_cdap(policy: str = "4.3", *, owner: str = "admin", mode: str = "on", **settings: str) -> Node:
     chosen = {"policy": policy, "authentication": "on", "master_user": "cdap", **settings}
-    return realms.create(
-        "cdap", "cdap", owner=people.ensure("user", "admin"), settings=chosen, mode=mode, **BY
-    )
+    return realms.create("cdap", "cdap", owner=people.ensure("user", owner), settings=chosen, mode=mode, **BY)
 
 
 def give(root: Node, target: str, holder: str, *actions: str) -> None:
