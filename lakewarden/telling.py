@@ -27,6 +27,8 @@ def _branch(tree: Mapping[str, Any], depth: int) -> Iterator[str]:
     what = tree.get("label") or tree.get("privilege") or tree.get("kind")
     kind = {"all": "all of", "any": "one of"}.get(str(tree.get("kind")), "")
     told = f"{kind}: {what}" if kind and what != tree.get("kind") else kind or what
+    if tree.get("kind") == "owner":
+        told = "ownership"
     ways = "; ".join(sorted(set(_ways(tree.get("rules") or ()))))
     notes = [", denied"] if tree.get("denied") else []
     notes += [f" ({ways})"] if ways else []
