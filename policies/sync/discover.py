@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from catalog.models import Detail
+from catalog.models import Detail, Securable
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from policies.authority import Actor, Authority
-from policies.services import objects
+from policies.changes import change
+from policies.events import OBJECT_ALTERED
+from policies.saying import said
+from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
 from policies.sync.backends.base import FoundObject, Observation
 
@@ -21,11 +24,15 @@ TYPES = {"schema": "schema", "table": "table", "view": "view"}
 
 @dataclass
 class Discovered:
-    """What a discovery changed; `vanished` are reported, and closed only when asked for."""
+    """What a discovery changed; `vanished` are reported, and closed only when asked for.
+
+    `taken_up` were registered by hand under the name that the source has for them.
+    """
 
     added: int = 0
     renamed: int = 0
     described: int = 0
+    taken_up: int = 0
     vanished: list[str] = field(default_factory=list)
 
 
@@ -60,6 +67,7 @@ def _bring_up(
     authority: Authority,
     tell: Callable[[int], object],
 ) -> None:
+    result.taken_up += _take_up(catalog, found, by, authority)
     known = _known(catalog)
     parents = {(): catalog} | {node.path[1:]: node for node in known.values() if node.type == "schema"}
     fresh: dict[tuple[str, ...], list[FoundObject]] = defaultdict(list)
@@ -80,6 +88,21 @@ def _bring_up(
             result.added += len(some)
             tell(result.added)
     result.described += _describe(known, found)
+
+
+def _take_up(catalog: Node, found: Sequence[FoundObject], by: Actor, authority: Authority) -> int:
+    """Give objects that were registered by hand the source's own id, so that they are what was found."""
+    rows = all_below(catalog.id).filter(securable__external_id="").values_list("securable", flat=True)
+    nameless = {(node.type, node.path[1:]): node for node in nodes(set(rows)).values()}
+    pairs = [(nameless.get((TYPES[one.kind], one.path)), one) for one in found]
+    taken = [(node, one) for node, one in pairs if node is not None]
+    if not taken:
+        return 0
+    with change(OBJECT_ALTERED, realm=realm_of(catalog), by=by) as current:
+        for node, one in taken:
+            Securable.objects.filter(pk=node.id).update(external_id=one.id)
+            current.say(said(OBJECT_ALTERED, node, what="the source's own id"), by=authority)
+    return len(taken)
 
 
 def _known(catalog: Node) -> dict[tuple[str, str], Node]:

@@ -13,7 +13,7 @@ from policies.models import Backend, Counter
 from policies.services import grants, objects, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
-from tests.factories import AUTHORITY, BY, a_role, acting, the
+from tests.factories import AUTHORITY, BY, a_role, acting, the, under
 from tests.sync.conftest import Source, discover_now
 
 ORDERS, CUSTOMERS = "shop.sales.orders", "shop.sales.customers"
@@ -61,6 +61,23 @@ def test_a_catalog_that_is_dropped_takes_its_rights_out_there_with_it(
     assert not source.reads("mia")
     assert source.reads("legacy")
     assert not source.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw%'")
+
+
+def test_an_object_registered_by_hand_is_what_the_source_has_under_that_name(
+    governed: Backend, source: Source
+) -> None:
+    [by_hand] = under(the("schema", "shop.stock"), "table", "parcels")
+    [schema] = under(the("catalog", "shop"), "schema", "returns")
+    source.run(
+        "CREATE TABLE stock.parcels (id int); CREATE SCHEMA returns; CREATE TABLE returns.labels (id int)"
+    )
+    found = discover_now(governed)
+    assert (found.taken_up, found.added) == (2, 1)
+    assert the("table", "shop.stock.parcels").id == by_hand.id
+    assert the("table", "shop.returns.labels").lineage[-2] == schema.id
+    source.run("ALTER TABLE stock.parcels RENAME TO boxes")
+    assert discover_now(governed).renamed == 1
+    assert the("table", "shop.stock.boxes").id == by_hand.id
 
 
 def test_a_role_held_no_longer_is_left_though_another_gives_the_same(
