@@ -13,7 +13,7 @@ from accounts import people, tokens
 from catalog.nodes import Node
 from lakewarden.cache import BadSetting, Cache, Settings
 from lakewarden.cdap.commands import Holder
-from lakewarden.cdap.rest import Line, Rest
+from lakewarden.cdap.rest import Line, Refused, Rest
 from lakewarden.client import AccessDenied, ConsoleError, MayNotAsk, Unavailable
 from policies.services import patterns
 from tests.cdap_law.world import BY, a_cdap, give, make, text, user
@@ -127,7 +127,7 @@ def test_it_maps_somebody_and_an_entity_to_actions_and_a_refresh_replaces_them(
     assert one.privileges("user:alice", "cdap") == {}
 
 
-@pytest.mark.seed("S2-012", "S2-020", "S2-021", "S2-030", "S2-034")
+@pytest.mark.seed("S2-012", "S2-020", "S2-021", "S2-030", "S2-034", "S2-052")
 def test_a_change_elsewhere_counts_after_the_interval_at_the_latest(
     cache: Make, clock: Clock, realm: Node
 ) -> None:
@@ -287,6 +287,7 @@ def test_an_object_with_its_own_interval_is_refused_when_that_is_over(
             may(one, "alice", "read", what)
 
 
+@pytest.mark.seed("S2-065")
 def test_whoever_may_no_longer_ask_is_refused_at_once(
     cache: Make, site: Site, clock: Clock, realm: Node
 ) -> None:
@@ -295,6 +296,23 @@ def test_whoever_may_no_longer_ask_is_refused_at_once(
     with pytest.raises(MayNotAsk):
         may(own, "alice", "read")
     assert may(own, "bob", "read")
+
+
+@pytest.mark.seed("S2-069")
+@pytest.mark.parametrize(
+    "scopes", [("check",), ()], ids=["a token that may only ask", "a token of all it may"]
+)
+def test_whoever_may_ask_may_not_therefore_grant(site: Site, scopes: tuple[str, ...]) -> None:
+    token = tokens.create(people.ensure("service", "container"), scopes=scopes)
+    rest = Rest(Line(site.url, token, timeout=10, attempts=1, ca=None))
+    assert Cache(site.client(token)).check("user:alice", "read", ONE)
+    for forbidden in (
+        lambda: rest.grant(text("dataset:ns1.one"), Holder("user", "carol"), ["READ"]),
+        lambda: rest.create_role("mine"),
+        lambda: rest.roles(None),
+    ):
+        with pytest.raises(Refused):
+            forbidden()
 
 
 # In the background
