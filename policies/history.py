@@ -160,6 +160,8 @@ def page(
     With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
     """
     events = asked.events().filter(seen.covers())
+    if before is not None:  # said of both tables, else one of them is read from its end
+        events = events.filter(change__lt=before)
     rows = asked.changes().filter(Exists(events.filter(change=OuterRef("pk")))).order_by("-revision")
     if before is not None:
         rows = rows.filter(revision__lt=before)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
+from django.db.models import Q
 
 
 class Counter(models.Model):
@@ -50,6 +51,7 @@ class Change(models.Model):
             models.Index(fields=["realm", "-revision"], name="changes_of_realm"),
             models.Index(fields=["actor", "-revision"], name="changes_of_actor"),
             models.Index(fields=["at", "revision"], name="changes_by_time"),
+            models.Index(fields=["request_id"], condition=~Q(request_id=""), name="changes_of_request"),
         ]
 
     def __str__(self) -> str:
