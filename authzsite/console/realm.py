@@ -52,7 +52,7 @@ from policies.errors import PolicyError
 from policies.events import MODE_SET, REALM_SET
 from policies.models import Backend, RealmMember
 from policies.queries import owner_of
-from policies.services import realms
+from policies.services import backends, realms
 from policies.services.grants import revision_now
 
 CDAP = (
@@ -158,6 +158,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "settings_url": reverse("console:realm_settings", args=[root.id]) if ward.owns else "",
         "connectable": root.type == "metalake",
         "connect": _connect(ward),
+        "no_connect": _no_connect(ward),
         "lines": lines,
         "no_lines": Empty("No catalog is connected", "Connect one to keep its rights true.", drawn=False),
     }
@@ -231,7 +232,17 @@ def _settings(ward: Ward) -> list[tuple[str, str, str]]:
 def _connect(ward: Ward) -> Action | None:
     if ward.root.type != "metalake":
         return None
-    return None
+    may = backends.may_connect(Actor(ward.asker, "console"), ward.root)
+    url, reason = reverse("console:connect", args=[ward.root.id]), "" if may else "why-not-connect"
+    return Action("Connect a catalog", url, reason=reason)
+
+
+def _no_connect(ward: Ward) -> Reason | None:
+    connect = _connect(ward)
+    if connect is None or not connect.reason:
+        return None
+    text = f"Catalogs are connected by {ward.owner_words()}, and by who has the duty for it."
+    return Reason("why-not-connect", text)
 
 
 def _lines(ward: Ward) -> Iterable[Line]:

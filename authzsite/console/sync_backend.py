@@ -147,6 +147,7 @@ def _controls(one: There) -> Iterable[Action]:
 
 def _doors(one: There, reason: Reason | None) -> Iterable[Action]:
     """What is asked back first, on a page of its own."""
+    yield Action("What it holds", reverse("console:discover", args=[one.row.pk]), "plain")
     if reason:
         yield Action("Pause", reason=reason.id)
         return

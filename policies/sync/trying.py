@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.db import connection
+
 from policies.sync.backends.base import Finding
 from policies.sync.connections import OPENERS, check_allowed
-from policies.sync.errors import BackendError
+from policies.sync.errors import BackendError, Misconfigured
+from policies.sync.seal import parts_of
 
 MARK = "trial"
 """No connection bears this mark, so nothing out there is taken for ours."""
@@ -15,6 +18,7 @@ MARK = "trial"
 def tried(kind: str, url: str, *, realm: str) -> list[Finding]:
     """What a connection by this URL finds; nothing is changed out there.  Raises Misconfigured."""
     check_allowed(url)
+    _refuse_own(url)
     try:
         source = OPENERS[kind](url, realm=realm, mark=MARK)
         try:
@@ -23,6 +27,14 @@ def tried(kind: str, url: str, *, realm: str) -> list[Finding]:
             source.close()
     except BackendError as error:
         return [Finding(ok=False, text=str(error), blocks=True)]
+
+
+def _refuse_own(url: str) -> None:
+    """Raise Misconfigured for the console's own database: who governs a catalog must not govern that."""
+    own, there = connection.settings_dict, parts_of(url)
+    host, port = there.get("host", ""), there.get("port") or "5432"
+    if (host, port) == (str(own["HOST"]), str(own["PORT"] or "5432")) and there.get("dbname") == own["NAME"]:
+        raise Misconfigured("this is the console's own database")
 
 
 def reached(found: Sequence[Finding]) -> bool:

@@ -1,0 +1,155 @@
+"""A catalog is connected in the console: tried first, its secret never shown again, then read on request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from psycopg.conninfo import conninfo_to_dict
+
+from accounts import people
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.objects import ObjectRef
+from policies import discoveries
+from policies.models import Backend, Change
+from policies.services import duties
+from policies.sync.seal import unseal
+from tests.factories import AUTHORITY, BY, a_metalake, admit, the
+from tests.pages.test_forms import hidden
+from tests.pages.test_owners_and_members import posted
+from tests.sync.conftest import Source, source
+
+__all__ = ["source"]
+Enter = Callable[[str], Client]
+
+
+@pytest.fixture
+def lake(db: None) -> Node:
+    root = a_metalake()
+    admit(root, "mia")
+    return root
+
+
+def filled(source: Source, **changed: str) -> dict[str, str]:
+    there = conninfo_to_dict(source.url("olivia"))  # a socket: these servers listen nowhere else
+    form = {
+        "kind": "postgresql",
+        "catalog": "shop",
+        "host": str(there["host"]),
+        "port": "",
+        "database": source.database,
+        "user": "olivia",
+        "password": "secret",
+        "tls": "prefer",
+        "policy": "report",
+    }
+    return {**form, **changed}
+
+
+def test_a_try_says_what_it_found_and_keeps_nothing(lake: Node, source: Source, signed_in: Enter) -> None:
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect"
+    answer = posted(marek, page, **filled(source), step="try")
+    body = answer.content.decode()
+    assert "connected to database governed as olivia" in body
+    assert "olivia may not create roles" in body
+    assert "secret" not in body.replace('name="sealed"', "")
+    assert not Backend.objects.exists()
+
+    sealed = hidden(answer.content, "sealed")
+    posted(marek, page, **filled(source, password="", sealed=sealed), step="connect")
+    row = Backend.objects.get()
+    assert ":secret@" in unseal(row.sealed_url)
+    assert row.policy == "report"
+    assert find(ObjectRef("catalog", "demo", ("shop",))) is not None
+
+
+def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, signed_in: Enter) -> None:
+    page = f"/realms/{lake.id}/connect"
+    people.make_account("eve")
+    admit(lake, "eve")
+    duties.give(lake, "connect_backend", people.ensure("user", "eve"), by=BY, authority=AUTHORITY)
+    tried = posted(signed_in("marek"), page, **filled(source), step="try")
+    stolen = filled(source, password="", sealed=hidden(tried.content, "sealed"))
+    answer = posted(signed_in("eve"), page, **stolen, step="connect")
+    assert "It does not answer." in answer.content.decode()
+    assert not Backend.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"password": "wrong"}, "It does not answer."),
+        ({"host": "127.0.0.1", "port": "1"}, "It does not answer."),
+        ({"host": "db.example.org"}, "LAKEWARDEN_CONNECT_ALLOW"),
+        ({"host": "127.0.0.1,10.0.0.1"}, "LAKEWARDEN_CONNECT_ALLOW"),
+        ({"database": "governed?passfile=/etc/passwd"}, "It does not answer."),
+        ({"host": ""}, "Name the server."),
+        ({"catalog": "a.b"}, "A catalog&#x27;s name has no slash and no dot."),
+        ({"port": "99999"}, "A port is a number up to 65535."),
+        ({"user": ""}, "Name the account it signs in with."),
+    ],
+)
+def test_what_does_not_work_is_said_and_nothing_is_kept(
+    changed: dict[str, str], words: str, lake: Node, source: Source, signed_in: Enter
+) -> None:
+    before = Change.objects.count()
+    page = f"/realms/{lake.id}/connect"
+    answer = posted(signed_in("marek"), page, **filled(source, **changed), step="connect")
+    assert answer.status_code == 422
+    assert words in answer.content.decode()
+    assert (Change.objects.count(), Backend.objects.count()) == (before, 0)
+
+
+def test_a_connection_is_renewed_without_showing_its_secret(
+    lake: Node, source: Source, signed_in: Enter
+) -> None:
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect"
+    posted(marek, page, **filled(source), step="connect")
+    again: Any = marek.get(f"{page}?catalog=shop").content.decode()
+    assert "is connected already" in again
+    assert 'value="olivia"' in again
+    assert "secret" not in again
+    posted(marek, page, **filled(source, password="", policy="repair"), step="connect")
+    row = Backend.objects.get()
+    assert (row.policy, ":secret@" in unseal(row.sealed_url)) == ("repair", True)
+    answer = posted(marek, page, **filled(source, password="", user="mia"), step="connect")
+    assert answer.status_code == 422  # another account does not come in by this one's password
+
+
+def test_a_connected_source_is_read_with_what_it_brought(
+    lake: Node, source: Source, signed_in: Enter
+) -> None:
+    marek = signed_in("marek")
+    posted(
+        marek, f"/realms/{lake.id}/connect", **filled(source, user="postgres", password=""), step="connect"
+    )
+    page = f"/sync/{Backend.objects.get().pk}/discover"
+    assert "was not read yet" in marek.get(page).content.decode()
+    assert marek.post(page).status_code == 302
+    assert "Waiting for a worker" in marek.get(f"{page}/progress").content.decode()
+    discoveries.run_waiting()
+    told = marek.get(page).content.decode()
+    assert "new, 0 renamed" in told
+    assert the("table", "shop.sales.orders")
+    assert signed_in("zoe").get(page).status_code == 404
+
+
+def test_only_owners_and_who_has_the_duty_connect(lake: Node, source: Source, signed_in: Enter) -> None:
+    page = f"/realms/{lake.id}/connect"
+    mia = signed_in("mia")
+    assert mia.post(page, filled(source)).status_code == 403
+    assert "why-not-connect" in mia.get(f"/realms/{lake.id}").content.decode()
+    duties.give(lake, "connect_backend", people.ensure("user", "mia"), by=BY, authority=AUTHORITY)
+    assert mia.get(page).status_code == 200
+
+
+def test_the_consoles_own_database_is_nobodys_catalog(lake: Node, source: Source, signed_in: Enter) -> None:
+    own = connection.settings_dict
+    form = filled(source, host=str(own["HOST"]), port=str(own["PORT"] or ""), database=str(own["NAME"]))
+    answer = posted(signed_in("marek"), f"/realms/{lake.id}/connect", **form, step="connect")
+    assert "own database" in answer.content.decode()
+    assert not Backend.objects.exists()
