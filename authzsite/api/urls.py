@@ -2,11 +2,12 @@
 
 from django.urls import include, path
 
-from authzsite.api import health
+from authzsite.api import health, metrics
 
 urlpatterns = [
     path("health/live", health.live, name="health-live"),
     path("health/ready", health.ready, name="health-ready"),
+    path("metrics", metrics.metrics, name="metrics"),
     path("", include("authzsite.api.authzen.urls")),
     path("", include("authzsite.api.herd.urls")),
     path("", include("authzsite.api.cdap.urls")),

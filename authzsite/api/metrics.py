@@ -1,0 +1,98 @@
+"""`GET /metrics`: how the sync does, as Prometheus reads it.  Backends appear by number, never by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from django.db.models import Count, Max, Q, Sum
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from policies.models import Backend, ForeignOrder, OutboxEntry, SyncRun
+from policies.services.grants import revision_now
+
+KIND = "text/plain; version=0.0.4; charset=utf-8"
+FOUND = ("in_sync", "missing", "extra", "foreign", "unknown", "bypass")
+
+
+class Metric(NamedTuple):
+    """One family: its name, kind, help, and a value for each set of labels."""
+
+    name: str
+    kind: str
+    help: str
+    values: Iterable[tuple[str, float]]
+
+    def lines(self) -> Iterator[str]:
+        yield f"# HELP lakewarden_{self.name} {self.help}"
+        yield f"# TYPE lakewarden_{self.name} {self.kind}"
+        for labels, value in self.values:
+            yield f"lakewarden_{self.name}{labels} {value:.15g}"
+
+
+@require_safe
+def metrics(request: HttpRequest) -> HttpResponse:
+    """Everything at once, in five queries."""
+    text = "".join(f"{line}\n" for metric in _metrics() for line in metric.lines())
+    return HttpResponse(text, content_type=KIND)
+
+
+def _metrics() -> Iterator[Metric]:
+    now, rows = timezone.now(), list(Backend.objects.order_by("pk"))
+    yield Metric("revision", "counter", "The last committed change.", [("", revision_now())])
+    yield from _outbox()
+    yield from _runs()
+    yield Metric(
+        "backend_state",
+        "gauge",
+        "1 for the state that a backend is in.",
+        [
+            (_labels(row.pk, state=state), float(row.state == state))
+            for row in rows
+            for state in Backend.State
+        ],
+    )
+    yield Metric(
+        "backend_found",
+        "gauge",
+        "What the last look found.",
+        [(_labels(row.pk, what=what), int(row.counts.get(what, 0))) for row in rows for what in FOUND],
+    )
+    yield Metric(
+        "backend_proved_seconds",
+        "gauge",
+        "Seconds since it was last proved equal.",
+        [(_labels(row.pk), (now - row.proved_at).total_seconds()) for row in rows if row.proved_at],
+    )
+
+
+def _outbox() -> Iterator[Metric]:
+    late = Q(parked=False, due__lte=timezone.now())
+    counted = OutboxEntry.objects.values("backend").annotate(
+        due=Count("pk", filter=late), parked=Count("pk", filter=Q(parked=True)), tries=Max("attempts")
+    )
+    rows = list(counted.order_by("backend"))
+    told = (("due", "Entries that are due."), ("parked", "Entries that wait for somebody."))
+    for name, text in told:
+        yield Metric(f"outbox_{name}", "gauge", text, [(_labels(row["backend"]), row[name]) for row in rows])
+    tries = [(_labels(row["backend"]), row["tries"]) for row in rows]
+    yield Metric("outbox_attempts", "gauge", "The most attempts that an entry has behind it.", tries)
+
+
+def _runs() -> Iterator[Metric]:
+    counted = SyncRun.objects.values("backend", "state").annotate(runs=Count("pk"), steps=Sum("applied"))
+    rows = list(counted.order_by("backend", "state"))
+    runs = [(_labels(row["backend"], state=row["state"]), row["runs"]) for row in rows]
+    steps = [(_labels(row["backend"], state=row["state"]), row["steps"]) for row in rows]
+    yield Metric("sync_runs_total", "counter", "Runs by how they ended.", runs)
+    yield Metric("sync_steps_total", "counter", "Steps that were applied.", steps)
+    orders = ForeignOrder.objects.filter(done__isnull=True).values("backend").annotate(many=Count("pk"))
+    waiting = [(_labels(row["backend"]), row["many"]) for row in orders.order_by("backend")]
+    yield Metric("foreign_orders", "gauge", "Decisions about foreign grants to be carried out.", waiting)
+
+
+def _labels(backend: int, **more: str) -> str:
+    pairs = {"backend": str(backend), **{name: str(value) for name, value in more.items()}}
+    return "{" + ",".join(f'{name}="{value}"' for name, value in pairs.items()) + "}"

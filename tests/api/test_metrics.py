@@ -1,0 +1,56 @@
+"""What Prometheus reads of the sync: what waits, what is parked, how runs ended."""
+
+from __future__ import annotations
+
+import re
+
+from django.test import Client
+from django.utils import timezone
+
+from policies.models import Backend, OutboxEntry, SyncRun
+from policies.services import backends
+from tests.api.world import BY, Shop
+
+LINE = re.compile(r'lakewarden_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
+
+
+def connected(shop: Shop) -> Backend:
+    row = backends.connect(
+        shop.realm, "shop", "postgresql", "postgresql://x:sesame@127.0.0.1:1/s", policy="repair", **BY
+    )
+    OutboxEntry.objects.all().delete()
+    return row
+
+
+def test_what_waits_and_what_is_parked_is_counted_for_each_backend(shop: Shop, client: Client) -> None:
+    row, now = connected(shop), timezone.now()
+    for parked in (True, False, False):
+        OutboxEntry.objects.create(backend=row, key="k", revision=1, due=now, parked=parked, attempts=2)
+    SyncRun.objects.create(backend=row, started=now, state="proved", applied=41, total=42)
+    Backend.objects.update(state="behind", counts={"missing": 3})
+    lines = client.get("/metrics").content.decode().splitlines()
+    for expected in (
+        f'lakewarden_outbox_due{{backend="{row.pk}"}} 2',
+        f'lakewarden_outbox_parked{{backend="{row.pk}"}} 1',
+        f'lakewarden_outbox_attempts{{backend="{row.pk}"}} 2',
+        f'lakewarden_sync_runs_total{{backend="{row.pk}",state="proved"}} 1',
+        f'lakewarden_sync_steps_total{{backend="{row.pk}",state="proved"}} 41',
+        f'lakewarden_backend_state{{backend="{row.pk}",state="behind"}} 1',
+        f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}} 0',
+        f'lakewarden_backend_found{{backend="{row.pk}",what="missing"}} 3',
+    ):
+        assert expected in lines
+
+
+def test_every_line_can_be_read_and_names_nothing(shop: Shop, client: Client) -> None:
+    connected(shop)
+    response = client.get("/metrics")
+    assert response["Content-Type"] == "text/plain; version=0.0.4; charset=utf-8"
+    body = response.content.decode()
+    assert all(LINE.fullmatch(line) for line in body.splitlines() if not line.startswith("# "))
+    assert not {"shop", "demo", "sesame", "127.0.0.1"} & set(re.findall(r"[\w.]+", body))
+    assert client.post("/metrics").status_code == 405
+
+
+def test_a_console_without_backends_tells_its_revision(db: None, client: Client) -> None:
+    assert "lakewarden_revision " in client.get("/metrics").content.decode()
