@@ -138,3 +138,6 @@ class Among(Choosing):
     def chosen(self) -> list[Principal]:
         """Those named; only the last of them where there can be no more."""
         return super().chosen[-self.at_most :] if self.at_most else super().chosen
+
+    def fields(self) -> dict[str, Any]:
+        return {**super().fields(), "at_most": self.at_most}

@@ -142,12 +142,20 @@ def _show(request: Request, group: Principal, asked: Among) -> HttpResponse:
         if asked.chosen
         else f"Put into {group.label}",
         "tally": foretold.tally() if foretold else None,
-        "diff": _diff(foretold, moved, asked.chosen, gains=True) if foretold and moved else None,
+        "diff": _joining(group, asked, foretold, moved) if foretold and moved else None,
         "preview_empty": "Name somebody: this side tells what they gain by it, realm by realm.",
         "sum": foretold.sum() if foretold else "",
     }
     status = 422 if asked.problems and asked.data.get("step") == "save" else 200
     return page(request, "console/role/assign.html", context, room="people", status=status)
+
+
+def _joining(group: Principal, asked: Among, foretold: Foretold, moved: Moved) -> Diff:
+    inside = Membership.objects.open().filter(group=group, member__in=asked.chosen).values("member")
+    already = Principal.objects.filter(pk__in=inside).order_by("display_name", "name")
+    same = [DiffLine("same", one.label, f"is in {group.label} already") for one in already]
+    new = [one for one in asked.chosen if one not in already]
+    return Diff((*(_diff(foretold, moved, new, gains=True).lines if new else ()), *same))
 
 
 def _foretold(request: Request, who: Sequence[Principal], moved: Moved, *, removal: bool = False) -> Foretold:

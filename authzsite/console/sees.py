@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from urllib.parse import urlencode
@@ -48,6 +48,7 @@ class Eyes:
     asker: Principal
     person: Principal
     now: datetime
+    read: dict[int, Slice] = field(default_factory=dict)
 
     def may_ask(self, node: Node) -> bool:
         """About oneself; about others as service admin, who gives access here or reads the history."""
@@ -62,7 +63,10 @@ class Eyes:
         return duties.held(self.asker, "view_history", now=self.now)
 
     def slice_of(self, node: Node) -> Slice:
-        return slices.current(self.person, node, now=self.now)
+        """The person's facts in the realm of an object, read once a page."""
+        if node.realm_id not in self.read:
+            self.read[node.realm_id] = slices.current(self.person, node, now=self.now)
+        return self.read[node.realm_id]
 
     def below(self, node: Node, text: str, after: int) -> tuple[list[Node], int]:
         """What he sees directly below, by name from there on; and how many there are."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from accounts.people import ensure
+from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from policies.services import grants
 from policies.services.grants import Wish
@@ -61,7 +62,23 @@ PAGES = {
     "taking a role": "/roles/{role}/unassign?who=group:analysts",
     "what a role gives": "/roles/{role}/give/{table}",
     "profile": "/profile",
+    "duties": "/objects/{table}/duties",
+    "giving a duty": "/objects/{schema}/duties/give?who=user:ana&duty=view_history",
+    "owners": "/owners?type=table",
+    "handing over": "/owners/hand-over?of=olivia&who=user:ana",
+    "comparing roles": "/roles/compare?a=sales_read&b=mia",
+    "many objects of a role": "/roles/{role}/many",
+    "a role on many objects": "/roles/{role}/many/give",
+    "seen as somebody": "/people/{person}/sees?in={schema}",
+    "accounts": "/accounts",
+    "service accounts": "/accounts?kind=services",
+    "account": "/accounts/{account}",
+    "disabling an account": "/accounts/{account}/disable",
+    "service account": "/services/{service}",
+    "joining a group": "/groups/{group}/join?who=user:ana",
+    "leaving a group": "/groups/{group}/leave?who=user:mia",
 }
+ADMINS = ("/accounts", "/services", "/groups")
 
 
 def grow(orders: Node, many: int) -> None:
@@ -70,6 +87,8 @@ def grow(orders: Node, many: int) -> None:
     under(the("schema", "shop.sales"), "table", *(f"order_{name}" for name in names))
     for name in names:
         a_person(name, "analysts")
+        make_account(name)
+        ensure("service", f"job_{name}")
         admit(the("metalake"), name)
         grants.add(Wish(orders, (a_person(name),), ("SELECT_TABLE",)), by=acting("olivia"))
         a_role(
@@ -82,16 +101,25 @@ def counted(signed_in: Callable[[str], Client], many: int) -> dict[str, int]:
     orders = the("table", "shop.sales.orders")
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     grow(orders, many)
-    olivia, marek = signed_in("olivia"), signed_in("marek")
+    clients = {name: signed_in(name) for name in ("olivia", "marek", "sam")}
     numbers = {
         "table": orders.id,
         "schema": the("schema", "shop.sales").id,
         "person": a_person("mia").pk,
         "group": ensure("group", "analysts").pk,
         "role": the("role", "sales_read").id,
+        "account": make_account("mia").pk,
+        "service": ensure("service", "etl").pk,
     }
-    who = {name: marek if address.startswith("/roles") else olivia for name, address in PAGES.items()}
-    return {name: _count(who[name], address.format(**numbers)) for name, address in PAGES.items()}
+    return {
+        name: _count(clients[_visitor(address)], address.format(**numbers)) for name, address in PAGES.items()
+    }
+
+
+def _visitor(address: str) -> str:
+    if address.startswith(ADMINS):
+        return "sam"
+    return "marek" if address.startswith("/roles") or "/duties/" in address else "olivia"
 
 
 def _count(client: Client, address: str) -> int:
@@ -105,6 +133,7 @@ def _count(client: Client, address: str) -> int:
 
 @pytest.mark.parametrize("many", [1, MANY])
 def test_the_ledger_holds_for_one_row_and_for_a_hundred(
-    many: int, db: None, signed_in: Callable[[str], Client]
+    many: int, db: None, signed_in: Callable[[str], Client], settings: Any
 ) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     assert counted(signed_in, many) == json.loads(LEDGER.read_text())
