@@ -37,12 +37,12 @@ WITH located AS (
            ELSE jsonb_build_object('', d.content #> '{properties,location}') END AS places
       FROM catalog_detail d JOIN catalog_securable s ON s.id = d.securable_id AND s.realm_id = %(realm)s
      WHERE s.type IN ('table', 'fileset')
-       AND (d.content ? 'storageLocations' OR d.content #> '{properties,location}' IS NOT NULL)),
+       AND (d.content ? 'storageLocations' OR (d.content -> 'properties') ? 'location')),
 asked AS (
     SELECT unnest(%(objects)s::bigint[]) AS id
     UNION SELECT securable_id FROM located
     UNION SELECT p.securable_id FROM catalog_placement p
-     WHERE p.type = 'schema' AND strpos(p.name, %(nested)s) > 0 AND p.parent_id = p.scope_id
+     WHERE p.type = 'schema' AND p.name::text LIKE '%%:%%' AND p.parent_id = p.scope_id
        AND p.ancestors[1] = %(root)s),
 way AS (
     SELECT p.securable_id AS id, p.ancestors FROM catalog_placement p JOIN asked ON asked.id = p.securable_id
@@ -113,7 +113,6 @@ def _named(slice_: Slice, root: Node) -> tuple[dict[Key, Node], dict[Key, tuple[
         "root": root.id,
         "revision": slice_.revision,
         "objects": [key for key in keys if isinstance(key, int)],
-        "nested": NESTED,
     }
     with connection.cursor() as cursor:
         cursor.execute(_NAMES, values)

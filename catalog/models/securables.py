@@ -74,6 +74,11 @@ class Placement(Fact):
             ),
             GinIndex(fields=["ancestors"], name="placement_ancestors"),
             models.Index(
+                fields=["securable"],
+                condition=Q(type="schema", name__contains=":"),
+                name="schemas_with_a_colon",
+            ),
+            models.Index(
                 "scope", "type", Upper("name"), condition=Q(closed__isnull=True), name="names_in_any_case"
             ),
             models.Index("parent", FOLDED, "id", condition=Q(closed__isnull=True), name="children_in_order"),
@@ -99,6 +104,15 @@ class Detail(models.Model):
     columns = models.JSONField(default=list)
     content = models.JSONField(default=dict)
     altered = models.BigIntegerField(null=True)
+
+    class Meta:
+        indexes = [
+            models.Index(
+                fields=["securable"],
+                condition=Q(content__has_key="storageLocations") | Q(content__properties__has_key="location"),
+                name="details_with_a_location",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.comment

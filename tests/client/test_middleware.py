@@ -268,7 +268,7 @@ def site(transactional_db: None) -> Iterator[Site]:
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.seed("S2-029", "S2-056", "S2-068")
+@pytest.mark.seed("S2-056", "S2-068")
 @pytest.mark.parametrize("kept", [False, True], ids=["asked each time", "from a cache"])
 def test_the_caller_s_rights_count_and_not_the_service_s(site: Site, kept: bool) -> None:
     root = a_cdap("cdap", "3.5")
