@@ -248,7 +248,7 @@ def _reason_by_text(
         return INCOMPLETE
     if not holds(test.ways, textual.word(slice, law, test, lineage, also) if lineage else bare(slice, law)):
         return MISSING
-    for each in each_of(test, inside or ()):
+    for each in each_of(test, inside) if inside else ():
         one = law.test(asked.each, each[-1].type)
         if one is None or _reason_by_text(slice, law, one, each, (), None) != ALLOWED:
             return MISSING

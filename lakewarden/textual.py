@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakewarden.conditions import ASKED, BELOW, MEMBER, OWNER, PARENT, SERVICE_ADMIN, Atom
+from lakewarden.conditions import ASKED, BELOW, MEMBER, OWNER, PARENT, SERVICE_ADMIN
 from lakewarden.dialects.base import Test
 from lakewarden.dialects.texts import TextDialect
 from lakewarden.facts import OWNER as OWNS
@@ -21,12 +21,13 @@ def compiled(law: TextDialect, rules: Iterable[Rule]) -> Texts:
 
 def known(law: TextDialect, lineage: Lineage) -> bool:
     """Whether the types of the levels lead down from the realm as the law has it."""
-    return tuple(law.known_type(level.type) for level in lineage) in law.chains
+    types = tuple([level[0] for level in lineage])
+    return types in law.chains or tuple(map(law.known_type, types)) in law.chains
 
 
 def word(slice: Slice, law: TextDialect, test: Test, lineage: Lineage, also: Lineage) -> int:
     """All atoms that hold, as bits: what is held on each level asked about, and what the principal is."""
-    numbers, texts = law.numbers, slice.texts
+    plain, texts = law.plain, slice.texts
     if texts is None:
         return 0
     bits = 0
@@ -35,14 +36,13 @@ def word(slice: Slice, law: TextDialect, test: Test, lineage: Lineage, also: Lin
         if level is not None:
             bits |= texts.on(*named(level)) << law.shifts[on]
     if test.whole and texts.below(*named(lineage)):
-        bits |= numbers[Atom(BELOW)]
+        bits |= plain[BELOW]
     root = slice.bits.get(lineage[0].key)
     if root is not None and root.owned:
-        bits |= numbers[Atom(OWNER, law.root_type)]
-    for kind, true in ((MEMBER, slice.member), (SERVICE_ADMIN, slice.service_admin)):
-        if true:
-            bits |= numbers[Atom(kind)]
-    return bits
+        bits |= plain[OWNER]
+    if slice.member:
+        bits |= plain[MEMBER]
+    return bits | plain[SERVICE_ADMIN] if slice.service_admin else bits
 
 
 def level_of(on: str, lineage: Lineage, also: Lineage = ()) -> Lineage | None:
@@ -63,7 +63,7 @@ def named(lineage: Lineage) -> tuple[str, tuple[str, ...]]:
     last = lineage[-1]
     if len(lineage) == 1:
         return last.type, (last.name,)
-    parts = tuple(level.name for level in lineage[1:])
+    parts = tuple([level[2] for level in lineage[1:]])
     if last.type == "program":
         type, dot, name = last.name.partition(".")
         parts = (*parts[:-1], type, name if dot else "*")

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from lakewarden.conditions import ASKED, BELOW, HELD, PARENT, Atom, Condition
+from lakewarden.conditions import (
+    ASKED,
+    BELOW,
+    HELD,
+    MEMBER,
+    OWNER,
+    PARENT,
+    SERVICE_ADMIN,
+    Atom,
+    Condition,
+    atoms,
+)
 from lakewarden.dialects.base import Dialect, Operation, Test
 from lakewarden.facts import Level, Lineage
 
@@ -36,6 +47,8 @@ class TextDialect(Dialect):
     other: str = ""
     inherits: bool = False
     chains: frozenset[tuple[str, ...]] = field(init=False)
+    plain: Mapping[str, int] = field(init=False)
+    """The bits of what is true of the principal, or of the realm, by kind of atom."""
     shifts: Mapping[str, int] = field(init=False)
     """How far the bits of what is held on a level lie above the privileges' own."""
     shown: Mapping[str, Test] = field(init=False)
@@ -54,7 +67,14 @@ class TextDialect(Dialect):
         _set(self, "shifts", {on: len(numbers) + place * each for place, on in enumerate(levels)})
         for on, shift in self.shifts.items():
             numbers |= {Atom(HELD, code, on): known.bit << shift for code, known in self.privileges.items()}
+        kinds = (Atom(MEMBER), Atom(SERVICE_ADMIN), Atom(BELOW), Atom(OWNER, self.root_type))
+        _set(self, "plain", {atom.kind: numbers[atom] for atom in kinds})
         return numbers
+
+    def tested(self, operation: Operation, condition: Condition) -> Test:
+        # here `whole` says that what is below counts, the one thing that is dear to ask
+        test = super().tested(operation, condition)
+        return test._replace(whole=any(atom.kind == BELOW for atom in atoms(condition)))
 
     def bits(self, privilege: str) -> int:
         """The bits of a privilege and of all that it stands for."""
