@@ -36,6 +36,9 @@ format: .venv/ready-dev ## write the code in its one format
 bench: .venv/ready-dev ## ratios that must hold
 	@exec scripts/bench.sh
 
+screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, light and dark, narrow and wide
+	@exec $(PYTHON) -m pytest -q -m slow tests/pages/test_screenshots.py
+
 seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
 	@exec $(PYTHON) -m tests.seeds.report
 

@@ -181,7 +181,12 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
     next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
     context = {
         "rows": shown,
-        "pager": Pager(f"{words.count(many, 'rule')}, nearest first", "?" if after else "", next_),
+        "pager": Pager(
+            f"{words.count(many, 'rule')}, nearest first",
+            "?" if after else "",
+            next_,
+            reverse("console:rules_csv", args=[id]),
+        ),
         "empty": Empty("No rule touches it", "Only owners reach it."),
     }
     return _page(request, "console/object/rules.html", head, context)

@@ -46,9 +46,7 @@ class Line:
 def room(request: Request) -> HttpResponse:
     """Whom one may look up, by name."""
     circle = circle_of(request)
-    text = request.GET.get("q", "").strip()[:255]
-    kind = request.GET.get("kind", "")
-    kind = kind if kind in dict(KINDS) else ""
+    text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
     found = list(circle.people(text, kind)[after : after + LISTED + 1])
     shown = found[:LISTED]
@@ -62,6 +60,7 @@ def room(request: Request) -> HttpResponse:
         "toggles": _kinds(circle, text, kind),
         "rows": _lines(circle, shown),
         "pager": _pager(text, kind, after, len(shown), more=len(found) > LISTED),
+        "csv": reverse("console:people_csv") + _url(text, kind),
         "empty": _nobody(text),
         "actions": [
             Action("Your own access", reverse("console:person", args=[circle.asker.pk])),
@@ -78,6 +77,12 @@ def room(request: Request) -> HttpResponse:
         realm=realm_words(circle),
         revision=revision_now(),
     )
+
+
+def asked_in(request: Request) -> tuple[str, str]:
+    """The text and the kind that the list is filtered by."""
+    kind = request.GET.get("kind", "")
+    return request.GET.get("q", "").strip()[:255], kind if kind in dict(KINDS) else ""
 
 
 def _adding(circle: Circle) -> Iterable[Action]:
@@ -127,11 +132,11 @@ def _pager(text: str, kind: str, after: int, shown: int, *, more: bool) -> Pager
 
 
 def _lines(circle: Circle, rows: list[Principal]) -> list[Line]:
-    groups = _groups_of(circle, rows)
+    groups = groups_of(circle, rows)
     return [_line(circle, row, groups.get(row.pk, [])) for row in rows]
 
 
-def _groups_of(circle: Circle, rows: list[Principal]) -> dict[int, list[str]]:
+def groups_of(circle: Circle, rows: list[Principal]) -> dict[int, list[str]]:
     """The groups of each that the viewer may know of, or how many people are in a group.  One query."""
     known = circle.people(kind="group").values("pk")
     found = Membership.objects.open().filter(member__in=[row.pk for row in rows], group__in=known)

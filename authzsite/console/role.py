@@ -126,12 +126,16 @@ class Seen:
 
     # Who holds it
 
-    def holders(self) -> list[Holder]:
+    def assignments(self) -> list[Assignment]:
+        """Who holds it, by name; of others only for who may know."""
         rows = Assignment.objects.open().filter(role=self.node.id).select_related("holder")
         if not self.all_holders:
             own = Membership.objects.open().within(self.place.now).filter(member=self.place.asker)
             rows = rows.filter(holder__in=[self.place.asker.pk, *own.values_list("group", flat=True)])
-        found = list(rows.order_by("holder__display_name", "holder__name"))
+        return list(rows.order_by("holder__display_name", "holder__name"))
+
+    def holders(self) -> list[Holder]:
+        found = self.assignments()
         people = self._people([row.holder for row in found])
         return [self._holder(row, people.get(row.holder_id, [])) for row in found]
 
@@ -244,6 +248,8 @@ def room(request: Request, id: int) -> HttpResponse:
         "reasons": seen.reasons(),
         "gives": seen.gives(),
         "holders": holders,
+        "holders_csv": reverse("console:role_holders_csv", args=[id]),
+        "gives_csv": reverse("console:role_gives_csv", args=[id]),
         "others": "" if seen.all_holders else "Who else holds it is shown to those who may give it.",
         "latest": record.timeline(record.rows(latest.entries)[:6]),
     }

@@ -55,8 +55,7 @@ class Row:
 def room(request: Request) -> HttpResponse:
     """The roles one may see."""
     circle = circle_of(request)
-    text, after = request.GET.get("q", "").strip()[:255], number_in(request.GET.get("after", ""))
-    personal = request.GET.get("how", "") == "personal"
+    (text, personal), after = asked_in(request), number_in(request.GET.get("after", ""))
     every = [row for realm in circle.realms for row in _visible(circle, realm)]
     named = [row for row in every if text.casefold() in row.name.casefold()]
     kinds = {True: [], False: []}  # type: dict[bool, list[Placement]]
@@ -79,16 +78,22 @@ def room(request: Request) -> HttpResponse:
                 else []
             ),
         ),
-        "rows": _rows(wanted[after : after + SHOWN], circle.realms),
+        "rows": lines(wanted[after : after + SHOWN], circle.realms),
         "pager": Pager(
             f"{words.count(len(wanted), 'role')}, by name",
             _url(text, "personal" if personal else "") if after else "",
             _url(text, "personal" if personal else "", after + SHOWN) if after + SHOWN < len(wanted) else "",
         ),
+        "csv": reverse("console:roles_csv") + _url(text, "personal" if personal else ""),
         "empty": _empty(text),
     }
     realm, revision = realm_words(circle), revision_now()
     return page(request, "console/roles.html", context, room="roles", realm=realm, revision=revision)
+
+
+def asked_in(request: Request) -> tuple[str, bool]:
+    """The text that the list is filtered by, and whether personal roles are asked for."""
+    return request.GET.get("q", "").strip()[:255], request.GET.get("how", "") == "personal"
 
 
 def _url(text: str, how: str, after: int = 0) -> str:
@@ -116,7 +121,7 @@ def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
     )
 
 
-def _rows(places: Sequence[Placement], realms: Sequence[Node]) -> list[Row]:
+def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[Row]:
     """Three queries, however many roles."""
     keys = [one.securable_id for one in places]
     held = Counter(Assignment.objects.open().filter(role__in=keys).values_list("role", flat=True))

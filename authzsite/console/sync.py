@@ -305,7 +305,10 @@ def room(request: Request) -> HttpResponse:
         "toggles": counts if len(counts) > 1 else (),
         "findings": shown,
         "decided": decided(orders),
-        "pager": Pager(f"{words.count(len(shown), 'difference')} on what you own or may grant"),
+        "pager": Pager(
+            f"{words.count(len(shown), 'difference')} on what you own or may grant",
+            csv=reverse("console:sync_csv") + ("?" + urlencode({"s": asked}) if asked in KINDS else ""),
+        ),
         "nothing_differs": Empty(
             "Nothing differs", "On what you own or may grant, here and there agree.", drawn=False
         ),
@@ -337,6 +340,12 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], li
             )
             owned.append(row.pk)
     return lines, owned
+
+
+def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFinding]:
+    """What differs on what somebody owns or may grant, in the backends he may see."""
+    owned = visible_backends(asker, realms)[1]
+    return BackendFinding.objects.filter(_inside(asker, realms), backend__in=owned)
 
 
 def _inside(asker: Any, realms: Sequence[Node]) -> Q:

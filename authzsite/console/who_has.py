@@ -22,7 +22,7 @@ from lakewarden.facts import Station
 from policies import decisions
 from policies.access import Access, AccessMap
 
-SHOWN, INSIDE = 50, 12
+SHOWN, INSIDE, MEMBERS = 50, 12, 100
 SOON = timedelta(days=14)
 
 
@@ -181,13 +181,15 @@ class WhoHas:
         return replace(row, id=f"g{access.principal.pk}", open=open_, fold_url=fold)
 
     def _inside(self, group: Principal, people: list[Principal], *, open_: bool) -> Iterable[Row]:
-        limit = SHOWN * 4 if self.asked.group else INSIDE
+        limit = MEMBERS if self.asked.group else INSIDE
         for at, one in enumerate(people[:limit]):
             last = at == limit - 1 and len(people) > limit
             row = replace(self._member(group, one), under=f"g{group.pk}", folded=not open_)
-            if last and not self.asked.group:
+            if last:
                 left = words.number(len(people) - limit)
                 url = self.asked.url(group=group.name, after="")
+                if self.asked.group:  # their own page goes on where this one ends
+                    url = reverse("console:person_groups", args=[group.pk])
                 row = replace(row, more=url, more_words=f"Show {left} more in {group.label}")
             yield row
 

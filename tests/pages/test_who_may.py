@@ -84,6 +84,13 @@ PAGES = (
     Page("search", "/search?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("found", "/search/found?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("search_csv", "/search.csv?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("people_csv", "/people.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("groups_csv", "/people/{person}/groups.csv", DOOR, 404, 404, 404, 200, 200, 200, 200),
+    Page("roles_csv", "/roles.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("role_holders_csv", "/roles/{role}/holders.csv", DOOR, 404, 404, 200, 404, 404, 404, 404),
+    Page("role_gives_csv", "/roles/{role}/gives.csv", DOOR, 404, 404, 200, 404, 404, 404, 404),
+    Page("rules_csv", "/objects/{table}/rules.csv", DOOR, 404, 404, 404, 200, 200, 404, 404),
+    Page("sync_csv", "/sync.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("sync", "/sync", DOOR, 200, 200, 200, 200, 200, 200, 200),
     # no backend mirrors this catalog; test_sync_board.py walks these rooms over one
     Page("sync_backend", "/sync/0", DOOR, 404, 404, 404, 404, 404, 404, 404),

@@ -1,0 +1,188 @@
+"""Tables as files: what a page lists, to its end, for whoever may see the page and under the same filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any
+
+from django.http import Http404
+from django.http.response import HttpResponseBase
+
+from accounts.models import Membership, Principal
+from authzsite.console import people, roles, sheet, sync
+from authzsite.console.door import signed_in
+from authzsite.console.known import Circle, circle_of
+from authzsite.console.methods import reads
+from authzsite.console.place import visit
+from authzsite.console.requests import Request, asker_of
+from authzsite.console.role import Seen, rights, visit_role
+from authzsite.console.rules import telling
+from catalog.models import Placement
+from catalog.nodes import Node, nodes
+from policies import access_log, slices
+from policies.models import Assignment, BackendFinding, Grant
+from policies.models.grants import Effect
+from policies.queries import children, realms_of
+from policies.services.personal import is_personal
+
+CHUNK = 1000
+
+
+def chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
+    """A long list in parts, so that what belongs to each row is read for many at once."""
+    rest = iter(rows)
+    while some := list(islice(rest, CHUNK)):
+        yield some
+
+
+def _moment(when: Any) -> str:
+    return when.isoformat() if when else ""
+
+
+@reads
+@signed_in
+def of_people(request: Request) -> HttpResponseBase:
+    """Whom one may look up, with their groups."""
+    circle = circle_of(request)
+    asked = people.asked_in(request)
+    head = ["kind", "name", "shown as", "groups"]
+    return sheet.answer("people", head, _people(circle, circle.people(*asked).iterator(CHUNK)))
+
+
+def _people(circle: Circle, rows: Iterable[Principal]) -> Iterator[list[object]]:
+    for some in chunks(rows):
+        groups = people.groups_of(circle, some)
+        for one in some:
+            yield [one.kind, one.name, one.label, "; ".join(groups.get(one.pk, []))]
+
+
+@reads
+@signed_in
+def of_members(request: Request, id: int) -> HttpResponseBase:
+    """The people of a group, or the groups of a person, that one may know of."""
+    circle = circle_of(request)
+    one = circle.meet(id)
+    known = circle.people().values("pk")
+    if not circle.is_own(one):
+        for realm in circle.realms:
+            access_log.looked(circle.asker, f"groups of {one.pseudonym}", realm, via="console")
+    rows = Membership.objects.open().filter(member=one) | Membership.objects.open().filter(group=one)
+    if not circle.is_own(one):
+        rows = rows.filter(member__in=known, group__in=known)
+    told = rows.select_related("group", "member").order_by("group__name", "member__name")
+    lines = (
+        [row.group.name, row.member, row.member.label, _moment(row.valid_until)]
+        for row in told.iterator(CHUNK)
+    )
+    return sheet.answer(f"groups-{id}", ["group", "member", "shown as", "ends"], lines)
+
+
+@reads
+@signed_in
+def of_roles(request: Request) -> HttpResponseBase:
+    """The roles one may see, with how many hold each and what it is given on."""
+    circle = circle_of(request)
+    text, personal = roles.asked_in(request)
+    found = (
+        row
+        for realm in circle.realms
+        for row in children(slices.current(circle.asker, realm), realm, "role")
+        if text.casefold() in row.name.casefold() and is_personal(row.name) == personal
+    )
+    head = ["role", "realm", "held by", "allows", "denies", "owner"]
+    return sheet.answer("roles", head, _roles(circle, found))
+
+
+def _roles(circle: Circle, found: Iterable[Placement]) -> Iterator[list[object]]:
+    for some in chunks(found):
+        for row in roles.lines(some, circle.realms):
+            yield [row.who.name, row.who.note, row.holders, row.gives, row.denies, row.owner]
+
+
+@reads
+@signed_in
+def of_holders(request: Request, id: int) -> HttpResponseBase:
+    """Who holds a role, directly or by a group, as far as one may know."""
+    seen = visit_role(request, id)
+    if seen.all_holders:
+        access_log.looked(seen.place.asker, "holders as a file", seen.node, via="console")
+    return sheet.answer(f"holders-{id}", ["role", "holder", "person", "shown as", "ends"], _holders(seen))
+
+
+def _holders(seen: Seen) -> Iterator[list[object]]:
+    for row in seen.assignments():
+        held = [seen.node.name, row.holder]
+        if row.holder.kind != Principal.Kind.GROUP:
+            yield [*held, row.holder, row.holder.label, _moment(row.valid_until)]
+            continue
+        inside = Membership.objects.open().within(seen.place.now).filter(group=row.holder)
+        for one in inside.select_related("member").order_by("member__name").iterator(CHUNK):
+            ends = [end for end in (row.valid_until, one.valid_until) if end]
+            yield [*held, one.member, one.member.label, _moment(min(ends, default=None))]
+
+
+@reads
+@signed_in
+def of_gifts(request: Request, id: int) -> HttpResponseBase:
+    """What a role allows and denies, on which objects one may see."""
+    seen = visit_role(request, id)
+    lines = (
+        [seen.node.name, one.ref.id, one.type, rights(one, seen.grants[one.id], effect), effect]
+        for one in seen.objects
+        for effect in Effect.values
+        if rights(one, seen.grants[one.id], effect)
+    )
+    return sheet.answer(f"gives-{id}", ["role", "object", "type", "rights", "effect"], lines)
+
+
+@reads
+@signed_in
+def of_rules(request: Request, id: int) -> HttpResponseBase:
+    """Every rule on an object and above it, with its holder."""
+    place = visit(request, id)
+    if not place.may_look:
+        raise Http404
+    access_log.looked(place.asker, "rules as a file", place.node, via="console")
+    head = ["object", "on", "right", "effect", "role", "holder", "ends", "revision"]
+    return sheet.answer(f"rules-{id}", head, _rules(place.node))
+
+
+def _rules(node: Node) -> Iterator[list[object]]:
+    names = {key: one.ref.id for key, one in nodes(node.lineage).items()}
+    rows = Grant.objects.open().filter(securable__in=node.lineage).select_related("holder").order_by("pk")
+    for some in chunks(row for row in rows.iterator(CHUNK) if telling(node, row.privilege)):
+        keys = {row.role_id for row in some if row.role_id}
+        roles_ = dict(Placement.objects.open().filter(securable__in=keys).values_list("securable", "name"))
+        held: dict[int, list[str]] = {}
+        for one in Assignment.objects.open().filter(role__in=keys).select_related("holder"):
+            held.setdefault(one.role_id, []).append(str(one.holder))
+        for row in some:
+            holders = held.get(row.role_id or 0, []) or [str(row.holder or "")]
+            role = roles_.get(row.role_id or 0, "")
+            told = [node.ref.id, names.get(row.securable_id or 0, ""), row.privilege, row.effect]
+            yield [*told, role, "; ".join(sorted(holders)), _moment(row.valid_until), row.opened]
+
+
+@reads
+@signed_in
+def of_findings(request: Request) -> HttpResponseBase:
+    """What differs between here and the backends, on what one owns or may grant."""
+    asker = asker_of(request)
+    realms = realms_of(asker)
+    rows = sync.asked_for(sync.visible_findings(asker, realms), request.GET.get("s", ""))
+    for realm in realms:
+        access_log.looked(asker, "findings as a file", realm, via="console")
+    head = ["backend", "state", "holder", "right", "object", "place", "granted by"]
+    head += ["seen first", "accepted until"]
+    told = rows.select_related("backend").order_by("backend", "kind", "holder", "pk")
+    return sheet.answer("sync", head, _findings(told.iterator(CHUNK)))
+
+
+def _findings(rows: Iterable[BackendFinding]) -> Iterator[list[object]]:
+    for some in chunks(rows):
+        places = nodes({row.securable_id for row in some if row.securable_id})
+        for row in some:
+            node = places.get(row.securable_id or 0)
+            what = [row.backend, row.kind, row.holder, row.what, node.ref.id if node else "", row.place]
+            yield [*what, row.grantor, _moment(row.first_seen), _moment(row.accepted_until)]
