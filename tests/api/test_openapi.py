@@ -140,6 +140,6 @@ def test_answers_are_as_described(
 @pytest.mark.parametrize("method", ["get", "post", "delete", "options"])
 @pytest.mark.django_db
 def test_what_is_no_call_is_a_problem_and_not_a_page(path: str, method: str) -> None:
-    response = getattr(Client(enforce_csrf_checks=True), method)(path)
+    response = getattr(Client(enforce_csrf_checks=True), method)(path, headers={"X-Request-ID": "r7"})
     assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
-    assert response.json()["status"] == 404
+    assert (response.json()["status"], response["X-Request-ID"]) == (404, "r7")
