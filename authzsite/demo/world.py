@@ -118,7 +118,8 @@ def access(place: Node) -> None:
     for text, owner in OWNERS.items():
         if (node := _object(text)) is not None:
             owners.set_owner(node, people.ensure("user", owner), by=BY, authority=of_operator(BY))
-    duties.give(place, "view_history", people.ensure("user", "ada"), by=BY, authority=of_operator(BY))
+    for duty in ("view_history", "export_history"):
+        duties.give(place, duty, people.ensure("user", "ada"), by=BY, authority=of_operator(BY))
 
 
 def _role(place: Node, name: str, given: Iterable[tuple[str, Rules]]) -> None:
