@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import connection
 
@@ -47,7 +48,7 @@ def take(realm_id: int, reporter: Principal, run: str, uses: Iterable[Used]) -> 
     if not once:
         return
     rows = [once[key] for key in sorted(once)]
-    columns = [
+    columns: list[list[Any]] = [
         [use.principal.pk for use in rows],
         [use.node.id for use in rows],
         [use.action for use in rows],

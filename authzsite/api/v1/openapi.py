@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.request import Request
@@ -261,8 +261,8 @@ def document() -> Schema:
 class OpenApi(Call):
     """It says nothing about anybody, so it asks nobody who he is."""
 
-    authentication_classes: ClassVar[list[Any]] = []
-    permission_classes: ClassVar[list[Any]] = []
+    authentication_classes = []
+    permission_classes = []
     http_method_names = ["get"]
 
     def get(self, request: Request) -> HttpResponse:
