@@ -74,6 +74,7 @@ class Cache:
         self._wanted: set[Key] = set()
         self._floor: dict[Key, int] = {}
         self._silence = _Silence()
+        self._forgotten = 0
         self._lock = threading.RLock()
         self._bell = threading.Condition(threading.Lock())
         self._thread: threading.Thread | None = None
@@ -116,6 +117,7 @@ class Cache:
     def reset(self) -> None:
         """Forget everything, so that the next questions ask first."""
         with self._lock:
+            self._forgotten += 1
             self._kept.clear()
             self._wanted.clear()
 
@@ -127,6 +129,7 @@ class Cache:
         realm, name = event.get("realm"), event.get("principal")
         kind = name.partition(":")[0] if isinstance(name, str) else ""
         with self._lock:
+            self._forgotten += 1
             for key in list(self._kept):
                 other_realm = isinstance(realm, str) and key[0] != realm
                 other_person = kind in ("user", "service") and str(key[1]) != name
@@ -226,7 +229,7 @@ class Cache:
         """Fetch one snapshot, whole, in one call.  Raises ConsoleError."""
         now = self._clock()
         with self._lock:
-            before = self._kept.get(key)
+            before, forgotten = self._kept.get(key), self._forgotten
         try:
             found = self._client.snapshot(*key, held=before.snapshot if before else None, now=now)
             if found.revision < self._floor.get(key, 0):
@@ -240,14 +243,17 @@ class Cache:
         except ConsoleError as error:
             self._missed(error, now)
             raise
-        return self._keep(key, _Entry(found, now))
+        return self._keep(key, _Entry(found, now), forgotten)
 
-    def _keep(self, key: Key, entry: _Entry) -> _Entry:
+    def _keep(self, key: Key, entry: _Entry, forgotten: int) -> _Entry:
         with self._lock:
             if self._silence.cut_off:
                 log.info("the console answers again")
             self._silence = _Silence()
             self._floor[key] = entry.snapshot.revision
+            if forgotten != self._forgotten:
+                # what was fetched before somebody wrote may be older than the write
+                return entry
             self._kept[key] = entry
             self._kept.move_to_end(key)
             size = sum(one.size for one in self._kept.values())

@@ -62,7 +62,7 @@ class Held:
     def _empty(self) -> None:
         self._snapshot: Snapshot | None = None
         self._why: ConsoleError | None = None
-        self._failed = self._floor = 0
+        self._failed = self._floor = self._dropped = 0
         self._asked = self._next = float("-inf")
         self._lock = threading.Lock()
 
@@ -90,6 +90,7 @@ class Held:
     def drop(self) -> None:
         """Forget what is held, so that the next decision asks first."""
         if self._client is not None:
+            self._dropped += 1
             self._snapshot, self._next = None, float("-inf")
 
     def _due(self, now: float) -> bool:
@@ -114,7 +115,7 @@ class Held:
 
     def _ask(self, now: float) -> None:
         assert self._client is not None  # noqa: S101 - those that ask nobody do not come here
-        held, self._asked = self._snapshot, now
+        held, dropped, self._asked = self._snapshot, self._dropped, now
         try:
             found = self._client.snapshot(self.realm, self.principal, held=held, now=now)
             if found.revision < self._floor:
@@ -123,7 +124,8 @@ class Held:
             self._miss(error, now)
         else:
             self._snapshot, self._why, self._failed, self._floor = found, None, 0, found.revision
-            self._next = now + self._refresh
+            # what was dropped meanwhile may be older than the reason for it
+            self._next = now + self._refresh if dropped == self._dropped else float("-inf")
 
     def _miss(self, error: ConsoleError, now: float) -> None:
         self._failed, self._why = self._failed + 1, error

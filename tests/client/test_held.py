@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden.cache import Cache
 from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
 from lakewarden.held import Held
 from lakewarden.objects import ObjectRef
@@ -329,3 +330,27 @@ def test_many_threads_cost_one_call_and_a_slow_one_holds_nobody_up(console: Peer
     asking.join()
     assert one.current().revision == 8
     assert len(console.asked) == 2
+
+
+def test_what_was_on_its_way_while_it_was_dropped_is_asked_for_again(console: Peer, clock: Clock) -> None:
+    one = held(console, clock)
+
+    def dropped_meanwhile(handler: Any) -> None:
+        one.drop()
+        answer(wire())(handler)
+
+    console.scripts = [dropped_meanwhile, answer(wire(revision=8))]
+    one.current()
+    assert one.current().revision == 8
+
+
+def test_a_cache_keeps_nothing_that_was_on_its_way_while_somebody_wrote(console: Peer, clock: Clock) -> None:
+    cache = Cache(console.client(attempts=1), clock=clock)
+
+    def written_meanwhile(handler: Any) -> None:
+        cache.reset()
+        answer(wire())(handler)
+
+    console.scripts = [written_meanwhile, answer(wire(facts=[], revision=8))]
+    assert cache.check("user:ana", "read", ORDERS)
+    assert not cache.check("user:ana", "read", ORDERS)
