@@ -1,0 +1,107 @@
+"""How long pages take on a site of 100,000 tables and 10,000 people, beside the same page on a small one.
+
+python bench/pages.py
+Real PostgreSQL, one process, no network; printed for a look, nothing fails by it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+ROUNDS = 5
+ADDRESSES = {
+    "home": "/",
+    "a metalake": "/catalog/{root}",
+    "a schema": "/catalog/{schema}",
+    "a schema of 95,000": "/catalog/{flat}",
+    "the same, filtered": "/catalog/{flat}?q=return",
+    "a page of its tree": "/catalog/{flat}/nodes",
+    "who has access": "/objects/{table}",
+    "its rules": "/objects/{table}/rules",
+    "a grant to a group of all": "/objects/{table}/grant?who=group:staff&who=group:everybody",
+    "search, many hits": "/search?q=return",
+    "search, one hit": "/search?q=refund_keys",
+    "palette": "/search/found?q=ret",
+    "palette, one letter": "/search/found?q=r",
+    "people": "/people",
+    "roles": "/roles",
+    "history": "/history",
+}
+
+
+def times(root: Any) -> dict[str, float]:
+    from django.test import Client
+
+    from accounts.people import make_account
+    from catalog.queries import find
+    from lakewarden.objects import ObjectRef
+    from tests.factories import the
+
+    client = Client()
+    client.force_login(make_account("marek"), backend="django.contrib.auth.backends.ModelBackend")
+    flat = find(ObjectRef("schema", "demo", ("shop", "raw_events"))) or the("schema", "shop.sales")
+    numbers = {
+        "root": root.id,
+        "schema": the("schema", "shop.sales").id,
+        "flat": flat.id,
+        "table": the("table", "shop.sales.orders").id,
+    }
+    return {name: _took(client, address.format(**numbers)) for name, address in ADDRESSES.items()}
+
+
+def _took(client: Any, address: str) -> float:
+    each = []
+    for _ in range(ROUNDS + 1):
+        started = time.perf_counter()
+        answer = client.get(address)
+        each.append((time.perf_counter() - started) * 1000)
+        assert answer.status_code == 200, address
+    return median(each[1:])
+
+
+def measure() -> None:
+    import django
+
+    django.setup()
+    from django.conf import settings
+    from django.core.management import call_command
+
+    settings.ALLOWED_HOSTS = ["*"]
+    call_command("migrate", verbosity=0)
+    from tests.pages.conftest import make_shop
+    from tests.pages.large import fill
+
+    root = make_shop()
+    small = times(root)
+    fill(root)
+    large = times(root)
+    for name, took in large.items():
+        print(f"{name:28}{small[name]:8.0f} ms small {took:8.0f} ms large")
+
+
+def main() -> int:
+    from authzsite import embedded
+
+    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
+        os.environ["LAKEWARDEN_VAR"] = folder
+        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
+        server.start()
+        os.environ["DATABASE_URL"] = server.url()
+        try:
+            measure()
+        finally:
+            server.stop()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

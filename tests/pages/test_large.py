@@ -1,0 +1,88 @@
+"""Every page on a site of 100,000 tables and 10,000 people: asked of the database as often as on a small one.
+
+The ledger of test_query_counts holds here too; no page weighs more than 100 kB; and whoever never saw the
+site finds the one table among all, sees who has access and why, and grants a colleague read, by keyboard.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.people import ensure, make_account
+from catalog.nodes import Node
+from policies import decisions
+from tests.factories import a_person, admit, owned, the
+from tests.pages.conftest import NAMES, PASSWORD
+from tests.pages.large import NEEDLE, fill
+from tests.pages.test_browser import find_understand_and_grant, visit
+from tests.pages.test_query_counts import LEDGER, a_shop_of, count, counted
+
+__all__ = ["visit"]  # a fixture
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+
+LARGE = {
+    "the metalake": "/catalog/{root}",
+    "a schema of 95,000": "/catalog/{flat}",
+    "the same, filtered": "/catalog/{flat}?q=return",
+    "the same, from a letter on": "/catalog/{flat}?from=R",
+    "its tree": "/catalog/{flat}/nodes",
+    "what 10,000 can read": "/objects/{table}",
+    "its group unfolded": "/objects/{table}?group=everybody",
+    "a grant to 10,000": "/objects/{table}/grant?who=group:everybody",
+    "a search with many hits": "/search?q=return",
+    "the palette": "/search/found?q=return",
+    "the palette, one letter": "/search/found?q=r",
+    "people": "/people",
+    "a group of 10,000": "/people/{everybody}/groups",
+    "roles": "/roles",
+    "personal roles": "/roles?how=personal",
+    "the record": "/history",
+    "the record of the metalake": "/objects/{root}/history",
+}
+
+
+def large_shop() -> Node:
+    root = a_shop_of(1)
+    fill(root)
+    return root
+
+
+def test_pages_stay_quick_and_light(db: None, signed_in: Callable[[str], Client], settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    root = large_shop()
+    assert counted(signed_in) == json.loads(LEDGER.read_text())
+    numbers = {
+        "root": root.id,
+        "table": the("table", "shop.sales.orders").id,
+        "flat": the("schema", "shop.raw_events").id,
+        "everybody": ensure("group", "everybody").pk,
+    }
+    marek = signed_in("marek")
+    for address in LARGE.values():
+        assert count(marek, address.format(**numbers)) < 40, address
+
+
+@pytest.mark.browser
+def test_one_table_among_all_is_found_and_granted_by_keyboard(
+    transactional_db: None, live_server: Any, visit: Callable[..., Any]
+) -> None:
+    root = large_shop()
+    needle = the("table", f"teams.team_499.{NEEDLE}")
+    admit(root, "petra")
+    owned(the("schema", "teams.team_499"), "petra")
+    make_account("petra", display_name="Petra Prinz", password=PASSWORD)
+    make_account("ana", display_name=NAMES["ana"])
+    page = visit("petra")
+    assert find_understand_and_grant(page, NEEDLE, "Petra Prinz", "ana") < 25
+    assert decisions.ask(a_person("ana"), "read", needle)
+
+
+@pytest.fixture
+def site(live_server: Any) -> str:
+    """The large site behind a real server."""
+    return str(live_server.url)
