@@ -1,11 +1,11 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow check format bench seeds wheel system clean
+.PHONY: help setup run test test-slow pyspark35 check format bench seeds wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/ready-dev ## the virtual environment with everything that tests need
 
@@ -24,8 +24,12 @@ system: ## Chromium and Java for the tests, when root on Debian and missing
 test: .venv/ready-dev system ## the tests that must pass on each change; TEST_ARGS="-k grants" picks
 	@exec $(PYTHON) -m pytest $(TEST_ARGS)
 
-test-slow: .venv/ready-dev system ## crash rounds and large worlds
+test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark
+	@-scripts/pyspark35.sh
 	@exec $(PYTHON) -m pytest -m slow $(TEST_ARGS)
+
+pyspark35: .venv/ready-dev ## an environment with PySpark 3.5 for `make test-slow`
+	@scripts/pyspark35.sh
 
 check: .venv/ready-dev ## format, lint, types, migrations, layers, documents
 	@exec scripts/check.sh

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
-TARGETS = set(re.findall(r"^([a-z-]+):.*## ", (ROOT / "Makefile").read_text(), re.M))
+TARGETS = set(re.findall(r"^([a-z0-9-]+):.*## ", (ROOT / "Makefile").read_text(), re.M))
 
 if not DOCUMENTS:
     pytest.skip("no documents yet", allow_module_level=True)
@@ -17,7 +17,8 @@ if not DOCUMENTS:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_make_targets_exist(path: Path) -> None:
-    named = set(re.findall(r"`(?:[A-Z_]+=\S+ )?make ([a-z-]+)[^`]*`|^make ([a-z-]+)", path.read_text(), re.M))
+    pattern = r"`(?:[A-Z_]+=\S+ )?make ([a-z0-9-]+)[^`]*`|^make ([a-z0-9-]+)"
+    named = set(re.findall(pattern, path.read_text(), re.M))
     assert {one or other for one, other in named} <= TARGETS
 
 
