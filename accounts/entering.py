@@ -6,6 +6,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 from django.conf import settings
+from django.contrib.auth.hashers import UNUSABLE_PASSWORD_PREFIX
 from django.db.models import Q
 from django.utils import timezone
 
@@ -38,3 +39,9 @@ def _alone(principals: Collection[int]) -> set[int]:
         without |= Q(kind=Principal.Kind.USER)
     rows = Principal.objects.filter(Q(pk__in=known) | without, pk__in=principals).exclude(pk__in=closed)
     return set(rows.values_list("pk", flat=True))
+
+
+def any_password() -> bool:
+    """Whether anybody at all can sign in with a password."""
+    unusable = Q(password__startswith=UNUSABLE_PASSWORD_PREFIX) | Q(password="")
+    return User.objects.filter(is_active=True).exclude(unusable).exists()

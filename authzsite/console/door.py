@@ -18,6 +18,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import sessions
+from accounts.entering import any_password
 from accounts.models import User
 from accounts.text import told
 from authzsite.console import formats, kept
@@ -87,6 +88,7 @@ def door(
         "kept": packed,
         "problem": problem,
         "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
+        "empty_site": not any_password(),
         "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
     }
     response = kept.in_place_of_the_page(

@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import naming, record, words
+from authzsite.console import admins, first, naming, record, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Item, Tile
 from authzsite.console.methods import reads
@@ -352,4 +352,5 @@ def room(request: Request) -> HttpResponse:
         "latest_heading": "Latest on what you own" if desk.owned else "Latest about you",
     }
     realm = desk.realms[0].name if len(desk.realms) == 1 else ""
+    context["new_site"] = first.note(desk.asker) if admins.may(request) else None
     return page(request, "console/home.html", context, room="home", realm=realm, revision=revision_now())

@@ -7,9 +7,11 @@ from typing import Any
 from django import template
 from django.template.loader import render_to_string
 from django.templatetags.static import static
+from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from authzsite.console import glossary_words as glossary
 from authzsite.console import words
 
 register = template.Library()
@@ -25,6 +27,14 @@ def icon(name: str, look: str = "") -> SafeString:
     return format_html(
         '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, static("icons.svg"), name
     )
+
+
+@register.simple_tag
+def term(code: str) -> SafeString:
+    """A question mark beside a concept that leads to its word on the help page."""
+    word = glossary.WORDS[code].word
+    text = '<a class="hint" href="{}#{}">?<span class="sr"> What “{}” means</span></a>'
+    return format_html(text, reverse("console:help"), code, word)
 
 
 @register.simple_tag

@@ -1,0 +1,128 @@
+"""What the words of the console mean: the one place where they are explained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Word:
+    code: str
+    word: str
+    text: str
+
+
+_GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    (
+        "The world",
+        (
+            (
+                "realm",
+                "Realm",
+                "One governed world with its own law: a metalake, a Herd or a CDAP instance. "
+                "Nothing given in one counts in another.",
+            ),
+            ("metalake", "Metalake", "A realm of catalogs, schemas, tables and what else data is kept in."),
+            ("herd", "Herd", "A realm of flat namespaces, in each of which data owners give permissions."),
+            (
+                "cdap",
+                "CDAP instance",
+                "A realm where privileges are given on the names of entities, also by wildcard, "
+                "before or after they exist.",
+            ),
+            (
+                "authorization",
+                "Authorization on, off, pass-through",
+                "On: the rules decide. Off: members may do everything with the data, and the rules rest. "
+                "Pass-through: nothing is asked at all. Every page of a realm that is not on says so.",
+            ),
+            (
+                "member",
+                "Member",
+                "Somebody a realm has admitted. Membership opens nothing by itself; it lets things be given.",
+            ),
+        ),
+    ),
+    (
+        "How access comes about",
+        (
+            ("owner", "Owner", "May do everything with an object and all below it, and give access to it."),
+            ("direct", "Direct", "Given to this person alone."),
+            ("role", "Role", "What several people need, given once and to all who hold it."),
+            (
+                "group",
+                "Group",
+                "People together, as the site or the identity provider says.",
+            ),
+            ("from", "From", "Given on something above, so it is changed there."),
+            (
+                "denied",
+                "Denied",
+                "A rule says no. It wins over every grant, at every level; only who denies can lift it.",
+            ),
+            ("missing-right", "Missing", "Nobody gave it yet. It can be given; nothing denies it."),
+            (
+                "not-usable",
+                "Granted, not yet usable",
+                "The right is there, and something on the way to the object is not.",
+            ),
+            ("rests-on", "Rests on", "The facts that, if one of them ended, would end the access."),
+        ),
+    ),
+    (
+        "In a Herd",
+        (
+            (
+                "data-owner",
+                "Data owner",
+                "Holds the role DATA_OWNER, and Grant and Read on a namespace: says who may do what in it.",
+            ),
+            (
+                "administrator",
+                "Administrator",
+                "The owner of the Herd. Passes every check, assigns the roles and the first Grant.",
+            ),
+            (
+                "wildcard",
+                "Wildcard user",
+                "A user id that begins with *: everybody whose user id ends like its rest, in any case.",
+            ),
+            ("entry", "Entry", "What one user id was given on one namespace."),
+        ),
+    ),
+    (
+        "Out there",
+        (
+            ("backend", "Backend", "The system behind a catalog, in which decisions are made true."),
+            ("in-sync", "In sync", "What was decided here was read back there and found equal."),
+            ("behind", "Behind", "A change is on its way. Nobody gains anything before it has arrived."),
+            ("missing", "Missing in a backend", "Decided here, not yet there."),
+            ("extra", "Extra", "There, and no longer decided here."),
+            ("foreign", "Foreign", "Found there, not made here. Left alone until somebody decides."),
+            ("unknown", "Unknown", "Not readable for our account. It is not a no."),
+            ("bypass", "Bypass", "Power that no grant of ours can limit, such as a superuser's."),
+            ("report", "Only report", "What differs is shown, and nothing is changed out there."),
+        ),
+    ),
+    (
+        "Running it",
+        (
+            ("duty", "Duty", "A task of the console's own, such as reading the history. It opens no data."),
+            (
+                "service-admin",
+                "Service admin",
+                "Makes realms and accounts and repairs a lock-out. Has no access to data by it.",
+            ),
+            (
+                "service",
+                "Service account",
+                "A program with a name of its own; somebody answers for it.",
+            ),
+            ("token", "Token", "What a program shows to act as somebody. Its scopes can only narrow that."),
+            ("revision", "Revision", "The number of a change. The same everywhere, without gaps."),
+        ),
+    ),
+)
+
+GROUPS = tuple((heading, tuple(Word(*one) for one in some)) for heading, some in _GROUPS)
+WORDS = {one.code: one for _, some in GROUPS for one in some}
