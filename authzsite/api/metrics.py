@@ -74,9 +74,10 @@ def _outbox() -> Iterator[Metric]:
         due=Count("pk", filter=late), parked=Count("pk", filter=Q(parked=True)), tries=Max("attempts")
     )
     rows = list(counted.order_by("backend"))
-    told = (("due", "Entries that are due."), ("parked", "Entries that wait for somebody."))
-    for name, text in told:
-        yield Metric(f"outbox_{name}", "gauge", text, [(_labels(row["backend"]), row[name]) for row in rows])
+    due = [(_labels(row["backend"]), row["due"]) for row in rows]
+    parked = [(_labels(row["backend"]), row["parked"]) for row in rows]
+    yield Metric("outbox_due", "gauge", "Entries that are due.", due)
+    yield Metric("outbox_parked", "gauge", "Entries that wait for somebody.", parked)
     tries = [(_labels(row["backend"]), row["tries"]) for row in rows]
     yield Metric("outbox_attempts", "gauge", "The most attempts that an entry has behind it.", tries)
 

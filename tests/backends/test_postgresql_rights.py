@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from policies.sync.backends.base import Column, Desired, Foreign, Right, Step
@@ -220,3 +222,31 @@ def test_a_foreign_right_that_was_granted_on_is_not_cut_through(shop, ana):
     error = try_step(shop, Step("take_foreign", person=ana, rights=(SELECT,), grantor=shop.owner))
     assert type(error) is Rejected
     assert "dependent privileges exist" in str(error)
+
+
+def test_roles_that_are_given_the_same_get_it_by_the_same_statements(shop, ana, monkeypatch):
+    from policies.sync.backends.postgresql_session import Transaction
+
+    said, real = [], Transaction.run
+
+    def heard(tx, statement):
+        said.append(statement.as_string(None))
+        real(tx, statement)
+
+    monkeypatch.setattr(Transaction, "run", heard)
+    roles = {f"r{n:02}": READ for n in range(12)}
+    settle(shop, desired := wanted(roles, r03={ana}))
+    assert_settled(shop, desired)
+    assert len([one for one in said if one.startswith("GRANT SELECT ON TABLE")]) == 2
+    assert shop.may(ana, "SELECT", "sales", "orders")
+
+
+def test_one_role_that_cannot_be_given_it_does_not_keep_the_others(shop, ana):
+    roles = {f"r{n}": READ for n in range(4)}
+    backend = shop.backend()
+    plan = plan_of(shop, wanted(roles, r1={ana}))
+    steps = [step for step in plan.steps if (step.kind, step.role) != ("make_role", "r2")]
+    outcomes = list(backend.apply(replace(plan, steps=tuple(steps))))
+    backend.close()
+    assert [(type(one.error), one.step.role) for one in outcomes if one.error] == [(Gone, "r2")]
+    assert shop.may(ana, "SELECT", "sales", "orders")

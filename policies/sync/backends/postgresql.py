@@ -6,7 +6,7 @@ back.  Functions and default privileges are left alone; rights on columns only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from policies.sync.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
 from policies.sync.backends.postgresql_check import check
@@ -31,6 +31,7 @@ _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("MODIFY_TABLE", "table"): ("SELECT", "INSERT", "UPDATE", "DELETE"),
     ("SELECT_VIEW", "view"): ("SELECT",),
 }
+_ROLES_A_STATEMENT = 10
 _DEEDS: dict[str, Callable[[Session, Step], None]] = {
     "make_role": make_role,
     "give": change_rights,
@@ -50,6 +51,19 @@ def open(url: str, *, realm: str, mark: str) -> Backend:
     return PostgreSQL(Session(url, Identity(realm, mark)))
 
 
+def _alike(steps: Iterable[Step]) -> Iterator[list[Step]]:
+    """Neighbours that give exactly the same, some at a time; every other step alone."""
+    together: list[Step] = []
+    for step in steps:
+        same = together and step.kind == "give" and step.rights == together[0].rights
+        if together and not (same and together[0].kind == "give" and len(together) < _ROLES_A_STATEMENT):
+            yield together
+            together = []
+        together.append(step)
+    if together:
+        yield together
+
+
 class PostgreSQL:
     """One database of a PostgreSQL server, over one connection; not to be shared by threads."""
 
@@ -67,12 +81,17 @@ class PostgreSQL:
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it; raises only when no connection can be made."""
         failed: list[Step] = []
-        for step in plan.steps:
+        for steps in _alike(plan.steps):
             self._session.connect()
-            error = self._error_of(step, failed)
-            if error:
-                failed.append(step)
-            yield Outcome(step, error)
+            if len(steps) > 1 and self._done_together(steps, failed):
+                yield from map(Outcome, steps)
+                continue
+            for step in steps:
+                self._session.connect()
+                error = self._error_of(step, failed)
+                if error:
+                    failed.append(step)
+                yield Outcome(step, error)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -81,6 +100,16 @@ class PostgreSQL:
     def close(self) -> None:
         """Let go of the connection; the next call makes a new one."""
         self._session.close()
+
+    def _done_together(self, steps: Sequence[Step], failed: list[Step]) -> bool:
+        """Give the same to several roles by the same statements; when anything fails, each goes alone."""
+        if any(waits_for(step, failed) for step in steps):
+            return False
+        try:
+            change_rights(self._session, steps[0], [step.role for step in steps[1:]])
+        except BackendError:
+            return False
+        return True
 
     def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
         first = waits_for(step, failed)

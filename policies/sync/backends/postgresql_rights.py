@@ -40,35 +40,43 @@ class _Target:
     sequences: tuple[sql.Identifier, ...] = ()
 
 
-def change_rights(session: Session, step: Step) -> None:
-    """Give or take the rights of a step, as many as can be; raises the worst of what went wrong."""
+def change_rights(session: Session, step: Step, also: Sequence[str] = ()) -> None:
+    """Give or take the rights of a step, as many as can be; raises the worst of what went wrong.
+
+    `also`: further roles to which the same is given by the same statements.
+    """
     targets, errors = session.read(lambda tx: _located(tx, session, step))
     for chunk in _chunks(targets):
-        errors.extend(_change(session, step, chunk))
+        errors.extend(_change(session, step, chunk, also))
     if errors:
         raise _worst(errors)
 
 
-def _change(session: Session, step: Step, chunk: Sequence[_Target]) -> list[BackendError]:
+def _change(
+    session: Session, step: Step, chunk: Sequence[_Target], also: Sequence[str]
+) -> list[BackendError]:
     """Change one owner's objects in one transaction, or in halves when one of them spoils it."""
     try:
-        session.write(lambda tx: _in_one(tx, session, step, chunk))
+        session.write(lambda tx: _in_one(tx, session, step, chunk, also))
     except Misconfigured as error:
         return [_explained(error, chunk[0].owner)]
     except BackendError as error:
         if len(chunk) == 1 or not session.connected:
             return [error]
         half = len(chunk) // 2
-        return _change(session, step, chunk[:half]) + _change(session, step, chunk[half:])
+        return _change(session, step, chunk[:half], also) + _change(session, step, chunk[half:], also)
     return []
 
 
-def _in_one(tx: Transaction, session: Session, step: Step, chunk: Sequence[_Target]) -> None:
-    role = our_role(tx, session.identity, step.role, must=step.kind == "give")
-    if role is None:
+def _in_one(
+    tx: Transaction, session: Session, step: Step, chunk: Sequence[_Target], also: Sequence[str]
+) -> None:
+    named = (our_role(tx, session.identity, key, must=step.kind == "give") for key in (step.role, *also))
+    roles = [sql.Identifier(name) for name in named if name is not None]
+    if not roles:
         return
     with tx.acting_as(chunk[0].owner):
-        for statement in _statements(step, chunk, sql.Identifier(role)):
+        for statement in _statements(step, chunk, sql.SQL(", ").join(roles)):
             tx.run(statement)
 
 
@@ -138,7 +146,7 @@ def _chunks(targets: Iterable[_Target]) -> Iterator[list[_Target]]:
             yield theirs[start : start + _OBJECTS_A_TRANSACTION]
 
 
-def _statements(step: Step, chunk: Sequence[_Target], role: sql.Identifier) -> Iterator[sql.Composed]:
+def _statements(step: Step, chunk: Sequence[_Target], role: sql.Composable) -> Iterator[sql.Composed]:
     """As few statements as there are different sets of rights among the objects."""
     alike: dict[tuple[str, tuple[str, ...]], list[sql.Identifier]] = defaultdict(list)
     for target in chunk:
@@ -151,14 +159,14 @@ def _statements(step: Step, chunk: Sequence[_Target], role: sql.Identifier) -> I
 
 
 def _grant(
-    words: Iterable[str], keyword: sql.SQL, names: sql.Composed, role: sql.Identifier
+    words: Iterable[str], keyword: sql.SQL, names: sql.Composed, role: sql.Composable
 ) -> Iterator[sql.Composed]:
     listed = sql.SQL(", ").join(_privilege(word)[0] for word in words)
     yield sql.SQL("GRANT {} ON {} {} TO {}").format(listed, keyword, names, role)
 
 
 def revocations(
-    words: Iterable[str], keyword: sql.SQL, names: sql.Composable, role: sql.Identifier
+    words: Iterable[str], keyword: sql.SQL, names: sql.Composable, role: sql.Composable
 ) -> Iterator[sql.Composed]:
     """The statements that take rights back from a role; the option to grant on is taken by its own."""
     parsed = [_privilege(word) for word in words]
