@@ -22,6 +22,7 @@ from policies import slices
 from policies.events import SENTENCES
 from policies.facts import is_service_admin
 from policies.models import Change, Event
+from policies.models.worded import NAME_WORDS, REASON_WORDS, beginning_so
 from policies.services import duties
 
 VIEW_HISTORY = "view_history"
@@ -51,9 +52,6 @@ class Filter:
             rows = rows.filter(people__contains=[self.person.pseudonym])
         if self.kinds:
             rows = rows.filter(kind__in=self.kinds)
-        if self.text:
-            said = Q(object_name__icontains=self.text) | Q(change__reason__icontains=self.text)
-            rows = rows.filter(said) if holdable(self.text) else rows.none()
         return rows
 
     def changes(self) -> QuerySet[Change]:
@@ -160,15 +158,14 @@ def page(
     With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
     """
     events = asked.events().filter(seen.covers())
-    if before is not None:  # said of both tables, else one of them is read from its end
-        events = events.filter(change__lt=before)
-    rows = asked.changes().filter(Exists(events.filter(change=OuterRef("pk")))).order_by("-revision")
-    if before is not None:
-        rows = rows.filter(revision__lt=before)
-    changes = list(rows[: limit + 1])
+    changes, worded = _newest(asked, events, before, limit + 1)
     shown = changes[:limit]
     mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
     told = events.filter(change__in=mine)
+    if worded is not None:  # of a change whose reason has the words all is told, else what has them
+        told = told.annotate(words=NAME_WORDS).filter(
+            Q(change__in=worded) | Q(words=beginning_so(asked.text))
+        )
     counts = _counts(told) if lines is not None else {}
     if lines is not None:
         at = Window(RowNumber(), partition_by="change", order_by="number")
@@ -184,6 +181,32 @@ def page(
         for one in shown
     )
     return Page(entries, shown[-1].revision if len(changes) > len(shown) else None)
+
+
+def _newest(
+    asked: Filter, events: QuerySet[Event], before: int | None, most: int
+) -> tuple[list[Change], set[int] | None]:
+    """The newest changes that were asked for and of which some event is among `events`, newest first.
+
+    Where words were asked for, also which of these have them in their reason.  One query; with words two.
+    """
+    rows = asked.changes().order_by("-revision")
+    if before is not None:  # said of both tables, else one of them is read from its end
+        rows, events = rows.filter(revision__lt=before), events.filter(change__lt=before)
+    if not asked.text:
+        return list(_among(rows, events)[:most]), None
+    words = beginning_so(asked.text) if holdable(asked.text) else None
+    if words is None:
+        return [], set()
+    by_reason = list(_among(rows.annotate(words=REASON_WORDS).filter(words=words), events)[:most])
+    by_name = _among(rows, events.annotate(words=NAME_WORDS).filter(words=words))[:most]
+    both = {change.revision: change for change in (*by_name, *by_reason)}
+    newest = [both[revision] for revision in sorted(both, reverse=True)[:most]]
+    return newest, {change.revision for change in by_reason}
+
+
+def _among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
+    return rows.filter(Exists(events.filter(change=OuterRef("pk"))))
 
 
 def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:
@@ -242,6 +265,8 @@ class Names:
 
 
 def _place(event: Event) -> str:
+    if "text" in event.data:
+        return str(event.data["text"])
     realm, slash, rest = event.object_name.partition("/")
     return rest if slash else realm
 

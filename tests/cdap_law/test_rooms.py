@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +18,7 @@ from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.objects import ObjectRef
 from lakewarden.snapshot import Snapshot
-from policies import queries, slices
+from policies import decisions, queries, slices
 from policies.access import AccessMap
 from policies.errors import Conflict, Refused
 from policies.services import members, runs
@@ -219,6 +220,29 @@ def test_no_page_breaks_over_a_cdap(policy: str, who: str) -> None:
         type_, _, name = entity.partition(":")
         answer = client.get("/why", {"who": "ana", "action": "read", "what": f"c/{name}", "type": type_})
         assert answer.status_code == 200
+
+
+def test_the_administrator_finds_what_he_gives_rights_on() -> None:
+    root = a_world()
+    give(root, "ana", "READ on dataset:ns1.*")
+    for who, found in (("admin", {"a", "b"}), ("ana", {"a", "b"}), ("bob", set())):
+        slice_ = slices.current(user(who), root)
+        listed = queries.children(slice_, the("namespace:ns1"), "dataset")
+        assert {row.name for row in listed} == found, who
+        assert {row.name for row in queries.search(slice_, root, "").filter(type="stream")} == (
+            {"clicks"} if who == "admin" else set()
+        )
+        assert decisions.may_see(slice_, the("dataset:ns1.a"), now=timezone.now()) == bool(found)
+
+
+def test_the_history_tells_patterns_in_words() -> None:
+    root = a_world()
+    give(root, "ana", "READ on dataset:ns1.*")
+    client = Client()
+    account = User.objects.create(username="admin", principal=user("admin"))
+    client.force_login(account, backend="django.contrib.auth.backends.ModelBackend")
+    told = re.sub(r"<[^>]+>", "", client.get(reverse("console:history")).content.decode())
+    assert "granted READ on dataset:ns1.* to ana" in " ".join(told.split())
 
 
 def test_a_snapshot_decides_as_the_console_does() -> None:

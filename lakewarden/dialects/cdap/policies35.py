@@ -84,7 +84,8 @@ ROWS: tuple[Row, ...] = (
     row("dataset.list", one_of(*SEEN, on=DATASET), effect=FILTER),
     row("dataset.get", one_of(*SEEN, on=DATASET)),
     *rows(
-        "dataset.update dataset.drop dataset.executeAdmin dataset.upgrade dataset.add_metadata",
+        "dataset.update dataset.drop dataset.executeAdmin dataset.exists dataset.truncate "
+        "dataset.upgrade dataset.add_metadata",
         need("ADMIN", on=DATASET),
     ),
     *rows("dataset.get_metadata dataset.view_lineage dataset.view_metrics", need("READ", on=DATASET)),
