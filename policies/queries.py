@@ -270,10 +270,21 @@ def owners_along(node: Node) -> dict[int, Principal]:
     return {row.securable_id: row.owner for row in rows}
 
 
+def givable(root: Node, text: str = "") -> QuerySet[Principal]:
+    """Those to whom something can be given in a realm: whom it admits, or everybody where it is open."""
+    if not dialects.get(root.kind).open_to_all:
+        return admitted(root, text)
+    rows = Principal.objects.exclude(kind=Principal.Kind.PATTERN).order_by("display_name", "name")
+    return _called_so(rows, text)
+
+
 def admitted(root: Node, text: str = "") -> QuerySet[Principal]:
     """The people, groups and services a realm admits, whose name holds a text, by name."""
     members = RealmMember.objects.open().filter(realm=root.realm_id).values("principal")
-    rows = Principal.objects.filter(pk__in=members).order_by("display_name", "name")
+    return _called_so(Principal.objects.filter(pk__in=members).order_by("display_name", "name"), text)
+
+
+def _called_so(rows: QuerySet[Principal], text: str) -> QuerySet[Principal]:
     if not holdable(text):
         return rows.none()
     if text:

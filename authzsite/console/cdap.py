@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.http import HttpResponse
+from django.urls import reverse
 
 from authzsite.console import naming, words
 from authzsite.console.cdap_desk import Desk, Reach, desk_at, held_on, noun_of, reaches
@@ -104,6 +105,7 @@ def room(request: Request, id: int) -> HttpResponse:
         if desk.looks
         else "What you were given, on which names. Lists hold what you may see.",
         "actions": [
+            *_making_roles(desk),
             Action("Entities", desk.url("cdap_entities"), "", "schema"),
             Action("Give access", desk.url("cdap_grant"), "primary", reason=reason, key="a"),
         ],
@@ -119,6 +121,12 @@ def room(request: Request, id: int) -> HttpResponse:
     return desk.show(request, "console/cdap/room.html", context)
 
 
+def _making_roles(desk: Desk) -> list[Action]:
+    if not desk.administers:
+        return []
+    return [Action("Make a role", f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
+
+
 def _facts(desk: Desk) -> Facts:
     settings = desk.realm.settings
     who = desk.administrator
@@ -130,6 +138,7 @@ def _facts(desk: Desk) -> Facts:
         Fact("Master user", str(settings.get("master_user") or "None")),
         Fact("Enforced", "" if not switched else "Yes", state=None if switched else State("paused", "Off")),
     ]
+    found.append(Fact("Pushed to storage", "No"))
     if desk.looks:
         many = all_below(desk.root.id).filter(type__in=TYPES).count()
         found.append(Fact("Entities", words.number(many), desk.url("cdap_entities")))

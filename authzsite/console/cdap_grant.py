@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
@@ -33,9 +33,9 @@ from policies.authority import Actor
 from policies.changes import change
 from policies.errors import PolicyError
 from policies.events import GRANT_ADDED
+from policies.queries import givable
 from policies.services import patterns, realm_of
 
-KINDS = (Principal.Kind.USER, Principal.Kind.GROUP, Principal.Kind.SERVICE)
 ROLES = 200
 
 
@@ -52,10 +52,7 @@ class Draft(Choosing):
         return self.desk
 
     def candidates(self, text: str = "") -> QuerySet[Principal]:
-        rows = Principal.objects.filter(kind__in=KINDS).order_by("display_name", "name")
-        if not holdable(text):
-            return rows.none()
-        return rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text)) if text else rows
+        return givable(self.at.root, text)
 
     def nobody(self) -> str:
         return "Nobody of that name is known here."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -26,9 +27,9 @@ from policies import decisions, history
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.queries import owner_of
+from policies.services import roles
 from policies.services.personal import is_personal
 
-ASSIGN, DELETE = "Permission.grantRolesToUser", "Role.deleteRole"
 INSIDE = 12
 
 
@@ -69,11 +70,11 @@ class Seen:
 
     @cached_property
     def may_assign(self) -> bool:
-        return self.place.may(ASSIGN) and not self.personal
+        return self.place.may(roles.operation(self.node, "assign")) and not self.personal
 
     @cached_property
     def may_delete(self) -> bool:
-        return self.place.may(DELETE) and not self.personal
+        return self.place.may(roles.operation(self.node, "delete")) and not self.personal
 
     @cached_property
     def owner(self) -> Principal | None:
@@ -83,7 +84,7 @@ class Seen:
     def all_holders(self) -> bool:
         """Whether he may know who else holds it."""
         sight = history.sight(self.place.asker, [self.root])
-        return self.place.may(ASSIGN) or sight.sees(self.node)
+        return self.place.may(roles.operation(self.node, "assign")) or sight.sees(self.node)
 
     # What it gives
 
@@ -102,7 +103,19 @@ class Seen:
         return sorted(seen, key=lambda one: (one.names, one.type))
 
     def gives(self) -> list[Given]:
-        return [self._given(one) for one in self.objects]
+        return [*map(self._given, self.objects), *self._on_names()]
+
+    def _on_names(self) -> Iterable[Given]:
+        """What it gives on the names of a CDAP."""
+        held: dict[str, list[str]] = {}
+        for row in Grant.objects.open().filter(role=self.node.id, securable__isnull=True).order_by("pattern"):
+            held.setdefault(row.pattern, []).append(row.privilege)
+        known = dialects.get(self.node.kind).privileges
+        for text, codes in held.items():
+            url = f"{reverse('console:cdap_text', args=[self.root.id])}?{urlencode({'text': text})}"
+            labels = words.listed([one.label for code, one in known.items() if code in codes])
+            change = Action("Open", url, "mini", more=text)
+            yield Given(Who(text, Face("thing", "role"), url=url), labels, None, None, change)
 
     def _given(self, node: Node) -> Given:
         rows = self.grants[node.id]

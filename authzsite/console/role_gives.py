@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import Q
 from django.http import HttpResponse, QueryDict
@@ -14,6 +15,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console import naming
+from authzsite.console.by_name import page_of_name
 from authzsite.console.conflict import changed_meanwhile, done_before
 from authzsite.console.door import signed_in
 from authzsite.console.foretold import Foretold
@@ -48,6 +50,8 @@ STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
 def choose(request: Request, id: int) -> HttpResponse:
     """On which object: those one governs, or those a search finds."""
     seen = visit_role(request, id)
+    if named := page_of_name(seen.root, "cdap_grant"):
+        return redirect(f"{named}?{urlencode({'role': seen.node.name})}")
     text = request.GET.get("q", "").strip()[:255]
     found = sorted(giveable(circle_of(request), text), key=lambda one: (len(one.names), one.names))
     context = {

@@ -22,7 +22,7 @@ from authzsite.console.parts import Note
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
 from authzsite.console.revoke import MANY
-from authzsite.console.role import ASSIGN, DELETE, Seen, visit_role
+from authzsite.console.role import Seen, visit_role
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
@@ -79,9 +79,10 @@ def assign(request: Request, id: int) -> HttpResponse:
 def _save(request: Request, seen: Seen, draft: Assigning) -> HttpResponse:
     actor = Actor(seen.place.asker, "console", request_id=draft.nonce)
     names = words.listed([one.label for one in draft.chosen], 3)
+    deed = roles.operation(seen.node, "assign")
     if done_before(actor) is None:
         try:
-            with authorized(ROLE_ASSIGNED, seen.node, ASSIGN, by=actor, reason=draft.reason) as authority:
+            with authorized(ROLE_ASSIGNED, seen.node, deed, by=actor, reason=draft.reason) as authority:
                 for one in draft.chosen:
                     roles.assign(seen.node, one, by=actor, authority=authority, valid_until=draft.end)
         except Invalid as problem:
@@ -164,9 +165,9 @@ def unassign(request: Request, id: int) -> HttpResponse:
 
 def _taken(request: Request, seen: Seen, holder: Principal) -> HttpResponse:
     actor = Actor(seen.place.asker, "console", request_id=nonce_in(request))
-    ended = False
+    ended, deed = False, roles.operation(seen.node, "assign")
     if done_before(actor) is None:
-        with authorized(ROLE_UNASSIGNED, seen.node, ASSIGN, by=actor, reason=_reason(request)) as authority:
+        with authorized(ROLE_UNASSIGNED, seen.node, deed, by=actor, reason=_reason(request)) as authority:
             ended = roles.unassign(seen.node, holder, by=actor, authority=authority)
     told = f"Role {seen.node.name} is taken from {holder.label}"
     nothing = f"Nothing changed: {holder.label} does not hold {seen.node.name}"
@@ -200,8 +201,9 @@ def delete(request: Request, id: int) -> HttpResponse:
 
 def _deleted(request: Request, seen: Seen) -> HttpResponse:
     actor = Actor(seen.place.asker, "console", request_id=nonce_in(request))
+    deed = roles.operation(seen.node, "delete")
     if done_before(actor) is None:
-        with authorized(ROLE_DELETED, seen.node, DELETE, by=actor, reason=_reason(request)) as authority:
+        with authorized(ROLE_DELETED, seen.node, deed, by=actor, reason=_reason(request)) as authority:
             roles.delete(seen.node, by=actor, authority=authority)
     say(request, f"Role {seen.node.name} is deleted with all it gave")
     return redirect("console:roles")

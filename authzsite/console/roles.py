@@ -38,7 +38,6 @@ from policies.services.grants import revision_now
 from policies.services.personal import MARK
 
 SHOWN = 50
-CREATE = "Role.createRole"
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
     if not here:
         return None, None
     for realm in here:
-        if decisions.ask(circle.asker, CREATE, realm):
+        if decisions.ask(circle.asker, roles.operation(realm, "create"), realm):
             return Action("Make a role", f"{reverse('console:role_new')}?in={realm.id}", "primary"), None
     text = "Roles are made by the owner of the metalake and by who holds Create role on it."
     asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
@@ -173,9 +172,9 @@ def new(request: Request) -> HttpResponse:
     if not number.isdecimal() or len(number) > 18:
         raise Http404
     place = visit(request, int(number))
-    if place.node.type != "metalake":
+    if place.node.type not in ("metalake", "instance"):
         raise Http404
-    if not place.may(CREATE):
+    if not place.may(roles.operation(place.node, "create")):
         return refused(request, place, "create_role")
     if request.method == "POST":
         return _make(request, place)
@@ -189,8 +188,11 @@ def _make(request: Request, place: Place) -> HttpResponse:
     if done_before(actor) is not None:
         return redirect("console:roles")
     try:
-        with authorized(ROLE_CREATED, place.node, CREATE, by=actor, reason=reason) as authority:
-            made = roles.create(place.node, name, by=actor, authority=authority, owner=place.asker)
+        deed = roles.operation(place.node, "create")
+        with authorized(ROLE_CREATED, place.node, deed, by=actor, reason=reason) as authority:
+            # in a CDAP nobody owns a role: its administrators give it away and delete it
+            owner = place.asker if place.node.type == "metalake" else None
+            made = roles.create(place.node, name, by=actor, authority=authority, owner=owner)
     except PolicyError as problem:
         return _form(request, place, name, reason, [Note("bad", "Not made.", str(problem))], status=422)
     say(request, f"Role {name} is made; it gives nothing and nobody holds it yet")

@@ -17,7 +17,7 @@ from authzsite.console.place import Place
 from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.dialects import Privilege
-from policies.queries import admitted
+from policies.queries import givable
 from policies.services.grants import Wish
 from policies.services.roles import catalog_kind
 
@@ -43,7 +43,7 @@ class Draft(Choosing):
     # Who
 
     def candidates(self, text: str = "") -> QuerySet[Principal]:
-        return admitted(self.root, text)
+        return givable(self.root, text)
 
     def nobody(self) -> str:
         return f"Nobody of that name is in {self.node.realm}. Its owner can add them first."

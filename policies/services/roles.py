@@ -222,6 +222,19 @@ def _ended(node: Node, role: Node, grant: Grant) -> Said:
     return said(kind, node, privilege=grant.privilege, holder=f"role {role.name}", role=role.id)
 
 
+DEEDS = {
+    "create": ("Role.createRole", "role.create"),
+    "assign": ("Permission.grantRolesToUser", "role.assign"),
+    "delete": ("Role.deleteRole", "role.delete"),
+}
+
+
+def operation(node: Node, deed: str) -> str:
+    """What the law of a role, or of the realm that it is made in, calls making, giving or deleting one."""
+    known = dialects.get(node.kind).operations
+    return next((name for name in DEEDS[deed] if name in known), DEEDS[deed][0])
+
+
 def check_binding(node: Node, privilege: str) -> None:
     """Raise Invalid when the law does not let this privilege be given on this object."""
     if dialects.get(node.kind).by_text:

@@ -264,6 +264,49 @@ def test_in_35_only_what_is_there_can_be_given_on(db: None, signed_in: Callable[
     assert Caller("bob").may("bob", "READ", {"namespace": "ns1", "entity": "NAMESPACE"})
 
 
+# roles
+
+
+def test_roles_are_made_given_taken_and_deleted(admin: Client, world: Node) -> None:
+    assert "Make a role" in words(admin.get(at(world)))
+    made = admin.post(f"/roles/new?in={world.id}", {"name": "readers", "nonce": "a" * 12})
+    number = int(made.headers["Location"].rpartition("/")[2])
+    chosen = admin.get(f"/roles/{number}/give").headers["Location"]
+    assert chosen == at(world, "grant", role="readers").replace("/grant?", "/grant?")
+    admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers", may=["READ", "WRITE"]))
+    assert "dataset:ns1.* Read and Write Open" in words(admin.get(f"/roles/{number}"))
+    admin.post(
+        f"/roles/{number}/assign", {"nonce": "b" * 12, "step": "save", "who": "user:carl", "until": "never"}
+    )
+    assert Caller("carl").may("carl", "READ", ORDERS)
+    assert "carl" in words(admin.get(f"/roles/{number}"))
+    given_at = Change.objects.latest("pk").revision
+    admin.post(f"/undo/{given_at}")
+    assert not Caller("carl").may("carl", "READ", ORDERS)
+    admin.post(f"/undo/{Change.objects.latest('pk').revision}")
+    assert Caller("carl").may("carl", "READ", ORDERS)
+    admin.post(f"/roles/{number}/unassign?who=user:carl", {"nonce": "c" * 12})
+    assert not Caller("carl").may("carl", "READ", ORDERS)
+    admin.post(f"/roles/{number}/delete", {"nonce": "d" * 12, "name": "readers"})
+    assert given() == []
+
+
+def test_who_does_not_administer_changes_no_role(world: Node, signed_in: Callable[[str], Client]) -> None:
+    role = a_role(world, "readers", "bob")
+    bob = signed_in("bob")
+    assert bob.get(f"/roles/new?in={world.id}").status_code == 403
+    for page in ("assign", "unassign?who=user:bob", "delete"):
+        assert bob.post(f"/roles/{role.id}/{page}", {"nonce": "e" * 12}).status_code in (403, 404)
+    assert Caller("bob").get("/v3/security/authorization/user/bob/roles").json() == [
+        {"name": "readers", "type": "ROLE"}
+    ]
+
+
+@pytest.mark.seed("S1-218")
+def test_it_is_said_that_rights_are_not_pushed_to_storage(admin: Client, world: Node) -> None:
+    assert "Pushed to storage No" in words(admin.get(at(world)))
+
+
 # taking back
 
 
