@@ -148,6 +148,7 @@ CELERY_BEAT_SCHEDULE = {
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
     "feed": {"task": "policies.tasks.feed", "schedule": 5.0, "options": {"expires": 5.0}},
     "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
+    "uses": {"task": "policies.tasks.forget_uses", "schedule": 86400.0, "options": {"expires": 3600.0}},
     "bootstrap": {"task": "policies.tasks.bootstrap", "schedule": 20.0, "options": {"expires": 20.0}},
 }
 

@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from policies import bootstrap, checkpoints, discoveries, verifications
+from policies import bootstrap, checkpoints, discoveries, uses, verifications
 from policies.exports import feeds
 from policies.models import Backend
 from policies.sync import restored, worker
@@ -77,3 +77,9 @@ def bootstrap_namespaces() -> None:
 def verify_record() -> None:
     """Read the whole record for whoever asked, and keep what was found."""
     verifications.run_waiting()
+
+
+@shared_task(name="policies.tasks.forget_uses")
+def forget_uses() -> None:
+    """Delete what jobs told of long ago, but for the last use of each kind."""
+    uses.forget_old(timezone.now())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection
@@ -13,6 +13,7 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from policies.models import Use
 
+KEPT = timedelta(days=400)
 LONGEST_RUN = 200
 LONGEST_ACTION = 64
 
@@ -62,6 +63,22 @@ def take(realm_id: int, reporter: Principal, run: str, uses: Iterable[Used]) -> 
 def _joined(one: Used, other: Used) -> Used:
     executed, at = one.executed or other.executed, max(one.at, other.at)
     return Used(one.principal, one.node, one.action, executed, at)
+
+
+_FORGET = """
+DELETE FROM policies_use old WHERE old.at < %s AND EXISTS (
+    SELECT FROM policies_use new
+     WHERE new.principal_id = old.principal_id AND new.securable_id = old.securable_id
+       AND new.action = old.action AND new.executed >= old.executed
+       AND (new.executed, new.at, new.id) > (old.executed, old.at, old.id))
+"""
+
+
+def forget_old(now: datetime) -> int:
+    """Delete uses that are long past, but for the last one of each kind; answers how many.  One query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_FORGET, [now - KEPT])
+        return cursor.rowcount
 
 
 def last_use(node: Node) -> Use | None:

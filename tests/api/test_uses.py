@@ -15,6 +15,7 @@ from accounts.tokens import Run
 from policies import uses
 from policies.models import Change, Use
 from policies.services import realms
+from policies.tasks import forget_uses
 from tests.api.world import BY, Caller, Shop, token, user
 
 USES = "/authz/v1/uses"
@@ -197,3 +198,14 @@ def test_the_number_of_queries_does_not_grow(shop: Shop, job: Caller) -> None:
     count(READ)
     many = [{**READ, "resource": f"table:demo/shop.sales.t{number}"} for number in range(200)]
     assert count(READ, *many) == count(READ)
+
+
+def test_what_is_long_past_goes_but_for_the_last_of_its_kind(shop: Shop, job: Caller) -> None:
+    now = datetime.now(UTC)
+    for run, days, executed in (("a", 900, True), ("b", 800, True), ("c", 700, False), ("d", 10, False)):
+        at = (now - timedelta(days=days)).isoformat()
+        tell(job, {**READ, "at": at, "executed": executed}, run=run)
+    items = {"type": "table", "id": "demo/shop.sales.items"}
+    tell(job, {**READ, "resource": items, "at": (now - timedelta(days=900)).isoformat()}, run="e")
+    forget_uses()
+    assert [run for run, *_ in kept()] == ["b", "d", "e"]
