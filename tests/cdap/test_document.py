@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import load_command_class
 
 from accounts import people, tokens
 from lakewarden.__main__ import main
@@ -60,6 +61,18 @@ def test_the_commands_of_the_page_run_as_they_stand(
     assert "WRITE" not in last
     keeper = Caller("kim")
     assert keeper.get("/v3/security/authorization/roles").status_code == 403
+
+
+@pytest.mark.seed("S1-022")
+def test_the_page_names_every_setting_of_a_realm() -> None:
+    command = load_command_class("authzsite", "createrealm")
+    parser = command.create_parser("manage.py", "createrealm")
+    ours = [one for group in parser._action_groups for one in group._group_actions if one.option_strings]
+    common = {"-h", "--comment", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback"}
+    common |= {"-v", "--no-color", "--force-color", "--skip-checks"}
+    for one in ours:
+        if not common & set(one.option_strings):
+            assert f"| `{one.option_strings[0]}` |" in PAGE
 
 
 def test_the_page_names_every_command_and_type() -> None:
