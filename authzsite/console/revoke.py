@@ -158,9 +158,10 @@ def _show(
             ),
         ]
     shown = Shown(removal.preview, node, removal=True)
+    rights, holder = removal.rights or "access", naming.spoken(removal.holder)
     context: dict[str, Any] = {
         "notes": notes,
-        "heading": f"Revoke {removal.rights or 'access'} on {node.name} from {naming.spoken(removal.holder)}?",
+        "heading": f"Revoke {rights} on {node.name} from {holder}?",
         "place": naming.place_words(node),
         "nothing": not removal.codes,
         "tally": shown.tally(),
