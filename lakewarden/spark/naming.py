@@ -130,6 +130,6 @@ def _in_namespace(touch: Touch, place: tuple[str, ...], realm: str) -> Asked:
 def _as_dataset(touch: Touch, place: tuple[str, ...], realm: str) -> Asked:
     """A catalog stands for a namespace, a table in it for the dataset of its name."""
     if touch.kind in (CATALOG, SCHEMA):
-        return Asked(READ if touch.action == USE else touch.action, ObjectRef("namespace", realm, place))
-    action = WRITE if touch.action in _MADE_IN_SCHEMA else touch.action
+        return Asked(touch.action, ObjectRef("namespace", realm, place))
+    action = "create_dataset" if touch.action in _MADE_IN_SCHEMA else touch.action
     return Asked(action, ObjectRef("dataset", realm, (*place, touch.name[-1])))

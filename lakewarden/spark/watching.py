@@ -146,5 +146,6 @@ class Watching:
 
 
 def _told(lack: Lacking) -> Lack:
-    where = f"{lack.object_type} {lack.name}" if lack.name and lack.object_type else lack.name or None
+    name = lack.name.partition(f"{lack.object_type}:")[2] or lack.name  # a law of texts says both
+    where = f"{lack.object_type} {name}".strip() or None
     return Lack(kind=lack.kind, privilege=lack.privilege or None, object=where)

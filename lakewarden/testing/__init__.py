@@ -97,7 +97,9 @@ def _read(
         reason = law.bindable(rest[0], obj.type)
         if reason:
             raise ValueError(reason)
-        rules.append(Rule(key_in(law, obj), rest[0], allow=kind == "allow"))
+        # a law of texts takes the text as it stands, with its `*` and `?`
+        key = ":".join(rest[1:]) if isinstance(law, dialects.TextDialect) else key_in(law, obj)
+        rules.append(Rule(key, rest[0], allow=kind == "allow"))
     else:
         raise ValueError(
             "write `allow PRIVILEGE type name`, `deny …`, `owner type name` or `place URI type name`"

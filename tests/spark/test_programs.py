@@ -155,6 +155,19 @@ def test_a_view_takes_its_tables_where_the_law_knows_none(program: Program) -> N
         assert refused(lambda: spark.table("hr.v2")) == {"read namespace:HR"}
 
 
+def test_tables_are_datasets_where_the_law_is_cdaps(program: Program) -> None:
+    cdap = {"realm": "cdap", "dialect": "cdap43"}
+    with program.standing_for({"spark_catalog": "cdap/ns1"}, "cdap"):
+        spark = program.may("allow READ dataset ns1.e*", **cdap)
+        assert spark.table("hr.v_emp").count() == 2
+        with pytest.raises(AccessDenied, match=r"lacks READ on dataset ns1\.dept"):
+            spark.table("hr.dept")
+        assert refused(lambda: spark.sql("INSERT INTO hr.emp SELECT 1, 'x', 1")) == {"write dataset:ns1.emp"}
+        assert refused(lambda: spark.sql("CREATE TABLE hr.n (a INT) USING parquet")) == {
+            "create_dataset dataset:ns1.n"
+        }
+
+
 def test_the_catalog(program: Program) -> None:
     spark = program.may(READER)
     assert {table.name for table in spark.catalog.listTables("hr")} >= {"emp", "dept"}

@@ -116,6 +116,12 @@ def server(java: str, console: Everybody, tmp_path_factory: pytest.TempPathFacto
     yield f"sc://127.0.0.1:{port}"
     running.terminate()
     assert running.wait(60) == 0
+    told = {
+        (use["principal"], use["resource"], use["executed"])
+        for body in console.reports
+        for use in body["uses"]
+    }
+    assert told == {("user:ana", "table:demo/lake.hr.emp", True)}
     running.stdout.close()
     log.close()
 
