@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 PAGES, PAST = 1.5, 2.0
-SHORT, ROUNDS = 10_000, 15
+SHORT, ROUNDS = 10_000, 9
 
 # rows as the writer makes them, but for the digests: 40 people, 400 tables, a grant and its end by turns
 CHANGES = (
@@ -121,6 +121,9 @@ def questions(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]
         "in a time": (PAGES, pages(until=middle)),
         "of a request": (PAGES, pages(request=f"r{made['from'] + 77}")),
         "words in most reasons": (PAGES, pages(text="asked")),
+        "words in few reasons": (PAGES, pages(text="yearly clos")),
+        "words of one object": (PAGES, pages(text="sales.t77")),
+        "words of none": (PAGES, pages(text="nowhere")),
         "access now": (PAGES, now),
         "access then": (PAGES, lambda: len(compare.state(made["table"].id, first).actions)),
     }

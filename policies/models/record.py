@@ -10,6 +10,8 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
+from policies.models.worded import NAME_WORDS, REASON_WORDS
+
 
 class Counter(models.Model):
     """The site's one number: the last committed revision and its digest.  One row."""
@@ -51,6 +53,7 @@ class Change(models.Model):
             models.Index(fields=["realm", "-revision"], name="changes_of_realm"),
             models.Index(fields=["actor", "-revision"], name="changes_of_actor"),
             models.Index(fields=["at", "revision"], name="changes_by_time"),
+            GinIndex(REASON_WORDS, name="changes_by_words"),
             models.Index(fields=["request_id"], condition=~Q(request_id=""), name="changes_of_request"),
         ]
 
@@ -80,6 +83,7 @@ class Event(models.Model):
         indexes = [
             GinIndex(fields=["lineage"], name="events_by_lineage"),
             GinIndex(fields=["people"], name="events_by_people"),
+            GinIndex(NAME_WORDS, name="events_by_words"),
             models.Index(fields=["kind", "-change"], name="events_by_kind"),
             models.Index(fields=["object_key", "-change"], name="events_of_object"),
         ]

@@ -137,6 +137,10 @@ def test_the_history_leaves_as_a_file_with_those_who_have_that_duty(auditor: Cli
         ("since=2001-01-01T10:00&until=2099-12-31", True),
         ("q=shop.sales", True),
         ("q=quarterly", True),  # of the reason
+        ("q=repo quart", True),  # beginnings of words, in any order
+        ("q=sales/ORDERS", True),
+        ("q=uarterly", False),
+        ("q=%26%21%7C%27", False),  # no word in it, so none is found
         ("q=nothing like it", False),
         ("request=r-17", True),
         ("request=r-18", False),
