@@ -6,7 +6,7 @@ would be.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -126,6 +126,7 @@ class World:
         self.law = dialects.get(node.kind)
         self._worked_out: dict[object, Effect] = {}
         self._rules: dict[int, Rules] = {}
+        self._kins: dict[int, object] = {}
         realm = Realm(pk=node.realm_id, kind=node.kind)
         asked = {one.pk for one in (*holders, *self.people)}
         self.objects = {key for one in (node, *also) for key in one.lineage}
@@ -225,6 +226,24 @@ class World:
             self._worked_out[alike] = self.between(person, was, will, also)
         return replace(self._worked_out[alike], principal=person, via=self._via(person))
 
+    def effects(self, worked_out: Callable[[Principal], Effect]) -> list[Effect]:
+        """One for each person; of people whose facts are the same and who are reached alike, one is asked."""
+        known: dict[object, Effect] = {}
+        told = []
+        for person in self.people:
+            kin = self._kin(person)
+            if kin not in known:
+                known[kin] = worked_out(person)
+            told.append(replace(known[kin], principal=person, via=self._via(person)))
+        return told
+
+    def _kin(self, person: Principal) -> object:
+        if person.pk not in self._kins:
+            via = self._via(person)
+            alike = (self.loaded.signature_of(person.pk), via.pk) if via else person.pk
+            self._kins[person.pk] = alike
+        return self._kins[person.pk]
+
     def _via(self, person: Principal) -> Principal | None:
         return self.through.get(person.pk) if person not in self.holders else None
 
@@ -266,14 +285,15 @@ def of_grants(
 def _of_wish(world: World, wish: Wish, given: Sequence[Gift], gone: Collection[str]) -> Preview:
     here = world.at(wish.node, actions_of(wish.node, wish.privileges))
     way = set(wish.node.lineage)
-    effects = []
-    for person in here.people:
-        mine = [gift for gift in given if gift.node.id in way and _reaches(here, gift.holder, person)]
+    here_given = [gift for gift in given if gift.node.id in way]
+
+    def worked_out(person: Principal) -> Effect:
+        mine = [gift for gift in here_given if _reaches(here, gift.holder, person)]
         before = here.rules_of(person)
         after = (*(rule for rule in before if rule.fact not in gone), *(_rule(wish, gift) for gift in mine))
-        also = [gift for gift in mine if gift.node.id != wish.node.id]
-        effects.append(here.effect(person, before, after, also))
-    return in_order(effects, here.loaded.revision)
+        return here.effect(person, before, after, [gift for gift in mine if gift.node.id != wish.node.id])
+
+    return in_order(here.effects(worked_out), here.loaded.revision)
 
 
 def of_removal(
@@ -300,11 +320,12 @@ def of_removals(
 
 def _of_removal(world: World, node: Node, privileges: Sequence[str], gone: Collection[str]) -> Preview:
     here = world.at(node, actions_of(node, privileges))
-    effects = []
-    for person in here.people:
+
+    def worked_out(person: Principal) -> Effect:
         before = here.rules_of(person)
-        effects.append(here.effect(person, before, tuple(r for r in before if r.fact not in gone), ()))
-    return in_order(effects, here.loaded.revision)
+        return here.effect(person, before, tuple(r for r in before if r.fact not in gone), ())
+
+    return in_order(here.effects(worked_out), here.loaded.revision)
 
 
 def _inside(node: Node, privileges: Sequence[str]) -> Iterable[str]:
