@@ -148,7 +148,7 @@ class _Wire:
         self.ways: dict[tuple[int, ...], int] = {}
 
     def document(self) -> dict[str, Any]:
-        slice_, issued = self.held.slice, _period(self.now)
+        slice_, issued = self.held.slice, dated(self.now)
         change = [each for each in (slice_.next_change_at, self.held.until) if each is not None]
         self.number(self.root)
         told = {
@@ -269,7 +269,8 @@ def _told(name: str) -> list[str]:
     return [NESTED.join(parts[:length]) for length in range(1, len(parts))]
 
 
-def _period(now: datetime) -> datetime:
+def dated(now: datetime) -> datetime:
+    """The beginning of the period that a snapshot made now is dated to."""
     seconds = PERIOD.total_seconds()
     return datetime.fromtimestamp(now.timestamp() // seconds * seconds, UTC)
 

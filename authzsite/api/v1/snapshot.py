@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
@@ -21,10 +22,10 @@ from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
-from lakewarden.facts import Slice
 from lakewarden.principals import KINDS
 from lakewarden.snapshot import canonical, sealed
 from policies import access_log, slices, snapshots
+from policies.kept_snapshots import Sent, kept
 
 ELSEWHERE = "there is no such realm, or it is not for you to know"
 MAY_NOT = "you may ask for your own snapshot only; others' take a service account or a duty"
@@ -49,13 +50,25 @@ class Snapshot(Call):
         subject = case.subject
         if subject is None or not inquiry.may_ask(case):
             raise Forbidden(MAY_NOT)
-        held, viewers = snapshots.hold(subject, top, now=now), _viewers(caller.principal, subject, top)
-        if not any(map(snapshots.belongs, (held.slice, *viewers))):
-            raise Forbidden(ELSEWHERE)
-        if viewers and caller.principal.kind != Principal.Kind.SERVICE:
+        others = caller.principal != subject
+        key = (top.realm_id, str(subject), caller.principal.pk if others else None)
+        sent = kept(key, lambda: _made(caller.principal, subject, top, now), now=now)
+        if others and caller.principal.kind != Principal.Kind.SERVICE:
             access_log.looked(caller.principal, f"snapshot of {subject.pseudonym}", top, via="api")
-        content = sealed(snapshots.document(held, top, viewers, now=now))
-        return _sent(request._request, canonical(content), content["digest"])
+        return _sent(request._request, sent.content, sent.digest)
+
+
+def _made(caller: Principal, subject: Principal, top: Node, now: datetime) -> Sent:
+    """The snapshot as it is now.  Raises Forbidden where neither has part in the realm."""
+    held = snapshots.hold(subject, top, now=now)
+    # whose knowledge counts beside the subject's own
+    viewers = [] if caller == subject else [slices.current(caller, top, now=now)]
+    if not any(map(snapshots.belongs, (held.slice, *viewers))):
+        raise Forbidden(ELSEWHERE)
+    wire = sealed(snapshots.document(held, top, viewers, now=now))
+    edges = (held.until, *(each.next_change_at for each in (held.slice, *viewers)))
+    until = min((each for each in edges if each is not None), default=None)
+    return Sent(canonical(wire), wire["digest"], held.slice.revision, snapshots.dated(now), until)
 
 
 def _who(asked: named.Asked, caller: Principal) -> tuple[str, str]:
@@ -66,11 +79,6 @@ def _who(asked: named.Asked, caller: Principal) -> tuple[str, str]:
     if kind not in KINDS or not name:
         raise BadBody("for must be user:NAME, group:NAME or service:NAME")
     return kind, name
-
-
-def _viewers(caller: Principal, subject: Principal, top: Node) -> list[Slice]:
-    """Whose knowledge counts beside the subject's own."""
-    return [] if caller == subject else [slices.current(caller, top)]
 
 
 def _sent(request: HttpRequest, content: bytes, digest: str) -> HttpResponse:
