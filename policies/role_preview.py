@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -53,6 +53,48 @@ def of_role_change(role: Node, wanted: RoleChange, *, now: datetime | None = Non
     told = gives[: max(1, ASKED // max(1, len(world.people)))]
     parts = tuple((node, future.preview(node, codes)) for node, codes in told)
     return RolePreview(parts, len(gives) - len(told))
+
+
+Gives = tuple[Node, Node, tuple[Privilege, ...]]
+"""A role, an object, and what the role gives on it."""
+
+
+def of_roles_given(
+    roles: Sequence[Node], holder: Principal, *, until: datetime | None, now: datetime | None = None
+) -> RolePreview:
+    """What giving several roles at once would do: together, because one may open what another gives."""
+    now = now or timezone.now()
+    gives = [(role, node, some) for role in roles for node, some in _given_by(role, RoleChange())]
+    by_node: dict[int, tuple[Node, list[str]]] = {}
+    for _, node, some in gives:
+        by_node.setdefault(node.id, (node, []))[1].extend(one.code for one in some)
+    if not by_node:
+        return RolePreview()
+    world = World(gives[0][1], (holder,), (), now, also=[node for node, _ in by_node.values()])
+    end = until.timestamp() if until else None
+    pairs = {one.pk: _with_roles(world, one, gives, end) for one in world.people}
+    parts = []
+    for node, codes in sorted(by_node.values(), key=lambda pair: pair[0].names):
+        at = world.at(node, actions_of(node, codes))
+        effects = [at.between(one, *pairs[one.pk]) for one in world.people]
+        parts.append((node, in_order(effects, world.loaded.revision)))
+    return RolePreview(tuple(parts))
+
+
+def _with_roles(
+    world: World,
+    person: Principal,
+    gives: Sequence[Gives],
+    end: float | None,
+) -> tuple[Slice, Slice]:
+    before, group = tuple(world.loaded.rules_of(person.pk)), world.through.get(person.pk)
+    around = (Station("group", group.name, group.pk),) if group else ()
+    new = (
+        _given(node, one, (*around, Station("role", role.name, role.id)), end)
+        for role, node, some in gives
+        for one in some
+    )
+    return world.slice_with(person, before), world.slice_with(person, (*before, *new))
 
 
 def _given_by(role: Node, wanted: RoleChange) -> list[tuple[Node, tuple[Privilege, ...]]]:

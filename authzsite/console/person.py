@@ -276,6 +276,9 @@ def groups(request: Request, id: int) -> HttpResponse:
             if group
             else "In no group that you may know.",
             "roles": _roles(seen),
+            "roles_action": Action("Give roles", reverse("console:person_roles", args=[id]))
+            if seen.circle.gives_access
+            else None,
             "roles_empty": "No role that you may see. What is given directly stands under Reach.",
         },
     )

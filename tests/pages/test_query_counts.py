@@ -70,6 +70,7 @@ PAGES = {
     "many objects of a role": "/roles/{role}/many",
     "a role on many objects": "/roles/{role}/many/give",
     "seen as somebody": "/people/{person}/sees?in={schema}",
+    "giving several roles": "/people/{person}/roles",
     "accounts": "/accounts",
     "service accounts": "/accounts?kind=services",
     "account": "/accounts/{account}",

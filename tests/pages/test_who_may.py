@@ -171,6 +171,8 @@ PAGES = (
     Page("role_then", "/roles/{role}/then?at=3", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_give", "/roles/{role}/give", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_give_on", "/roles/{role}/give/{table}", DOOR, 404, 404, 403, 404, 404, 404, 404),
+    Page("person_roles", "/people/{person}/roles", DOOR, 404, 404, 404, 200, 200, 200, 200),
+    Page("person_roles", "/people/{person}/roles", KEPT, 404, 404, 404, 200, 200, 200, 200, "post"),
     Page("person_sees", "/people/{person}/sees", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_sees", "/people/{person}/sees?in={schema}", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_sees", "/people/{person}/sees?in={realm}", DOOR, 404, 404, 404, 404, 404, 404, 200),
