@@ -85,6 +85,21 @@ def look(backend: Backend) -> Report | None:
         return report
 
 
+def now(backend: Backend, *, dry_run: bool = False) -> Report:
+    """Compare and repair here and now, after whoever is at it.  Raises BackendError.
+
+    A paused backend is only looked at: that it is paused was somebody's decision.
+    """
+    started = timezone.now()
+    with _only_worker(backend, wait=True):
+        backend.refresh_from_db()
+        look_only = dry_run or backend.state == Backend.State.PAUSED
+        report = reconcile(backend, dry_run=True) if look_only else _compare(backend)
+    if not look_only:
+        settle(backend, report, started)
+    return report
+
+
 def _compare(backend: Backend, only: Picks | None = None) -> Report:
     # whoever holds the lock is the only worker, so a run that still goes on was left by one that died
     left = SyncRun.objects.filter(backend=backend, state=SyncRun.State.RUNNING)
@@ -117,11 +132,12 @@ def _unpark(backend: Backend, report: Report) -> None:
 
 
 @contextmanager
-def _only_worker(backend: Backend) -> Iterator[bool]:
+def _only_worker(backend: Backend, *, wait: bool = False) -> Iterator[bool]:
     # a session lock: it goes with the worker's connection, however the worker ends
+    take = "pg_advisory_lock" if wait else "pg_try_advisory_lock"
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS, backend.pk])
-        alone = cursor.fetchone()[0]
+        cursor.execute(f"SELECT {take}(%s, %s)", [_LOCKS, backend.pk])
+        alone = wait or cursor.fetchone()[0]
     try:
         yield alone
     finally:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from accounts import people
@@ -72,6 +74,18 @@ def test_while_it_is_paused_nothing_is_changed_and_afterwards_all_is(
     tasks.deliver(settled.pk)
     assert source.reads("ana")
     assert Backend.objects.get().state == "in_sync"
+
+
+def test_the_command_only_looks_at_what_is_paused(
+    settled: Backend, source: Source, capsys: pytest.CaptureFixture[str]
+) -> None:
+    operating.pause(settled, by=acting("marek"))
+    grant_ana()
+    with pytest.raises(SystemExit):
+        call_command("sync", "demo/shop")
+    assert json.loads(capsys.readouterr().out)["missing"] > 0
+    assert not source.reads("ana")
+    assert Backend.objects.get().state == "paused"
 
 
 def test_a_pause_ends_by_itself(settled: Backend, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:

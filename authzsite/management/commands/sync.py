@@ -9,15 +9,13 @@ import time
 from argparse import ArgumentTypeError
 from typing import Any
 
-from django.utils import timezone
-
 from authzsite.management.base import OperatorCommand, catalog_node
 from catalog.nodes import last
 from policies.errors import NotFound
 from policies.models import Backend
 from policies.sync import restored, worker
 from policies.sync.errors import BackendError
-from policies.sync.reconcile import Report, reconcile
+from policies.sync.reconcile import Report
 
 
 class Command(OperatorCommand):
@@ -58,13 +56,10 @@ class Command(OperatorCommand):
         return report
 
     def _once(self, row: Backend, dry_run: bool) -> tuple[Report | None, str]:
-        started = timezone.now()
         try:
-            report = reconcile(row, dry_run=dry_run)
+            report = worker.now(row, dry_run=dry_run)
         except BackendError as error:
             return None, str(error)
-        if not dry_run:
-            worker.settle(row, report, started)
         return report, report.error
 
 
