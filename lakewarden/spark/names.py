@@ -13,6 +13,9 @@ HARMLESS = frozenset(
 )
 """Tables of Spark's own that hold nobody's data: they make up rows, or throw them away."""
 
+_FILES = ("csv", "json", "orc", "parquet", "text", "xml", "org.apache.spark.sql.execution.datasources.")
+"""How the sources are called that stream from a path and from nowhere else."""
+
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 
@@ -61,6 +64,13 @@ class Namer:
         """Where a v1 table's files are, or will be."""
         location = option(described.storage().locationUri())
         return str((location or self._catalog().defaultTablePath(described.identifier())).toString())
+
+    def place(self, path: str) -> str:
+        """A path without a scheme as Hadoop would complete it."""
+        if not path.startswith("/"):
+            return path
+        default = str(self._session.sparkContext().hadoopConfiguration().get("fs.defaultFS") or "file:///")
+        return path if default.startswith("file:") else default.rstrip("/") + path
 
     def current_catalog(self) -> str:
         return str(self._session.sessionState().catalogManager().currentCatalog().name())
@@ -146,10 +156,11 @@ class Namer:
         table = option(source.catalogTable())
         if table is not None:
             return self.described(table)
+        if not str(source.className()).lower().startswith(_FILES):
+            return (Name(UNKNOWN, (f"stream of {source.className()}",)),)
         one = option(source.options().get("path"))
         paths = texts(source.paths()) if one is None else (str(one),)
-        named = tuple(Name(PATH, (path,)) for path in paths)
-        return named or (Name(UNKNOWN, (f"stream of {source.className()}",)),)
+        return tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream of no path",)),)
 
 
 def has_method(thing: Any, method: str) -> bool:

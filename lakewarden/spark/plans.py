@@ -9,7 +9,7 @@ from lakewarden.spark.commands import DATABASE, NOTHING, PLAIN, QUERIES, Plain
 from lakewarden.spark.names import RELATIONS, Name, Namer
 from lakewarden.spark.nodes import OPERATORS, SEQUENCE
 from lakewarden.spark.scala import class_of, each
-from lakewarden.spark.touches import READ, SCHEMA, VIEW, WRITE, Touch, on_path, unknown
+from lakewarden.spark.touches import PATH, READ, SCHEMA, VIEW, WRITE, Touch, on_path, unknown
 from lakewarden.spark.writing import COMMANDS
 
 _VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
@@ -29,6 +29,8 @@ class PlanWalk:
         self._inside = False
 
     def touch(self, touch: Touch) -> None:
+        if touch.kind == PATH:
+            touch = touch._replace(name=(self.namer.place(touch.name[0]),))
         self.touches.setdefault(touch._replace(inside=self._inside))
 
     def do(self, action: str, names: Iterable[Name]) -> None:

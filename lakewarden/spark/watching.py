@@ -141,7 +141,8 @@ class Watching:
     def _link(self, question: Question) -> str | None:
         """The console's page that says why, and where to ask for it."""
         subject, action, resource = question
-        query = {"who": subject.name, "action": action, "what": resource.id, "type": resource.type}
+        who = subject.name if subject.kind == "user" else str(subject)
+        query = {"who": who, "action": action, "what": resource.id, "type": resource.type}
         return f"{self._console}/why?{urlencode(query)}" if self._console else None
 
 

@@ -74,10 +74,14 @@ def insert_into_directory(walk: Walk, command: Any) -> None:
     walk.query(command.query() if class_of(command) != _LOGICAL + "InsertIntoDir" else command.child())
 
 
+_BY_PATH = ("org.apache.spark.sql.delta.sources.DeltaDataSource",)
+"""Sources that write where `path` says and nowhere else."""
+
+
 def save_into_source(walk: Walk, command: Any) -> None:
     options, source = command.options(), class_of(command.dataSource())
     path = option(options.get("path"))
-    if path is not None and not source.endswith("JdbcRelationProvider"):
+    if path is not None and source in _BY_PATH:
         walk.touch(on_path(WRITE, str(path)))
     else:
         walk.touch(Touch(WRITE, *unknown(f"a write by {source}")[1:]))
@@ -278,7 +282,7 @@ _OWN_SINKS = ("ConsoleTable", "MemorySink", "ForeachBatchSink", "ForeachWriterTa
 
 def _sink(walk: Walk, sink: Any) -> None:
     name, text = class_of(sink).rpartition(".")[2].rstrip("$"), str(sink.toString())
-    if text.startswith("FileSink[") and text.endswith("]"):
+    if name == "FileStreamSink" and text.startswith("FileSink[") and text.endswith("]"):
         walk.touch(on_path(WRITE, text[len("FileSink[") : -1]))
     elif name not in _OWN_SINKS:
         walk.touch(Touch(WRITE, *unknown(f"a stream into {name}")[1:]))

@@ -294,3 +294,42 @@ def test_every_lack_of_a_statement_is_named_at_once(program: Program) -> None:
     assert text.startswith("access denied: 3 of 3 refused, nothing was read")
     assert "lacks SELECT_TABLE on table demo/lake.hr.dept" in text
     assert "http://console/why?who=ana&action=read&what=demo%2Flake.hr.emp&type=table" in text
+
+
+def test_a_path_without_a_scheme_is_where_hadoop_has_it(program: Program) -> None:
+    spark = program.may(f"{EVERYTHING}\nplace /data fileset lake.hr.files")
+    hadoop = spark.sparkContext._jsc.hadoopConfiguration()
+    hadoop.set("fs.defaultFS", "hdfs://nameserver")
+    try:
+        with pytest.raises(AccessDenied, match="may not read path hdfs://nameserver/data/a"):
+            spark.sql("ADD FILE '/data/a'")
+    finally:
+        hadoop.set("fs.defaultFS", "file:///")
+
+
+def test_a_path_does_not_open_a_source_that_goes_elsewhere(program: Program, files: Path) -> None:
+    spark = program.may(f"{EVERYTHING}\nplace {files} fileset lake.hr.files")
+    options = {"url": "jdbc:derby:memory:pg;create=true", "driver": DERBY, "dbtable": "t", "path": str(files)}
+    with pytest.raises(AccessDenied, match=r"a write by .*JdbcRelationProvider"):
+        spark.range(1).write.format("jdbc").options(**options).save()
+
+
+def test_a_source_that_the_guard_does_not_know_is_refused_by_its_name(
+    program: Program, since: Callable[[str], None]
+) -> None:
+    since("4.0")
+    pytest.importorskip("pyarrow")
+    from pyspark.sql.datasource import DataSource
+
+    class Elsewhere(DataSource):
+        @classmethod
+        def name(cls) -> str:
+            return "elsewhere"
+
+        def schema(self) -> str:
+            return "id INT"
+
+    spark = program.may(EVERYTHING)
+    spark.dataSource.register(Elsewhere)
+    with pytest.raises(AccessDenied, match="user:ana may not run elsewhere"):
+        spark.read.format("elsewhere").load()
