@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 
 from accounts import people
+from policies.errors import Invalid
 from policies.models import Backend, BackendFinding
-from policies.services import drift, grants
+from policies.services import backends, drift, grants
 from policies.services.grants import Wish
 from policies.sync import planning, worker
 from policies.sync.backends import mariadb
 from policies.sync.backends.base import Desired, Right
 from tests.backends.mariadb_world import MariaSite
-from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the
 
 
 @pytest.fixture
@@ -108,11 +109,11 @@ URLS = [("mariadb", "postgresql://127.0.0.1/x"), ("postgresql", "mariadb://127.0
 
 @pytest.mark.parametrize(("kind", "url"), URLS)
 @pytest.mark.django_db
-def test_the_url_must_be_of_its_kind(kind: str, url: str, capsys: pytest.CaptureFixture[str]) -> None:
-    a_metalake()
-    with pytest.raises((SystemExit, CommandError)):
-        call_command("connect", "demo/customers", kind, "--url", url)
-    assert "begins with" in capsys.readouterr().err
+def test_the_url_must_be_of_its_kind(kind: str, url: str) -> None:
+    root = a_metalake()
+    with pytest.raises(Invalid, match=f"begins with {kind}://"):
+        backends.connect(root, "customers", kind, url, policy="repair", by=BY, authority=AUTHORITY)
+    assert not Backend.objects.exists()
 
 
 def test_the_account_of_the_operators_page_can_do_all_of_it(server: MariaSite) -> None:
