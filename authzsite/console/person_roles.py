@@ -22,7 +22,6 @@ from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Note
 from authzsite.console.place import Place
 from authzsite.console.requests import Request
-from authzsite.console.role import ASSIGN
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from catalog.nodes import Node, nodes
@@ -71,7 +70,9 @@ class Offer:
             slice_, now = slices.current(self.circle.asker, realm), timezone.now()
             keys = [row.securable_id for row in children(slice_, realm, "role", now=now)]
             seen = [one for one in nodes(keys).values() if not is_personal(one.name)]
-            found += [one for one in seen if decisions.answer(slice_, ASSIGN, one, now=now)]
+            found += [
+                one for one in seen if decisions.answer(slice_, roles.operation(one, "assign"), one, now=now)
+            ]
         return sorted(found, key=lambda one: one.names)
 
     @cached_property
@@ -113,7 +114,7 @@ def _save(request: Request, offer: Offer, draft: Giving, wanted: list[Node]) -> 
         try:
             with change(ROLE_ASSIGNED, realm=realm_of(wanted[0]), by=actor, reason=draft.reason):
                 for one in wanted:
-                    authority = may(actor, ASSIGN, one)
+                    authority = may(actor, roles.operation(one, "assign"), one)
                     roles.assign(one, offer.person, by=actor, authority=authority, valid_until=draft.end)
         except PolicyError as problem:
             notes = [Note("bad", "Not saved.", f"{problem} Your form is kept.")]

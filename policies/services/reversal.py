@@ -24,7 +24,6 @@ from policies.services.authorities import may
 from policies.services.grants import Wish
 from policies.services.roles import Privilege, must_be_member
 
-ASSIGN = "Permission.grantRolesToUser"
 CHANGED = "It was changed again since."
 F = TypeVar("F", bound=Fact)
 
@@ -124,7 +123,7 @@ class Reversal:
     def _may_assign(self, role: Node) -> Authority:
         if dialects.get(role.kind).by_text:
             return patterns.authority(next(iter(role.above()), role), None, by=self.by)
-        return may(self.by, ASSIGN, role)
+        return may(self.by, roles.operation(role, "assign"), role)
 
     def _owners(self) -> list[Node]:
         begun, ended = self._begun(Ownership), self._ended(Ownership)
