@@ -70,9 +70,8 @@ class Offer:
             slice_, now = slices.current(self.circle.asker, realm), timezone.now()
             keys = [row.securable_id for row in children(slice_, realm, "role", now=now)]
             seen = [one for one in nodes(keys).values() if not is_personal(one.name)]
-            found += [
-                one for one in seen if decisions.answer(slice_, roles.operation(one, "assign"), one, now=now)
-            ]
+            deed = roles.operation(realm, "assign")
+            found += [one for one in seen if decisions.answer(slice_, deed, one, now=now)]
         return sorted(found, key=lambda one: one.names)
 
     @cached_property

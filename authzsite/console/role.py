@@ -105,13 +105,23 @@ class Seen:
     def gives(self) -> list[Given]:
         return [*map(self._given, self.objects), *self._on_names()]
 
-    def _on_names(self) -> Iterable[Given]:
-        """What it gives on the names of a CDAP."""
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """The names of a CDAP that it gives something on, with the codes of what it gives."""
         held: dict[str, list[str]] = {}
-        for row in Grant.objects.open().filter(role=self.node.id, securable__isnull=True).order_by("pattern"):
-            held.setdefault(row.pattern, []).append(row.privilege)
+        if self.by_name:
+            rows = Grant.objects.open().filter(role=self.node.id, securable__isnull=True)
+            for row in rows.order_by("pattern"):
+                held.setdefault(row.pattern, []).append(row.privilege)
+        return held
+
+    @property
+    def by_name(self) -> bool:
+        return dialects.get(self.node.kind).by_text
+
+    def _on_names(self) -> Iterable[Given]:
         known = dialects.get(self.node.kind).privileges
-        for text, codes in held.items():
+        for text, codes in self.names.items():
             url = f"{reverse('console:cdap_text', args=[self.root.id])}?{urlencode({'text': text})}"
             labels = words.listed([one.label for code, one in known.items() if code in codes])
             change = Action("Open", url, "mini", more=text)
@@ -176,11 +186,12 @@ class Seen:
         no_assign = "" if self.may_assign else "why-not-assign"
         no_delete = "" if self.may_delete else "why-not-delete"
         compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
+        many = Action("Set on many objects", reverse("console:role_many", args=number))
         return [
             Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
             Action("Compare", compare, "plain"),
             Action("Past", reverse("console:role_then", args=number), "plain"),
-            Action("Set on many objects", reverse("console:role_many", args=number)),
+            *([] if self.by_name else [many]),
             Action("Change what it gives", reverse("console:role_give", args=number)),
             Action(
                 "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign
@@ -209,6 +220,11 @@ class Seen:
         locked = any(self._change(one).reason for one in self.objects)
         return [Reason("why-not-give", text)] if locked else []
 
+    def _gives_words(self) -> str:
+        if self.by_name:
+            return words.count(len(self.names), "name") if self.names else "Nothing"
+        return words.count(len(self.objects), "object") if self.objects else "Nothing"
+
     def facts(self, holders: list[Holder]) -> Facts:
         denies = sum(any(row.effect == Effect.DENY for row in self.grants[one.id]) for one in self.objects)
         url = "" if self.personal or not self.place.may("set_owner") else "console:object_owner"
@@ -218,7 +234,7 @@ class Seen:
             (
                 owner,
                 Fact("Held by", words.count(len(holders), "holder") if holders else "Nobody"),
-                Fact("Gives on", words.count(len(self.objects), "object") if self.objects else "Nothing"),
+                Fact("Gives on", self._gives_words()),
                 Fact("Denies on", words.count(denies, "object") if denies else "Nothing"),
             )
         )
@@ -272,5 +288,6 @@ def room(request: Request, id: int) -> HttpResponse:
         context,
         room="roles",
         realm=seen.node.realm,
+        kind=seen.root.type,
         revision=seen.place.slice.revision,
     )

@@ -274,7 +274,10 @@ def test_roles_are_made_given_taken_and_deleted(admin: Client, world: Node) -> N
     chosen = admin.get(f"/roles/{number}/give").headers["Location"]
     assert chosen == at(world, "grant", role="readers").replace("/grant?", "/grant?")
     admin.post(at(world, "grant"), form(text="dataset:ns1.*", role="readers", may=["READ", "WRITE"]))
-    assert "dataset:ns1.* Read and Write Open" in words(admin.get(f"/roles/{number}"))
+    told = words(admin.get(f"/roles/{number}"))
+    assert "dataset:ns1.* Read and Write Open" in told
+    assert "Gives on 1 name" in told
+    assert "Set on many objects" not in told
     admin.post(
         f"/roles/{number}/assign", {"nonce": "b" * 12, "step": "save", "who": "user:carl", "until": "never"}
     )
