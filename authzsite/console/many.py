@@ -94,8 +94,12 @@ def _none(request: Request, chosen: Chosen) -> HttpResponse:
 
 def _context(chosen: Chosen, draft: ManyDraft, notes: list[Note], *, fresh: bool = False) -> dict[str, Any]:
     many = words.count(len(draft.places), "object")
+    form = form_context(draft, [*notes, *chosen.notes()], fresh=fresh)
+    name = draft.node.name
+    each = [{**one, "text": one["text"].replace(name, "each of them")} for one in form["actions_known"]]
     return {
-        **form_context(draft, [*notes, *chosen.notes()], fresh=fresh),
+        **form,
+        "actions_known": each,
         **on_context(chosen, draft.places),
         **_plan(draft),
         "object_name": many,

@@ -131,6 +131,7 @@ def _show(request: Request, chosen: Chosen, removal: Removal, notes: list[Note])
             "Nobody holds anything directly on these",
             "What reaches them comes by roles, groups or from above.",
             drawn=False,
+            level=2,
         ),
     }
     status = 422 if removal.problems else 200

@@ -16,7 +16,7 @@ from django.test import Client
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from policies import decisions
-from tests.factories import a_person, admit, owned, the
+from tests.factories import a_person, a_role, admit, owned, the
 from tests.pages.conftest import NAMES, PASSWORD
 from tests.pages.large import NEEDLE, fill
 from tests.pages.test_browser import find_understand_and_grant, visit
@@ -75,6 +75,7 @@ def test_one_table_among_all_is_found_and_granted_by_keyboard(
     needle = the("table", f"teams.team_499.{NEEDLE}")
     admit(root, "petra")
     owned(the("schema", "teams.team_499"), "petra")
+    a_role(root, "teams_way", "allow USE_CATALOG on catalog teams", held_by=("petra", "ana"))
     make_account("petra", display_name="Petra Prinz", password=PASSWORD)
     make_account("ana", display_name=NAMES["ana"])
     page = visit("petra")
