@@ -15,9 +15,9 @@ from accounts.models import Principal
 from authzsite.console import naming, sheet, words
 from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
-from authzsite.console.head import banner
 from authzsite.console.lists import Nodes
 from authzsite.console.methods import reads
+from authzsite.console.modes import banner
 from authzsite.console.outside import behind
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Fact, Facts, Who
 from authzsite.console.place import Place, visit

@@ -17,11 +17,11 @@ from authzsite.console import words
 from authzsite.console.catalog import child_of
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
-from authzsite.console.head import banner
 from authzsite.console.herd_desk import CREATE, Desk, herd_at
 from authzsite.console.herd_told import labels
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
+from authzsite.console.modes import banner
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Fact, Facts, Note, State, Who
 from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
