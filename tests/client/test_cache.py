@@ -127,7 +127,7 @@ def test_it_maps_somebody_and_an_entity_to_actions_and_a_refresh_replaces_them(
     assert one.privileges("user:alice", "cdap") == {}
 
 
-@pytest.mark.seed("S2-012", "S2-020", "S2-021", "S2-030", "S2-034", "S2-052")
+@pytest.mark.seed("S2-012", "S2-020", "S2-021", "S2-030", "S2-034", "S2-052", "S1-159")
 def test_a_change_elsewhere_counts_after_the_interval_at_the_latest(
     cache: Make, clock: Clock, realm: Node
 ) -> None:
@@ -218,6 +218,7 @@ def test_it_can_be_turned_off(cache: Make, realm: Node, off: dict[str, Any]) -> 
     assert calls(one) == ["check", "check"]
 
 
+@pytest.mark.seed("S1-019")
 def test_only_so_many_are_kept_the_last_used_longest(cache: Make) -> None:
     one = cache(most=2)
     for who in ("alice", "bob", "alice", "admin", "alice", "bob"):
@@ -264,6 +265,7 @@ def test_how_many_may_fail_is_a_setting(cache: Make, site: Site, clock: Clock) -
         may(one, "alice", "read")
 
 
+@pytest.mark.seed("S1-020")
 def test_nothing_is_used_beyond_its_time(cache: Make, site: Site, clock: Clock) -> None:
     one = cache(refresh=10, ttl=30, failures=100)
     assert may(one, "alice", "read")
