@@ -1,4 +1,4 @@
-"""A connection is tried before it is kept, and a source is read when somebody asks, with what became of it."""
+"""A connection is tried before it is kept; a source is read when somebody asks, with what became of it."""
 
 from __future__ import annotations
 
