@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import sys
 import threading
 from collections.abc import Iterable, Mapping
@@ -90,6 +91,7 @@ class Server:
     def start(self, host: str, port: int) -> None:
         """Answers as soon as clients are served."""
         Held(self._client, self._realm).current()  # the console is there, knows the realm and takes the token
+        _free(host, port)
         self.spark = spark = _session(
             {
                 **self._configuration,
@@ -136,8 +138,21 @@ class Server:
             self.stop()
 
 
+def _free(host: str, port: int) -> None:
+    """Raises NotConfigured where nobody can listen; Spark would say so in a hundred lines."""
+    try:
+        with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as tried:
+            tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as Spark does
+            tried.bind((host, port))
+    except (OSError, OverflowError) as error:
+        raise NotConfigured(f"cannot listen on {host}:{port}: {error}") from None
+
+
 def _session(configuration: Mapping[str, str]) -> Any:
-    from pyspark.sql import SparkSession
+    try:
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise NotConfigured(f"the server needs PySpark 4: {error}") from None
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("lakewarden connect-server")

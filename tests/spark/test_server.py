@@ -15,6 +15,7 @@ import pytest
 
 pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
 
+from lakewarden.__main__ import main
 from tests.client.conftest import TOKEN, answer
 from tests.spark.test_guard import READER, Console
 from tests.spark.wire import wire
@@ -184,3 +185,31 @@ def test_it_does_not_start_without_a_console(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "gave no answer" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("port", "lacking", "told"),
+    [
+        ("taken", "", "cannot listen on 127.0.0.1:"),
+        ("99999", "", "cannot listen"),
+        ("0", "pyspark.sql", "needs PySpark 4"),
+    ],
+)
+def test_what_keeps_it_from_starting_is_told_in_a_line(
+    console: Everybody,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    port: str,
+    lacking: str,
+    told: str,
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", console.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
+    if lacking:
+        monkeypatch.setitem(sys.modules, lacking, None)
+    if port == "taken":
+        port = str(console.server_address[1])
+    assert main(["connect-server", "--realm", "demo", "--port", port]) == 2
+    said = capsys.readouterr().err
+    assert told in said
+    assert said.count("\n") == 1
