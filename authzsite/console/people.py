@@ -195,6 +195,7 @@ def grant(request: Request, id: int) -> HttpResponse:
                 f"Nothing called “{text}” is yours to give" if text else "Nothing is yours to give",
                 "Its owner can give access to it.",
                 drawn=False,
+                level=2,
             ),
         },
     )

@@ -65,6 +65,7 @@ def choose(request: Request, id: int) -> HttpResponse:
             f"Nothing called “{text}” is yours to give" if text else "Nothing is yours to give",
             "Its owner can give access to it.",
             drawn=False,
+            level=2,
         ),
     }
     return _page(request, "console/person/grant.html", seen, context)

@@ -107,7 +107,10 @@ def choose(request: Request, id: int) -> HttpResponse:
         "all_words": f"all {words.count(len(picked.found), picked.type)} that the filter finds",
         "more": words.number(len(picked.found) - len(shown)) if len(picked.found) > len(shown) else "",
         "empty": Empty(
-            "Nothing of that kind is yours to give", drawn=False, actions=(Action("Show all", "?"),)
+            "Nothing of that kind is yours to give",
+            drawn=False,
+            actions=(Action("Show all", "?"),),
+            level=2,
         ),
     }
     return _page(request, "console/role/many.html", picked.seen, context)

@@ -45,6 +45,11 @@ def addresses() -> dict[str, dict[str, str]]:
             "check as": f"/people/{person}/sees?in={sales}",
             "settings": "/profile",
         },
+        "mia": {  # who has nothing to give
+            "giving to a person": f"/people/{person}/grant",
+            "giving to a role": f"/roles/{role}/give",
+            "giving to a role on many": f"/roles/{role}/many",
+        },
         "sam": {
             "accounts": "/accounts",
             "service accounts": "/accounts?kind=services",
