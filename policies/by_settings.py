@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from lakewarden import dialects
 from lakewarden.dialects.cdap.building import IN_NAMESPACE
 from lakewarden.facts import OWNER, Rule, Station
 from lakewarden.globs import is_glob
@@ -12,7 +13,6 @@ from lakewarden.principals import Principal
 
 SYSTEM = "system"
 """The namespace in which the master user may do everything."""
-CODES = ("READ", "WRITE", "EXECUTE", "ADMIN")
 ADMINS, MASTER, NAMESAKE = "the admin group", "the master user", "the user of that name"
 GROUNDS = (ADMINS, MASTER, NAMESAKE)
 """What stands in the place of a fact, for rules that no grant made."""
@@ -21,16 +21,19 @@ Window = tuple[float | None, float | None]
 
 def rules(
     root: int,
+    law: str,
     settings: Mapping[str, Any],
     principal: Principal,
     groups: Iterable[tuple[int, str, Window]],
 ) -> Iterable[Rule]:
-    """The rules that a realm's settings come to for one principal with these groups."""
-    if principal.kind == "user" and not is_glob(principal.name):
-        yield from _all_on(f"kerberosprincipal:{principal.name}", NAMESAKE)
+    """The rules that a realm's law and settings come to for one principal with these groups."""
+    codes = tuple(dialects.get(law).privileges)
+    # no kerberos principal was an entity before the generation that gives rights ahead, which has no ALL
+    if principal.kind == "user" and not is_glob(principal.name) and "ALL" not in codes:
+        yield from _all_on(f"kerberosprincipal:{principal.name}", codes, NAMESAKE)
     if principal.kind == "user" and principal.name == settings.get("master_user"):
         for text in in_namespace(SYSTEM):
-            yield from _all_on(text, MASTER)
+            yield from _all_on(text, codes, MASTER)
     admins = settings.get("admin_group")
     if admins and principal.kind == "group" and principal.name == admins:
         yield Rule(root, OWNER, fact=ADMINS)
@@ -46,5 +49,5 @@ def in_namespace(name: str) -> Iterable[str]:
     yield f"program:{name}.*.*"
 
 
-def _all_on(text: str, fact: str) -> Iterable[Rule]:
-    return (Rule(text, code, fact=fact) for code in CODES)
+def _all_on(text: str, codes: Iterable[str], fact: str) -> Iterable[Rule]:
+    return (Rule(text, code, fact=fact) for code in codes)

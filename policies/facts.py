@@ -221,7 +221,7 @@ class Loaded:
         to the user who bears it."""
         if dialects.get(self.realm.law).by_text:
             groups = self.groups.get(number, ())
-            yield from by_settings.rules(self.root, self.settings, principal.ref, groups)
+            yield from by_settings.rules(self.root, self.realm.law, self.settings, principal.ref, groups)
 
     def _held(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
         for securable, own, opened, pk in self.owned.get(holder, ()):

@@ -312,3 +312,20 @@ def test_privileges_on_objects_are_no_business_of_a_cdap() -> None:
     with pytest.raises(Invalid):
         roles.add_privileges(a_role(root, "r"), namespace, [Privilege("READ")], **BY)
     assert entities.entity_of(namespace) == text("namespace:ns1")
+
+
+@pytest.mark.parametrize("policy", ["3.4", "3.5"])
+def test_everything_of_the_master_user_is_all_where_that_is_an_action(policy: str) -> None:
+    root = a_cdap("c", policy, master_user="cdap")
+    for entity in ("namespace:system", "dataset:system.a.b", "program:system.app.flow.f"):
+        assert may(root, "cdap", "ALL", entity)
+        assert not may(root, "ana", "ALL", entity)
+        assert not may(root, "cdap", "ALL", entity.replace("system", "ns1"))
+
+
+@pytest.mark.parametrize(("policy", "allowed"), [("3.4", False), ("3.5", False), ("4.3", True)])
+def test_being_the_kerberos_principal_of_a_name_counts_from_4_3_on(policy: str, allowed: bool) -> None:
+    root = a_cdap("c", policy)
+    for code in ("READ", "WRITE", "EXECUTE", "ADMIN"):
+        assert may(root, "etl", code, "kerberosprincipal:etl") == allowed
+        assert not may(root, "ana", code, "kerberosprincipal:etl")
