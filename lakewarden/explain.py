@@ -329,13 +329,15 @@ def _lack(atom: Atom, ground: _Ground) -> Iterable[Lack]:
         yield Lack("membership" if atom.kind == MEMBER else atom.kind, "", key, type, ground.name(key))
 
 
-def _opens(lacks: tuple[Lack, ...], ground: _Ground) -> tuple[int, int, int]:
-    """How much these would open: ownership most, the higher the more; then the privileges; then how many."""
+def _opens(lacks: tuple[Lack, ...], ground: _Ground) -> tuple[int, int, int, int]:
+    """How much these would open: the office of the whole site most, then ownership, the higher the more;
+    then the privileges; then how many."""
     heights = {level.key: len(ground.levels) - at for at, level in enumerate(ground.levels)}
+    offices = sum(lack.kind == "service_admin" for lack in lacks)
     owned = sum(heights[lack.object] for lack in lacks if lack.kind == "ownership")
     codes = {lack.privilege for lack in lacks if lack.kind in ("privilege", "denied")}
     weight = sum(WEIGHTS.get(ground.law.privileges[code].category, 3) for code in codes)
-    return owned, weight, len(lacks)
+    return offices, owned, weight, len(lacks)
 
 
 def _first_and_rest(

@@ -13,7 +13,7 @@ from catalog.queries import find
 from lakewarden.objects import ObjectRef
 from policies import decisions
 from policies.services import patterns
-from tests.cdap_law.asking import decided, holding, law_of
+from tests.cdap_law.asking import decided, explained, holding, law_of
 from tests.cdap_law.tables import ENTITIES, PRIVILEGES, ROWS
 from tests.cdap_law.world import OPERATOR, Caller, a_cdap, give, make, text, user
 
@@ -167,3 +167,10 @@ def test_the_pages_list_what_one_has_access_to() -> None:
         assert node is not None
         found = client.get(reverse("console:search"), {"q": name}).content.decode()
         assert (reverse("console:object", args=[node.id]) in found) == seen, name
+
+
+@pytest.mark.parametrize("asked", ["instance:c", "namespace:ns1", "dataset:ns1.orders"])
+def test_who_may_not_grant_lacks_what_its_administrator_can_give(asked: str) -> None:
+    found = explained(holding("cdap43", [("ADMIN", asked)]), "grant", asked)
+    assert [lack.kind for lack in found.missing] == ["ownership"], "no owner makes anybody a service admin"
+    assert [[lack.kind for lack in way] for way in found.alternatives] == [["service_admin"]]
