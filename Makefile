@@ -21,8 +21,8 @@ run: .venv/ready ## everything on a fresh machine, then the console; PORT=8001 m
 system: ## Chromium and Java for the tests, when root on Debian and missing
 	@scripts/system.sh
 
-test: .venv/ready-dev system ## the tests that must pass on each change; TEST_ARGS="-k grants" picks
-	@exec $(PYTHON) -m pytest $(TEST_ARGS)
+test: .venv/ready-dev system ## the tests that must pass on each change, on two cores; TEST_ARGS="-k grants" picks
+	@exec $(PYTHON) -m pytest -n 2 --dist loadfile $(TEST_ARGS)
 
 test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark
 	@-scripts/pyspark35.sh

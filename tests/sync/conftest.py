@@ -61,7 +61,7 @@ def source(postgres_server: Callable[[int], Any], request: pytest.FixtureRequest
     server = postgres_server(16)
     name = "governed"
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        _clean(connection, name)
+        _clean(connection)
         for login in LOGINS:
             connection.execute(
                 sql.SQL("CREATE ROLE {} LOGIN PASSWORD 'secret'").format(sql.Identifier(login))
@@ -72,11 +72,14 @@ def source(postgres_server: Callable[[int], Any], request: pytest.FixtureRequest
         connection.execute(SCRIPT)
     yield there
     with psycopg.connect(server.url(), autocommit=True) as connection:
-        _clean(connection, name)
+        _clean(connection)
 
 
-def _clean(connection: psycopg.Connection, name: str) -> None:
-    connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+def _clean(connection: psycopg.Connection) -> None:
+    # whatever tests left on the server before: roles that have rights in a database cannot be dropped
+    others = "SELECT datname FROM pg_database WHERE NOT datistemplate AND datname <> 'postgres'"
+    for (left,) in connection.execute(others).fetchall():
+        connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(left)))
     managed = connection.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw\\_%'").fetchall()
     for (role,) in [*managed, *((login,) for login in LOGINS)]:
         connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
