@@ -26,6 +26,7 @@ from policies.queries import realms_of
 from policies.services.grants import revision_now
 
 SHOWN = 50
+OF = "access of "  # and a pseudonym, as a look at a person's access is recorded
 KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
 LEAD = "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
 
@@ -104,6 +105,7 @@ def _pager(asked: Asked, found: Sequence[AccessRecord]) -> Pager:
 def _rows(found: Sequence[AccessRecord]) -> list[Row]:
     names = Names([], [])
     names.wanted |= {one.actor for one in found}
+    names.wanted |= {one.operation[len(OF) :] for one in found if one.operation.startswith(OF)}
     return [_row(one, names) for one in found]
 
 
@@ -111,10 +113,13 @@ def _row(record: AccessRecord, names: Names) -> Row:
     refused = record.kind == AccessRecord.Kind.REFUSED
     verb = "was refused" if refused else "looked at"
     key = record.lineage[-1] if record.lineage else None
+    what = record.operation
+    if what.startswith(OF):
+        what = OF + names.of(what[len(OF) :])
     return Row(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
-        sentence=f"{names.of(record.actor)} {verb} {record.operation}",
+        sentence=f"{names.of(record.actor)} {verb} {what}",
         object=record.object_name,
         url=naming.page_of(key, record.object_type) if key else "",
         via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),

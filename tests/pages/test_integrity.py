@@ -53,6 +53,14 @@ def test_nobody_sees_who_looked_at_what_is_not_his(shop: Node, signed_in: Signed
     assert "was refused dropTable" in words(signed_in("mia"), "/history/looks")  # of herself she does
 
 
+def test_whose_access_was_looked_at_is_said_by_name(shop: Node, signed_in: SignedIn) -> None:
+    ana = people.ensure("user", "ana")
+    access_log.looked(a_person("carl"), f"access of {ana.pseudonym}", the("schema", "shop.sales"), via="api")
+    body = words(signed_in("olivia"), "/history/looks")
+    assert f"looked at access of {ana.label}" in body
+    assert ana.pseudonym not in body
+
+
 def test_they_are_filtered(shop: Node, signed_in: SignedIn) -> None:
     watched(shop)
     olivia = signed_in("olivia")
