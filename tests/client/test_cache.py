@@ -160,18 +160,18 @@ def test_own_writes_are_seen_at_once_and_by_everybody(cache: Make, site: Site, r
 @pytest.mark.parametrize(
     ("event", "asked_again"),
     [
-        ({"realm": "cdap", "principal": "user:alice"}, {"alice"}),
-        ({"principal": "user:bob"}, {"bob"}),
-        ({"realm": "cdap", "principal": "group:staff"}, {"alice", "bob"}),
-        ({"realm": "other"}, set()),
-        ({"realm": "cdap"}, {"alice", "bob"}),
-        ({}, {"alice", "bob"}),
-        ({"principal": 3}, {"alice", "bob"}),
+        ({"realm": "cdap", "principal": "user:alice"}, ["alice"]),
+        ({"principal": "user:bob"}, ["bob"]),
+        ({"realm": "cdap", "principal": "group:staff"}, ["alice", "bob"]),
+        ({"realm": "other"}, []),
+        ({"realm": "cdap"}, ["alice", "bob"]),
+        ({}, ["alice", "bob"]),
+        ({"principal": 3}, ["alice", "bob"]),
     ],
     ids=str,
 )
 def test_an_event_from_outside_drops_whom_it_is_about(
-    cache: Make, realm: Node, event: dict[str, Any], asked_again: set[str]
+    cache: Make, realm: Node, event: dict[str, Any], asked_again: list[str]
 ) -> None:
     one = cache()
     for who in ("alice", "bob"):
@@ -179,7 +179,7 @@ def test_an_event_from_outside_drops_whom_it_is_about(
         take(realm, who, "READ")
         assert may(one, who, "read")
     one.happened(event)
-    assert {who for who in ("alice", "bob") if not may(one, who, "read")} == asked_again
+    assert {who for who in ("alice", "bob") if not may(one, who, "read")} == set(asked_again)
 
 
 # Single objects, and what is never kept
