@@ -137,11 +137,19 @@ def shop_server(request: pytest.FixtureRequest, postgres_server: Callable[[int],
 
 
 @pytest.fixture(scope="session")
-def demo_shop(postgres_server: Callable[[int], Any]) -> Any:
-    """The shop database of the demo as `make run` makes it: a `ShopInfo`."""
+def demo_shop() -> Iterator[Any]:
+    """The shop database of the demo as `make run` makes it: a `ShopInfo`.
+
+    It has a server of its own, because its logins are called as those that other tests make and drop.
+    """
+    from authzsite import embedded
     from authzsite.demo import shop
 
-    return shop.ensure(VAR, on=postgres_server(shop.VERSION))
+    home = VAR / f"demo-shop-{os.environ.get('PYTEST_XDIST_WORKER', '')}"
+    server = embedded.PostgreSQL(home, version=shop.VERSION, passwords=True, durable=False)
+    server.start()
+    yield shop.ensure(home, on=server)
+    server.stop()
 
 
 # browser and Spark
