@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, time
 
 from django.utils import timezone
+from django.utils.dateparse import parse_date, parse_datetime
 
 from policies.models import Change, Counter
 
@@ -28,6 +29,20 @@ def at_revision(revision: int) -> Past | None:
     """The state right after a change; None when there was no such change."""
     change = Change.objects.filter(revision=revision).first()
     return Past(change.revision, change.at) if change else None
+
+
+def moment_in(text: str, *, whole: bool = False) -> datetime | None:
+    """A time as ISO 8601 writes it, in the current time zone when it names none; None when it is no time.
+
+    A day alone is its beginning, or its end when the `whole` day is meant.
+    """
+    try:
+        found, day = parse_datetime(text), parse_date(text)
+    except ValueError:
+        return None
+    if found is None and day is not None:
+        found = datetime.combine(day, time.max if whole else time.min)
+    return timezone.make_aware(found) if found is not None and timezone.is_naive(found) else found
 
 
 def latest() -> Past:

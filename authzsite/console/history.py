@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, time
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,8 +11,6 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 
 from accounts.models import Principal
 from authzsite.console import naming, record, sheet, words
@@ -29,6 +26,7 @@ from authzsite.console.shell import page
 from catalog.nodes import Node
 from policies import history
 from policies.history import Filter, Sight
+from policies.past import moment_in
 from policies.queries import realms_of
 from policies.services import duties
 from policies.services.grants import revision_now
@@ -130,7 +128,7 @@ def _with_people(asked: Question, seen: Sight) -> Question:
 
 def _with_times(asked: Question) -> Question:
     """From the beginning of a day, or a minute, to the end of another."""
-    since, until = day_or_minute(asked.since), day_or_minute(asked.until, whole=True)
+    since, until = moment_in(asked.since), moment_in(asked.until, whole=True)
     problems = {
         name: "Write a day, or a day with a time."
         for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
@@ -138,19 +136,6 @@ def _with_times(asked: Question) -> Question:
     }
     told = replace(asked.filter, since=since, until=until, text=asked.text)
     return replace(asked, filter=told, problems={**(asked.problems or {}), **problems})
-
-
-def day_or_minute(text: str, *, whole: bool = False) -> datetime | None:
-    """`2026-01-31` is its beginning, or its end when the whole day is meant; in the reader's zone."""
-    try:
-        day, found = parse_date(text), parse_datetime(text)
-    except ValueError:
-        return None
-    if day and not found:
-        found = datetime.combine(day, time.max if whole else time.min)
-    if found is None or timezone.is_aware(found):
-        return found
-    return timezone.make_aware(found)
 
 
 def known_to(seen: Sight, person: Principal | None) -> Principal | None:

@@ -19,7 +19,6 @@ from authzsite import evidence
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
-from authzsite.console.history import day_or_minute
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
@@ -97,7 +96,7 @@ def moment_of(text: str) -> Past | None:
     """`2026-01-31` is that day's end, `2026-01-31T12:00` that minute, `1284` the state after that change."""
     if text.isascii() and text.isdigit() and len(text) < 18:
         return past.at_revision(int(text))
-    found = day_or_minute(text, whole=True)
+    found = past.moment_in(text, whole=True)
     return past.at_moment(min(found, timezone.now())) if found else None
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from django.core import signing
-from django.utils.dateparse import parse_date, parse_datetime
 
 from accounts import people
 from accounts.models import Principal
@@ -17,6 +16,7 @@ from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
 from lakewarden import dialects
 from lakewarden.objects import BadName, ObjectRef
+from policies.past import moment_in
 
 Asked = Mapping[str, str]
 USUAL, MOST = 100, 1000
@@ -58,16 +58,9 @@ def moment(asked: Asked, name: str) -> datetime | None:
     text = asked.get(name, "")
     if not text:
         return None
-    for reading in (text, text.replace(" ", "+")):  # a plus sign that nobody escaped
-        try:
-            found = parse_datetime(reading)
-            day = parse_date(reading) if found is None else None
-        except ValueError:
-            continue
-        if day is not None:
-            found = datetime(day.year, day.month, day.day)
-        if found is not None:
-            return found if found.tzinfo else found.replace(tzinfo=UTC)
+    found = moment_in(text) or moment_in(text.replace(" ", "+"))  # a plus sign that nobody escaped
+    if found is not None:
+        return found
     raise BadBody(f"{name} must be a time such as 2026-01-31T12:00:00Z")
 
 

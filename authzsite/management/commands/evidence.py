@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import CommandParser
 from django.utils import timezone
-from django.utils.dateparse import parse_date, parse_datetime
 
 from authzsite import evidence
 from authzsite.management.base import OperatorCommand, known
@@ -17,7 +16,7 @@ from catalog.past import find_at
 from lakewarden.objects import ObjectRef
 from policies.errors import PolicyError
 from policies.exports.evidence import Question
-from policies.past import at_moment
+from policies.past import at_moment, moment_in
 
 
 class Command(OperatorCommand):
@@ -53,12 +52,7 @@ class Command(OperatorCommand):
 
 def moment(text: str) -> datetime:
     """A time with a zone, or UTC; a day means all of it."""
-    try:
-        day, found = parse_date(text), parse_datetime(text)
-    except ValueError:
-        day = found = None
-    if day:
-        return datetime(day.year, day.month, day.day, 23, 59, 59, 999999, tzinfo=UTC)
+    found = moment_in(text, whole=True)
     if found is None:
         raise ArgumentTypeError(f"{text!r} is no time; write 2026-01-31 or 2026-01-31T12:00:00Z")
-    return found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found
