@@ -20,6 +20,8 @@ from lakewarden.record.merkle import Frontier, root_from_proof
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 FORM = 1
 BLOCK = 1 << 20  # bytes
+LINKS = ("membership", "assignment", "realmmember")
+"""Kinds of facts that tie a person to what is given: by group, by role, by being admitted."""
 
 
 class Broken(Exception):
@@ -164,7 +166,10 @@ def _evidence(
 ) -> Found:
     """Evidence: every change is in the signed tree, and every row rests on what the changes say."""
     signed = _signed(archive, key)
-    size, (root, *_) = max(signed.items(), key=lambda one: one[0])
+    size = max(signed)
+    if len(signed[size]) != 1:
+        raise Broken(f"two records of {size} changes were signed")
+    [root] = signed[size]
     facts = Facts(manifest["question"]["revision"])
     for line in archive.read("changes.jsonl").splitlines():
         entry = json.loads(line)
@@ -188,20 +193,34 @@ def _evidence(
 
 
 class Facts:
-    """When each fact began and ended, by the changes alone."""
+    """When each fact began and ended and what it stated, by the changes alone."""
 
     def __init__(self, revision: int):
         self.revision = revision
         self.begun: dict[str, Mapping[str, Any]] = {}
         self.ended: dict[str, Mapping[str, Any]] = {}
+        self.stated: dict[str, Mapping[str, Any]] = {}
 
     def take(self, change: Mapping[str, Any]) -> None:
         for event in change["events"]:
             code = event["data"].get("fact")
-            if code:
-                (self.begun if "state" in event["data"] else self.ended)[code] = change
+            if code and "state" in event["data"]:
+                self.begun[code], self.stated[code] = change, event
+            elif code:
+                self.ended[code] = change
 
-    def held(self, code: str) -> None:
+    def carry(self, path: Mapping[str, Any], pseudonym: str) -> None:
+        """Raises Broken unless the facts held at the revision, lead to the person and give what is said."""
+        for code in path["facts"]:
+            self._held(code)
+        links = [code for code in path["facts"] if code.partition(":")[0] in LINKS]
+        if links and not any(pseudonym in self.stated[code]["people"] for code in links):
+            raise Broken(f"{', '.join(links)} do not speak of {pseudonym}")
+        last = path["facts"][-1]
+        if _given(self.stated[last]["data"]["state"]) != (path["privilege"], path["allow"], path["object"]):
+            raise Broken(f"{last} does not give {path['privilege']} there")
+
+    def _held(self, code: str) -> None:
         begun, ended = self.begun.get(code), self.ended.get(code)
         if begun is None or begun["revision"] > self.revision:
             raise Broken(f"{code} had not begun at revision {self.revision}")
@@ -219,6 +238,14 @@ class Facts:
         return f"{text}, ended by change {end['revision']} ({end['at']}, by {end['actor']}{_because(end)})"
 
 
+def _given(state: Mapping[str, Any]) -> tuple[str, bool, Any]:
+    """The privilege, whether it is allowed, and on what: as a grant or an ownership states them."""
+    if "privilege" not in state:
+        return "OWNER", True, state["securable_id"]
+    on = state["securable_id"] if state["securable_id"] is not None else state["pattern"]
+    return state["privilege"], state["effect"] == "allow", on
+
+
 def _because(change: Mapping[str, Any]) -> str:
     return f": {change['reason']}" if change["reason"] else ""
 
@@ -227,8 +254,7 @@ def _told(row: Mapping[str, Any], objects: Mapping[str, Mapping[str, str]], fact
     can = ", ".join(row["actions"]) or "nothing"
     yield f"{row['principal']} could do: {can}"
     for path in row["paths"]:
-        for code in path["facts"]:
-            facts.held(code)
+        facts.carry(path, row["pseudonym"])
         place = objects.get(str(path["object"]), {"id": "an object"})["id"]
         via = f" via {', '.join(path['via'])}" if path["via"] else ""
         verb = "held" if path["allow"] else "was denied"

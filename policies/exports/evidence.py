@@ -67,7 +67,7 @@ def gather(question: Question) -> Evidence:
     population = {
         "people": len(access.people),
         "listed": len(rows),
-        "with access": sum(bool(row["actions"]) for row in rows),
+        "with_access": sum(bool(row["actions"]) for row in rows),
     }
     evidence = Evidence(question, checkpoint, population, str(access.holding.query), rows)
     evidence.changes = _proved(checkpoint, _codes(rows))
@@ -132,12 +132,8 @@ def _row(access: Access, stations: Stations) -> dict[str, Any]:
         "pseudonym": person.pseudonym,
         "actions": sorted(access.can),
         "owner": access.owns,
-        "paths": [_path(rule, stations.facts(person, rule)) for rule in _told(access)],
+        "paths": [_path(path.rule, stations.facts(person, path.rule)) for path in access.paths],
     }
-
-
-def _told(access: Access) -> list[Rule]:
-    return [path.rule for path in access.paths]
 
 
 def _path(rule: Rule, codes: list[str]) -> dict[str, Any]:
