@@ -18,10 +18,11 @@ from django.utils import timezone
 from lakewarden.record import notes
 from lakewarden.record.merkle import Frontier
 from policies import checkpoint_places, signing
-from policies.changes import WRITERS_LOCK, locked
+from policies.changes import locked
 from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter
 
 CHANGES, ACCESS = Checkpoint.Log.CHANGES, Checkpoint.Log.ACCESS
+LOCK = 0x7369_676E
 
 
 def due() -> bool:
@@ -33,7 +34,7 @@ def due() -> bool:
 def make() -> list[Checkpoint]:
     """Sign both logs as far as they go; a log that has not grown since is left."""
     with transaction.atomic():
-        locked(WRITERS_LOCK + 1)  # two beats at once must not sign twice
+        locked(LOCK)  # two beats at once must not sign twice
         made = [_made(log) for log in (CHANGES, ACCESS)]
         return [row for row in made if row is not None]
 
