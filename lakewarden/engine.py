@@ -93,12 +93,17 @@ def at(slice: Slice, now: float) -> Slice:
     """The slice as it is at `now`: the same one until a rule in it begins or ends."""
     if slice.since <= now and (slice.next_change_at is None or now < slice.next_change_at):
         return slice
+    return with_rules(slice, slice.rules, now=now)
+
+
+def with_rules(slice: Slice, rules: Iterable[Rule], *, now: float) -> Slice:
+    """The slice as it would be at `now` if these were all the rules."""
     return build(
         slice.principal,
         slice.realm,
         slice.dialect,
         slice.revision,
-        slice.rules,
+        rules,
         member=slice.member,
         service_admin=slice.service_admin,
         mode=slice.mode,

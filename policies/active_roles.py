@@ -25,18 +25,7 @@ def narrowed(slice_: Slice, wish: str, root: Node) -> Slice:
     if active - held:
         raise Refused(f"Role {min(active - held)} is not held.")
     kept = tuple(rule for rule in slice_.rules if _stays(rule, active))
-    return engine.build(
-        slice_.principal,
-        slice_.realm,
-        slice_.dialect,
-        slice_.revision,
-        kept,
-        member=slice_.member,
-        service_admin=slice_.service_admin,
-        mode=slice_.mode,
-        selves=slice_.selves,
-        now=slice_.since,
-    )
+    return engine.with_rules(slice_, kept, now=slice_.since)
 
 
 def _stays(rule: Rule, active: Collection[str]) -> bool:

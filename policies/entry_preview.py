@@ -121,7 +121,8 @@ class Foretelling:
         every = [*turns, *(one for one in spoken if one not in turns)]
         gone = frozenset().union(*(self.gone.get(one.holder.pk, frozenset()) for one in every))
         new = [rule for one in every for rule in self._new(one, person)]
-        after = self._with(before, (*(rule for rule in before.rules if rule.fact not in gone), *new))
+        rules = (*(rule for rule in before.rules if rule.fact not in gone), *new)
+        after = engine.with_rules(before, rules, now=self.now.timestamp())
         [turn, *_] = turns
         return Outcome(
             person, turn, self._held(before), self._held(after), after, _ways(after, turn, self.node), pattern
@@ -130,19 +131,6 @@ class Foretelling:
     def _new(self, turn: Turn, person: Principal) -> Iterable[Rule]:
         via = () if turn.holder == person or turn.holder is person else _via(turn.holder)
         return (Rule(self.node.id, code, True, via) for code in turn.gives)
-
-    def _with(self, slice_: Slice, rules: tuple[Rule, ...]) -> Slice:
-        return engine.build(
-            slice_.principal,
-            slice_.realm,
-            slice_.dialect,
-            slice_.revision,
-            rules,
-            member=slice_.member,
-            mode=slice_.mode,
-            selves=slice_.selves,
-            now=self.now.timestamp(),
-        )
 
     def _held(self, slice_: Slice) -> frozenset[str]:
         law, moment = dialects.get(self.node.kind), self.now.timestamp()

@@ -162,18 +162,7 @@ class World:
         return tuple(rule for rule in self._rules[person.pk] if rule.object not in beside)
 
     def slice_with(self, person: Principal, rules: Rules) -> Slice:
-        now = self.loaded.slice_of(person)
-        return engine.build(
-            now.principal,
-            now.realm,
-            now.dialect,
-            now.revision,
-            rules,
-            member=now.member,
-            mode=now.mode,
-            selves=now.selves,
-            now=self.now.timestamp(),
-        )
+        return engine.with_rules(self.loaded.slice_of(person), rules, now=self.now.timestamp())
 
     def can(self, slice_: Slice) -> frozenset[str]:
         moment = self.now.timestamp()

@@ -96,7 +96,8 @@ def _foretold(
     held = slices.currents(list({who.pk: who for who, _ in people}.values()), root, now=now) if people else {}
     effects = []
     for who, via in people:
-        before, after = held[who.pk], _with(held[who.pk], changed, now)
+        before = held[who.pk]
+        after = engine.with_rules(before, changed(before), now=now.timestamp())
         able = [_able(one, entities, codes, now) for one in (before, after)]
         effects.append(Effect(who, via, *able))
     return Foretold(tuple(codes), tuple(entities), many, tuple(effects), len(reached) - len(people))
@@ -112,21 +113,6 @@ def _entities(root: Node, target: Authorizable) -> tuple[int, list[Node]]:
         # rights may precede what they are given on, and then it is asked about by its name
         return 0, [decisions.entity_node(root, target)]
     return places.count(), found
-
-
-def _with(slice_: Slice, changed: Changed, now: datetime) -> Slice:
-    return engine.build(
-        slice_.principal,
-        slice_.realm,
-        slice_.dialect,
-        slice_.revision,
-        changed(slice_),
-        member=slice_.member,
-        service_admin=slice_.service_admin,
-        mode=slice_.mode,
-        selves=slice_.selves,
-        now=now.timestamp(),
-    )
 
 
 def _able(slice_: Slice, entities: Sequence[Node], codes: Sequence[str], now: datetime) -> tuple[int, ...]:

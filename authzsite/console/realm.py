@@ -1,8 +1,7 @@
-"""The page of a realm: who owns it, whether its law is enforced, its switches, what it is connected to."""
+"""A realm as one viewer meets it, and its page: owner, switches, settings, what it is connected to."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,49 +9,37 @@ from typing import Any
 
 from django.db.models import Count
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import admins, modes, naming, words
-from authzsite.console.conflict import done_before
+from authzsite.console import admins, modes, naming
 from authzsite.console.door import signed_in
-from authzsite.console.methods import reads, reads_and_writes
+from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, to_look_at
 from authzsite.console.parts import (
     Action,
     Crumbs,
-    Diff,
-    DiffLine,
     Empty,
     Face,
     Fact,
     Facts,
-    Note,
     Reason,
     State,
-    Verdict,
     Who,
 )
 from authzsite.console.realms import kind_words, members_words
 from authzsite.console.requests import Request, asker_of
-from authzsite.console.revoke import MANY
-from authzsite.console.roles import nonce_in
-from authzsite.console.shell import page, say
+from authzsite.console.shell import page
 from catalog.models import Detail, Mode, Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import node as find_node
-from lakewarden import dialects
 from lakewarden.facts import Slice
 from policies import access_log, decisions, offices, slices
 from policies.authority import Actor
-from policies.changes import change
-from policies.errors import PolicyError
-from policies.events import MODE_SET, REALM_SET
 from policies.models import Backend, RealmMember
 from policies.queries import owner_of
-from policies.services import backends, realms
+from policies.services import backends
 from policies.services.grants import revision_now
 
 CDAP = (
@@ -102,6 +89,11 @@ class Ward:
         return Mode.objects.open().get(realm=self.root.realm_id).mode
 
     @cached_property
+    def members(self) -> int:
+        """How many were let in."""
+        return RealmMember.objects.open().filter(realm=self.root.realm_id).count()
+
+    @cached_property
     def owner(self) -> Principal | None:
         return owner_of(self.root)
 
@@ -144,7 +136,7 @@ def room(request: Request, id: int) -> HttpResponse:
     ward = realm_at(request, id)
     root = ward.root
     detail = Detail.objects.filter(securable=root.id).first()
-    lines = list(_lines(ward))
+    connect = _connect(ward)
     context = {
         "heading": root.name,
         "kind": kind_words(root),
@@ -157,9 +149,9 @@ def room(request: Request, id: int) -> HttpResponse:
         "settings": _settings(ward),
         "settings_url": reverse("console:realm_settings", args=[root.id]) if ward.owns else "",
         "connectable": root.type == "metalake",
-        "connect": _connect(ward),
-        "no_connect": _no_connect(ward),
-        "lines": lines,
+        "connect": connect,
+        "no_connect": _no_connect(ward) if connect and connect.reason else None,
+        "lines": list(_lines(ward)),
         "no_lines": Empty("No catalog is connected", "Connect one to keep its rights true.", drawn=False),
     }
     return show(request, "console/realms/realm.html", ward, context)
@@ -193,10 +185,9 @@ def _actions(ward: Ward) -> Iterable[Action]:
 
 
 def _facts(ward: Ward) -> Iterable[Fact]:
-    inside = RealmMember.objects.open().filter(realm=ward.root.realm_id).count()
     yield Fact("Owner", ward.owner.label if ward.owner else "No owner")
     yield Fact("Authorization", state=modes.state(ward.mode))
-    yield Fact("Members", members_words(ward.root, inside))
+    yield Fact("Members", members_words(ward.root, ward.members))
     if ward.realm.kind == Realm.Kind.CDAP:
         yield Fact("Rules", f"of CDAP {ward.realm.settings.get('policy', '')}")
 
@@ -237,10 +228,7 @@ def _connect(ward: Ward) -> Action | None:
     return Action("Connect a catalog", url, reason=reason)
 
 
-def _no_connect(ward: Ward) -> Reason | None:
-    connect = _connect(ward)
-    if connect is None or not connect.reason:
-        return None
+def _no_connect(ward: Ward) -> Reason:
     text = f"Catalogs are connected by {ward.owner_words()}, and by who has the duty for it."
     return Reason("why-not-connect", text)
 
@@ -257,140 +245,3 @@ def _lines(ward: Ward) -> Iterable[Line]:
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
             does = "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports"
             yield Line(what, Behind(row, row.waiting).state(), does)
-
-
-# Switching
-
-
-@reads_and_writes
-@signed_in
-def mode(request: Request, id: int) -> HttpResponse:
-    """What the change means, then it is made."""
-    ward = realm_at(request, id)
-    code = request.GET.get("to", "")
-    if code not in modes.WORDS:
-        raise Http404
-    if not ward.may_switch(code):
-        return _not_yours(request, ward)
-    if code == ward.mode:
-        return redirect(ward.url)
-    if request.method == "POST":
-        return _set(request, ward, code)
-    return _ask(request, ward, code, {})
-
-
-def _members(ward: Ward) -> int:
-    return RealmMember.objects.open().filter(realm=ward.root.realm_id).count()
-
-
-def _must_type(ward: Ward, code: str) -> bool:
-    """Whether so many gain everything that the realm's name is asked for."""
-    open_ = dialects.get(ward.root.kind).open_to_all
-    return code != "on" and ward.mode == "on" and (open_ or _members(ward) > MANY)
-
-
-def _set(request: Request, ward: Ward, code: str) -> HttpResponse:
-    if _must_type(ward, code) and request.POST.get("name", "") != ward.root.name:
-        return _ask(request, ward, code, {"name": f"Type {ward.root.name} as it is written above."})
-    actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    try:
-        with change(MODE_SET, realm=ward.realm, by=actor, reason=reason):
-            authority = offices.of_switch(actor, ward.root, enforced=code == "on")
-            realms.set_mode(ward.realm, code, by=actor, authority=authority, reason=reason)
-    except PolicyError as problem:
-        return _ask(request, ward, code, {}, [Note("bad", "Not set.", str(problem))])
-    say(request, f"Authorization of {ward.root.name} is {naming.lower(modes.WORDS[code])}")
-    return redirect(ward.url)
-
-
-def _ask(
-    request: Request, ward: Ward, code: str, problems: dict[str, str], notes: Iterable[Note] = ()
-) -> HttpResponse:
-    name, word = ward.root.name, naming.lower(modes.WORDS[code])
-    context = {
-        "heading": f"Set authorization of {name} to {word}?",
-        "place": modes.MEANS[code],
-        "notes": notes,
-        "nothing": False,
-        "diff": Diff(tuple(_effects(ward, code))),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": request.POST.get("reason", "")[:2000],
-        "button": f"Set {name} to {word}",
-        "type_name": name if _must_type(ward, code) else "",
-        "problems": problems,
-        "back": ward.url,
-    }
-    return show(request, "console/revoke.html", ward, context, status=422 if problems else 200)
-
-
-def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
-    open_ = dialects.get(ward.root.kind).open_to_all
-    many = words.count(_members(ward), "member")
-    who = "Everybody who signs in" if open_ else many
-    if code == "on":
-        yield DiffLine("lose", who, "may do only what the rules give", "As it was before it was switched.")
-        return
-    more = "" if code == "off" else ", and change the rules"
-    if ward.mode == "on":
-        yield DiffLine("lose", ward.root.name, "is no longer protected by its rules", "Pages say so loudly.")
-    yield DiffLine("gain", who, f"may do everything with its data{more}")
-
-
-def _not_yours(request: Request, ward: Ward) -> HttpResponse:
-    access_log.refused(ward.asker, offices.SWITCH, ward.root, via="console")
-    heading = f"You cannot set the authorization of {ward.root.name}"
-    context = {
-        "verdict": Verdict("no", heading, f"That is done by {ward.owner_words()}.", level=1),
-        "actions": (Action(f"Back to {ward.root.name}", ward.url),),
-    }
-    return show(request, "errors/refused.html", ward, context, status=403)
-
-
-# What a CDAP instance is set to
-
-
-@reads_and_writes
-@signed_in
-def settings(request: Request, id: int) -> HttpResponse:
-    """Authentication, master user and admin group of a CDAP instance; its generation stays."""
-    ward = realm_at(request, id)
-    if ward.realm.kind != Realm.Kind.CDAP:
-        raise Http404
-    if not ward.owns:
-        return _not_yours(request, ward)
-    if request.method == "POST":
-        return _configure(request, ward)
-    return _settings_form(request, ward, [])
-
-
-def _configure(request: Request, ward: Ward) -> HttpResponse:
-    typed = {code: request.POST.get(code, "").strip()[:255] for code, _, _ in CDAP}
-    actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect(ward.url)
-    try:
-        with change(REALM_SET, realm=ward.realm, by=actor):
-            authority = offices.of_switch(actor, ward.root, enforced=False)
-            realms.configure(ward.realm, typed, by=actor, authority=authority)
-    except PolicyError as problem:
-        return _settings_form(request, ward, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"{ward.root.name} is set")
-    return redirect(ward.url)
-
-
-def _settings_form(request: Request, ward: Ward, notes: list[Note]) -> HttpResponse:
-    kept = {"authentication": "on", **ward.realm.settings}
-    typed: Any = request.POST if request.method == "POST" else kept
-    context = {
-        "notes": notes,
-        "name": ward.root.name,
-        "policy": kept.get("policy", ""),
-        "authentication": typed.get("authentication", "on"),
-        "master_user": str(typed.get("master_user", ""))[:255],
-        "admin_group": str(typed.get("admin_group", ""))[:255],
-        "nonce": secrets.token_hex(12),
-        "back": ward.url,
-    }
-    return show(request, "console/realms/settings.html", ward, context, status=422 if notes else 200)

@@ -81,12 +81,14 @@ def test_a_pattern_matches_whole_names(world: Node, text: str, names: set[str]) 
 
 
 def test_matching_in_the_database_is_matching_naively(world: Node) -> None:
-    dice = Random(43)
+    dice, seen = Random(43), set()
     for _ in range(120):
         namespace = "".join(dice.choices("nsA1%_*?", k=dice.randint(1, 4)))
         name = "".join(dice.choices("ab_A%\\*?.", k=dice.randint(1, 4)))
         for target in (of("dataset", namespace, name), of("namespace", namespace)):
             assert found(world, target) == plainly(target), str(target)
+            seen |= plainly(target)
+    assert {text.partition(":")[0] for text in seen} == {"dataset", "namespace"}
 
 
 def test_counts_are_one_query_and_know_the_past(world: Node, django_assert_num_queries: Any) -> None:

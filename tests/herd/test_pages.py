@@ -278,7 +278,7 @@ def test_the_grid_has_pages_and_a_filter(sales: Node, enter: Enter) -> None:
         give(f"u{at:02}", "SALES", "READ")
     page, client = address("SALES"), enter("olivia")
     first = client.get(page).content.decode()
-    assert "62 entries" in told(first.encode()) or "61 entries" in told(first.encode())
+    assert "61 entries" in told(first.encode())
     next_ = re.search(r'href="(\?after=[^"]*)" rel="next"', first)
     assert next_ is not None
     second = client.get(page + html.unescape(next_[1])).content.decode()
