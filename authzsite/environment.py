@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 from urllib.parse import urlsplit
 
 from cryptography.fernet import Fernet
@@ -18,6 +18,7 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from authzsite import outgoing
 from authzsite.keys import kept_secret
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -68,6 +69,11 @@ class Environment:
     checkpoint_every: int
     audit_feeds: tuple[str, ...]
     audit_feed_secret: str
+    mail: Mapping[str, Any]
+    mail_from: str
+    site: str
+    chat_hooks: tuple[str, ...]
+    chat_secret: str
 
 
 def read() -> Environment:
@@ -99,6 +105,11 @@ def read() -> Environment:
         checkpoint_every=_seconds(env, "LAKEWARDEN_CHECKPOINT_EVERY", 3600),
         audit_feeds=_audit_feeds(env),
         audit_feed_secret=env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip(),
+        mail=_mail(env, var),
+        mail_from=_mail_from(env),
+        site=outgoing.site_of(_site(env), hosts, os.environ, public=public),
+        chat_hooks=_chat_hooks(env),
+        chat_secret=env.str("LAKEWARDEN_CHAT_SECRET", "").strip(),
     )
 
 
@@ -275,12 +286,49 @@ def _audit_feeds(env: Env) -> tuple[str, ...]:
                 f"LAKEWARDEN_AUDIT_FEEDS: {feed.partition('?')[0]!r} is none of file:/path, https://…, each "
                 "with ?format=json, ocsf-1.8 or ocsf-1.9"
             )
-    secret = env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip()
-    if any(not feed.startswith("file:") for feed in feeds) and not _is_webhook_secret(secret):
-        raise WrongSetting(
-            "LAKEWARDEN_AUDIT_FEED_SECRET must be set for a webhook: whsec_ and at least 24 bytes in base64"
-        )
+    if any(not feed.startswith("file:") for feed in feeds):
+        _need_webhook_secret(env, "LAKEWARDEN_AUDIT_FEED_SECRET")
     return feeds
+
+
+def _need_webhook_secret(env: Env, name: str) -> None:
+    if not _is_webhook_secret(env.str(name, "").strip()):
+        raise WrongSetting(f"{name} must be set for a webhook: whsec_ and at least 24 bytes in base64")
+
+
+def _mail(env: Env, var: Path) -> dict[str, Any]:
+    try:
+        return outgoing.mail_of(env.str("EMAIL_URL", "").strip(), var)
+    except ValueError:
+        raise WrongSetting(
+            "EMAIL_URL must look like smtp://user:password@host:25, smtp+tls://…, smtps://…, file:/path or console:"
+        ) from None
+
+
+def _mail_from(env: Env) -> str:
+    text = env.str("EMAIL_FROM", "").strip() or "Lakewarden <lakewarden@localhost>"
+    if not outgoing.is_sender(text):
+        raise WrongSetting(f"EMAIL_FROM={text!r} is not an address that mail can come from")
+    return text
+
+
+def _site(env: Env) -> str:
+    text = env.str("LAKEWARDEN_URL", "").strip().rstrip("/")
+    if text and not outgoing.is_site(text):
+        raise WrongSetting(f"LAKEWARDEN_URL={text!r} is not like https://lake.example.org")
+    return text
+
+
+def _chat_hooks(env: Env) -> tuple[str, ...]:
+    hooks = tuple(env.str("LAKEWARDEN_CHAT_HOOKS", "").split())
+    for place, hook in enumerate(hooks, 1):
+        if not outgoing.is_hook(hook):
+            raise WrongSetting(
+                f"LAKEWARDEN_CHAT_HOOKS: address {place} is not like https://chat.example.org/…"
+            )
+    if hooks:
+        _need_webhook_secret(env, "LAKEWARDEN_CHAT_SECRET")
+    return hooks
 
 
 def _is_webhook_secret(text: str) -> bool:

@@ -30,6 +30,9 @@ LAKEWARDEN_CHECKPOINTS = ENVIRONMENT.checkpoints
 LAKEWARDEN_CHECKPOINT_EVERY = ENVIRONMENT.checkpoint_every
 LAKEWARDEN_AUDIT_FEEDS = ENVIRONMENT.audit_feeds
 LAKEWARDEN_AUDIT_FEED_SECRET = ENVIRONMENT.audit_feed_secret
+LAKEWARDEN_URL = ENVIRONMENT.site
+LAKEWARDEN_CHAT_HOOKS = ENVIRONMENT.chat_hooks
+LAKEWARDEN_CHAT_SECRET = ENVIRONMENT.chat_secret
 SPARK_MASTER = ENVIRONMENT.spark_master
 # the door names the people of the demo, never their passwords
 LAKEWARDEN_DEMO_SIGN_INS = () if PUBLIC else passwords.users(VAR)
@@ -242,6 +245,11 @@ REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
 }
+
+# Mail
+
+globals().update(ENVIRONMENT.mail)
+DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENVIRONMENT.mail_from
 
 # Language, time, log
 

@@ -9,7 +9,10 @@ from accounts.models.principals import Principal
 
 
 class User(AbstractUser):
-    """An account, bound to one principal by an administrator or the identity provider."""
+    """An account, bound to one principal by an administrator or the identity provider.
+
+    `unread` is how many notices wait, kept here so that no page has to count them.
+    """
 
     class Theme(models.TextChoices):
         SYSTEM = "system", "as the system"
@@ -20,6 +23,7 @@ class User(AbstractUser):
     theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
     time_zone = models.CharField(max_length=64, default="UTC")
     formats = models.CharField(max_length=8, default="en-gb")
+    unread = models.IntegerField(default=0)
 
     def __str__(self) -> str:
         return self.username

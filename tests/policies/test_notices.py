@@ -1,0 +1,122 @@
+"""Telling people: each once, in the way he wants, nobody who may not have it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Principal, User
+from catalog.nodes import Node
+from policies import notices
+from policies.models import Notice, NoticeChoice
+from policies.services import accounts, members
+from tests.factories import AUTHORITY, BY, a_person
+
+pytestmark = pytest.mark.django_db
+
+NEWS = notices.kind("test.news", "of what tests do")
+QUIET = notices.kind("test.quiet", "of what tests do quietly", mail=False)
+OLIVIA, MIA, CARL, ANALYSTS = "user:olivia", "user:mia", "user:carl", "group:analysts"
+
+
+@pytest.fixture
+def staff(shop: Node) -> None:
+    for name in ("olivia", "mia", "carl"):
+        account = people.make_account(name, display_name=f"{name.title()} Lake")
+        User.objects.filter(pk=account.pk).update(email=f"{name}@lake.example")
+
+
+def named(*texts: str) -> list[Principal]:
+    return [people.ensure(*text.split(":")) for text in texts]
+
+
+def told(key: str) -> set[str]:
+    return set(Notice.objects.filter(key=key).values_list("recipient__name", flat=True))
+
+
+def unread(name: str) -> int:
+    return User.objects.get(username=name).unread
+
+
+WHO = {
+    "a person": ([OLIVIA], {"olivia"}),
+    "a group's members, each once": ([ANALYSTS, MIA], {"mia", "carl"}),
+    "nobody without an account": (["user:ana"], set()),
+    "who answers for a service account": (["service:nightly"], {"olivia"}),
+}
+
+
+@pytest.mark.parametrize(("asked", "got"), WHO.values(), ids=WHO)
+def test_who_is_told(staff: None, asked: list[str], got: set[str]) -> None:
+    [olivia] = named(OLIVIA)
+    accounts.make_service("nightly", olivia, by=BY, authority=AUTHORITY)
+    assert notices.tell(named(*asked), NEWS, "It rains.", key="rain") == len(got)
+    assert told("rain") == got
+
+
+def test_telling_twice_is_once(staff: None) -> None:
+    for _ in range(2):
+        notices.tell(named(MIA), NEWS, "It rains.", key="rain")
+    assert Notice.objects.filter(key="rain").count() == 1
+    assert unread("mia") == 1
+
+
+def test_a_disabled_person_is_told_nothing(staff: None) -> None:
+    accounts.close(User.objects.get(username="mia"), by=BY, authority=AUTHORITY)
+    notices.tell(named(ANALYSTS), NEWS, "It rains.", key="rain")
+    assert told("rain") == {"carl"}
+
+
+def test_who_left_a_group_is_not_told(staff: None) -> None:
+    [analysts, mia] = named(ANALYSTS, MIA)
+    members.leave_group(analysts, mia, by=BY, authority=AUTHORITY)
+    notices.tell([analysts], NEWS, "It rains.", key="rain")
+    assert told("rain") == {"carl"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "chosen", "urgent", "how"),
+    [
+        (NEWS, None, False, "mail"),
+        (QUIET, None, False, "inbox"),
+        (NEWS, "digest", False, "digest"),
+        (QUIET, "mail", False, "mail"),
+        (NEWS, "nothing", False, None),
+        (NEWS, "nothing", True, "mail"),
+        (NEWS, "digest", True, "mail"),
+    ],
+)
+def test_in_which_way(staff: None, kind: str, chosen: str | None, urgent: bool, how: str | None) -> None:
+    [mia] = named(MIA)
+    if chosen:
+        NoticeChoice.objects.create(person=mia, kind=kind, how=chosen)
+    notices.tell(mia, kind, "It rains.", key="rain", urgent=urgent)
+    assert Notice.objects.filter(key="rain").values_list("how", flat=True).first() == how
+
+
+def test_what_is_settled_waits_for_nobody(staff: None) -> None:
+    notices.tell(named(ANALYSTS), NEWS, "{who} asks.", key="request:1", who=a_person("ana"))
+    assert unread("mia") == 1
+    assert notices.settle("request:1") == 2
+    assert unread("mia") == unread("carl") == 0
+    assert notices.settle("request:1") == 0
+
+
+def test_a_notice_names_people_as_they_are_called_now(staff: None) -> None:
+    until = timezone.now() + timedelta(days=2)
+    notices.tell(
+        named(OLIVIA), NEWS, "{who} asks to read {orders}.", key="1", who=a_person("mia"), until=until
+    )
+    assert Notice.objects.get(key="1").sentence == "Mia Lake asks to read {orders}."
+    Principal.objects.filter(name="mia").update(display_name="Mia Mountain")
+    assert Notice.objects.get(key="1").sentence == "Mia Mountain asks to read {orders}."
+
+
+def test_a_kind_is_registered_once() -> None:
+    with pytest.raises(ValueError, match="registered twice"):
+        notices.kind("test.news", "of what tests do")
+    with pytest.raises(ValueError, match="not registered"):
+        notices.tell([], "test.nothing", "It rains.", key="rain")
