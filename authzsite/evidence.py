@@ -10,7 +10,7 @@ from typing import IO, Any
 from django.template.loader import render_to_string
 from django.utils import timezone
 
-from authzsite.console.sheet import cell
+from authzsite.sheet import cell
 from lakewarden.record import chain
 from policies.exports import archives, evidence
 from policies.exports.evidence import Evidence, Question

@@ -27,8 +27,7 @@ from authzsite.console.door import View, signed_in
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Empty, Face, Note, State, Who
-from authzsite.console.person import number_in
-from authzsite.console.requests import Request, asker_of
+from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from policies import offices
@@ -83,7 +82,7 @@ def room(request: Request) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     kind = request.GET.get("kind", "")
     kind = kind if kind in dict(KINDS) else ""
-    after = number_in(request.GET.get("after", ""))
+    after = number_in(request.GET.get("after", "")) or 0
     found = _lines(kind, text, after)
     context = {
         "heading": "Accounts",

@@ -12,7 +12,8 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console import naming, sheet, words
+from authzsite import sheet
+from authzsite.console import naming, words
 from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Nodes

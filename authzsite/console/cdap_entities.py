@@ -13,7 +13,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Face, Who
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node
 from catalog.queries import below
 from lakewarden.dialects.cdap.authorizable import TYPES
@@ -38,8 +38,7 @@ def room(request: Request, id: int) -> HttpResponse:
     desk = desk_at(request, id)
     inside, text = request.GET.get("in", ""), request.GET.get("q", "").strip()[:255].replace("\0", "")
     node = _container(desk, inside) if inside else desk.root
-    after = request.GET.get("after", "")
-    start = int(after) if after.isdecimal() and len(after) < 8 else 0
+    start = number_in(request.GET.get("after", "")) or 0
     rows = below(node).filter(type__in=TYPES).order_by("type", "name", "pk")
     rows = rows.filter(name__icontains=text) if text else rows
     window = list(rows[start : start + SHOWN + 1])

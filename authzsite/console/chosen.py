@@ -16,7 +16,7 @@ from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.parts import Crumbs, Note, Reason
 from authzsite.console.place import Place
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, numbers_in
 from authzsite.console.shell import page
 from catalog.nodes import Node, nodes
 from policies import decisions, slices
@@ -42,12 +42,6 @@ def ticking(rows: Sequence[Tickable], name: str = "rows") -> dict[str, Any]:
     return {name: rows, "ticks": any(able), "locked": locked if rows and not all(able) else None}
 
 
-def numbers_in(data: QueryDict) -> list[int]:
-    """The objects ticked, each once."""
-    asked = dict.fromkeys(data.getlist("on"))
-    return [int(one) for one in asked if one.isdecimal() and len(one) <= 18]
-
-
 @dataclass(frozen=True)
 class Chosen:
     """The objects ticked that one may see, and those of them whose access one may change."""
@@ -58,8 +52,8 @@ class Chosen:
     @cached_property
     def seen(self) -> list[Place]:
         """All in the realm of the first; who may not see one reads as if it were absent."""
-        now, found = timezone.now(), nodes(numbers_in(self.data))
-        here = [found[key] for key in numbers_in(self.data) if key in found]
+        now, found = timezone.now(), nodes(numbers_in(self.data.getlist("on")))
+        here = [found[key] for key in numbers_in(self.data.getlist("on")) if key in found]
         here = [node for node in here if node.realm_id == here[0].realm_id]
         if not here:
             return []

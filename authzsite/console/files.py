@@ -10,7 +10,8 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 
 from accounts.models import Membership, Principal
-from authzsite.console import people, roles, sheet, sync
+from authzsite import sheet
+from authzsite.console import people, roles, sync
 from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of
 from authzsite.console.methods import reads

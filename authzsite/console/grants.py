@@ -18,7 +18,7 @@ from authzsite.console.outside import behind
 from authzsite.console.parts import Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import ENDS, Draft
 from catalog.nodes import Node
@@ -82,8 +82,7 @@ def _save(request: Request, draft: Draft) -> HttpResponse:
 
 
 def seen_by(draft: Draft) -> int | None:
-    text = draft.data.get("seen", "")
-    return int(text) if text.isdecimal() and len(text) < 18 else None
+    return number_in(draft.data.get("seen", ""))
 
 
 def _done(request: Request, draft: Draft, revision: int | None) -> HttpResponse:

@@ -18,6 +18,7 @@ from accounts.text import holdable
 from authzsite.console import naming, words
 from authzsite.console.herd_desk import Desk
 from authzsite.console.parts import Chip, Who
+from authzsite.console.requests import number_in
 from lakewarden.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
 from policies.entries import bearers, holders_on
 from policies.models import Grant
@@ -72,10 +73,11 @@ class Grid:
     @cached_property
     def after(self) -> Q:
         """What comes after the last row of the page before, whose number and name stand in the address."""
-        number, _, name = self.place_in_list.get("after", "")[:300].partition(":")
-        if not number.isdecimal() or len(number) > 18 or not holdable(name):
+        key, _, name = self.place_in_list.get("after", "")[:300].partition(":")
+        number = number_in(key)
+        if number is None or not holdable(name):
             return Q()
-        return Q(folded__gt=name) | Q(folded=name, pk__gt=int(number))
+        return Q(folded__gt=name) | Q(folded=name, pk__gt=number)
 
     @cached_property
     def _listed(self) -> list[Principal]:
@@ -239,8 +241,7 @@ class Grid:
 
     @cached_property
     def seen(self) -> int | None:
-        text = self.data.get("seen", "")
-        return int(text) if text.isdecimal() and len(text) < 18 else None
+        return number_in(self.data.get("seen", ""))
 
     @cached_property
     def reason(self) -> str:

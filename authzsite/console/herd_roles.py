@@ -25,7 +25,7 @@ from authzsite.console.history import somebody
 from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Action, Diff, DiffLine, Note, Reason, Who
 from authzsite.console.refusal import refused
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node
@@ -115,8 +115,7 @@ def _holder(typed: str) -> Principal:
 
 def _next(request: Request, desk: Desk) -> str:
     """Back to the namespace whose steps led here, else to the roles."""
-    text = request.POST.get("next", "")
-    number = int(text) if text.isdecimal() and len(text) < 18 else 0
+    number = number_in(request.POST.get("next", "")) or 0
     if below(desk.herd, "namespace").filter(securable=number).exists():
         return reverse("console:namespace", args=[number])
     return reverse("console:herd_roles", args=[desk.herd.id])

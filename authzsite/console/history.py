@@ -13,7 +13,8 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console import naming, record, sheet, words
+from authzsite import sheet
+from authzsite.console import naming, record, words
 from authzsite.console.door import signed_in
 from authzsite.console.errors import show
 from authzsite.console.history_tabs import tabs
@@ -21,7 +22,7 @@ from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty
 from authzsite.console.place import visit
-from authzsite.console.requests import Request, asker_of
+from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from policies import history
@@ -104,19 +105,15 @@ def read(request: Request, seen: Sight, object_: Node | None = None) -> Question
         kind=kind if kinds else "",
         person=request.GET.get("person", "").strip()[:255],
         actor=request.GET.get("actor", "").strip()[:255],
-        before=_number(request.GET.get("before", "")),
+        before=number_in(request.GET.get("before", "")),
         since=request.GET.get("since", "").strip()[:40],
         until=request.GET.get("until", "").strip()[:40],
         text=request.GET.get("q", "").strip()[:255],
-        revision=_number(request.GET.get("revision", "")),
+        revision=number_in(request.GET.get("revision", "")),
         filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "")[:64]),
         problems={},
     )
     return _with_times(_with_people(asked, seen))
-
-
-def _number(text: str) -> int | None:
-    return int(text) if text.isdecimal() and len(text) < 18 else None
 
 
 def _with_people(asked: Question, seen: Sight) -> Question:
@@ -225,7 +222,7 @@ def _realm(realms: Sequence[Node]) -> str:
 
 
 def _object(request: Request) -> Node | None:
-    number = _number(request.GET.get("object", ""))
+    number = number_in(request.GET.get("object", ""))
     return visit(request, number).node if number else None
 
 

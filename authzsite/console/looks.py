@@ -17,7 +17,7 @@ from authzsite.console.history_tabs import tabs
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Empty
-from authzsite.console.requests import Request, asker_of
+from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from policies import history
 from policies.history import Names, Sight
@@ -63,12 +63,11 @@ def room(request: Request) -> HttpResponse:
     asker = asker_of(request)
     realms = realms_of(asker)
     seen = history.sight(asker, realms)
-    before = request.GET.get("before", "")
     kind = request.GET.get("kind", "")
     asked = Asked(
         kind if kind in dict(KINDS) else "",
         request.GET.get("actor", "").strip()[:255],
-        int(before) if before.isdecimal() and len(before) < 18 else None,
+        number_in(request.GET.get("before", "")),
     )
     actor = known_to(seen, somebody(asked.actor)) if asked.actor else None
     problem = f"Nobody is called {asked.actor}." if asked.actor and actor is None else ""

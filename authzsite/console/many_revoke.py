@@ -18,7 +18,7 @@ from authzsite.console.chosen import Chosen, back_of, leave, on_context, show_pa
 from authzsite.console.conflict import changed_meanwhile, done_before
 from authzsite.console.parts import Empty, Note
 from authzsite.console.place import Place
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from authzsite.console.together import Together
@@ -125,7 +125,7 @@ def _show(request: Request, chosen: Chosen, removal: Removal, notes: list[Note])
         "type_name": removal.word if removal.losing > MANY else "",
         "button": f"Revoke from {words.count(removal.losing, 'person', 'people')}",
         "nonce": nonce_in(request),
-        "seen": seen if seen.isdecimal() and not notes else revision_now(),
+        "seen": (not notes and number_in(seen)) or revision_now(),
         "back": back_of(first.node),
         "empty": Empty(
             "Nobody holds anything directly on these",
@@ -140,7 +140,7 @@ def _show(request: Request, chosen: Chosen, removal: Removal, notes: list[Note])
 
 def _take(request: Request, chosen: Chosen, removal: Removal) -> HttpResponse:
     actor = Actor(chosen.asker, "console", request_id=nonce_in(request))
-    seen = removal.data.get("seen", "")
+    seen = number_in(removal.data.get("seen", ""))
     if done_before(actor) is None:
         try:
             grants.remove_all(
@@ -149,10 +149,10 @@ def _take(request: Request, chosen: Chosen, removal: Removal) -> HttpResponse:
                 removal.codes,
                 by=actor,
                 reason=removal.data.get("reason", "").strip()[:2000].replace("\0", ""),
-                seen=int(seen) if seen.isdecimal() and len(seen) < 18 else None,
+                seen=seen,
             )
         except Conflict:
-            note = changed_meanwhile(removal.nodes[0], int(seen or 0))
+            note = changed_meanwhile(removal.nodes[0], seen or 0)
             return _show(request, chosen, removal, [note])
         except PolicyError as problem:
             note = Note("bad", "Not revoked, on none of them.", str(problem))

@@ -11,7 +11,8 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console import history, naming, record, rules, sheet, sync, words
+from authzsite import sheet
+from authzsite.console import history, naming, record, rules, sync, words
 from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
@@ -20,7 +21,7 @@ from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, behind
 from authzsite.console.parts import Action, Empty, Reason, State
 from authzsite.console.place import visit
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
 from policies import access_log
@@ -28,12 +29,11 @@ from policies.sync.standing import standing
 
 
 def _asked(request: Request) -> Asked:
-    after = request.GET.get("after", "")
     return Asked(
         text=request.GET.get("q", "").strip()[:255],
         how=request.GET.get("how", ""),
         group=request.GET.get("group", "")[:255],
-        after=int(after) if after.isdecimal() and len(after) < 8 else 0,
+        after=number_in(request.GET.get("after", "")) or 0,
     )
 
 

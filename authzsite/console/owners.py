@@ -22,8 +22,7 @@ from authzsite.console.known import Circle, circle_of
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Count, Diff, DiffLine, Empty, Face, Note, Tally, Who
-from authzsite.console.person import number_in
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in, numbers_in
 from authzsite.console.shell import page, say
 from catalog.nodes import Node
 from policies import ownership
@@ -72,7 +71,7 @@ class Chosen:
             how if how in dict(HOWS) else "",
             type_ if type_ in TYPES else "",
             self.data.get("q", "").strip()[:255],
-            tuple(int(one) for one in self.data.getlist("o")[:1000] if one.isdecimal() and len(one) < 18),
+            tuple(numbers_in(self.data.getlist("o")[:1000])),
         )
 
     @cached_property
@@ -110,7 +109,7 @@ class Line:
 def room(request: Request) -> HttpResponse:
     """What one may know of, by owner; what waits for one."""
     chosen = Chosen(circle_of(request), request.GET)
-    after = number_in(request.GET.get("after", ""))
+    after = number_in(request.GET.get("after", "")) or 0
     found = list(chosen.rows[after : after + LISTED + 1])
     shown = ownership.in_order(found[:LISTED])
     more = len(found) > LISTED
@@ -286,7 +285,7 @@ def _save(request: Request, plan: Plan, asked: Among) -> HttpResponse:
             owners.hand_over(batch, to, by=actor, reason=asked.reason, now_owned_by=plan.chosen.of)
         except PolicyError as problem:
             return _show(request, plan, asked, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    earlier = number_in(request.POST.get("done", ""))
+    earlier = number_in(request.POST.get("done", "")) or 0
     done = earlier + len(batch)
     if rest:
         return _progress(request, plan, asked, done, len(rest))

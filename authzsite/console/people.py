@@ -18,8 +18,8 @@ from authzsite.console.known import Circle, circle_of, giveable, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Reason, Who
-from authzsite.console.person import Held, Visit, number_in, visit
-from authzsite.console.requests import Request
+from authzsite.console.person import Held, Visit, visit
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from policies import decisions, slices
@@ -47,7 +47,7 @@ def room(request: Request) -> HttpResponse:
     """Whom one may look up, by name."""
     circle = circle_of(request)
     text, kind = asked_in(request)
-    after = number_in(request.GET.get("after", ""))
+    after = number_in(request.GET.get("after", "")) or 0
     found = list(circle.people(text, kind)[after : after + LISTED + 1])
     shown = found[:LISTED]
     adding = list(_adding(circle))

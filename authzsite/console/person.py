@@ -13,14 +13,15 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Membership, Principal
-from authzsite.console import admins, naming, picture, record, sheet, words
+from authzsite import sheet
+from authzsite.console import admins, naming, picture, record, words
 from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of, realm_words
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Crumbs, Empty, Face, Fact, Facts, Reason, Tab, Tabs, Who
 from authzsite.console.reach import SHOWN, Asked, Reach
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from catalog.queries import nodes
@@ -167,17 +168,13 @@ def visit(request: Request, id: int, tab: str) -> Visit:
     asked = Asked(
         text=request.GET.get("q", "").strip()[:255],
         how=request.GET.get("how", ""),
-        pick=_long(request.GET.get("pick", "")),
-        after=number_in(request.GET.get("after", "")),
+        pick=number_in(request.GET.get("pick", "")) or 0,
+        after=number_in(request.GET.get("after", "")) or 0,
     )
     if not circle.is_own(person):
         for realm in circle.realms:
             access_log.looked(circle.asker, f"access of {person.pseudonym}", realm, via="console")
     return Visit(circle, person, Reach(circle, person, asked), tab)
-
-
-def _long(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 18 else 0
 
 
 @reads
@@ -301,7 +298,7 @@ def _inside(seen: Visit) -> list[Held]:
 
 def _held(one: Principal, row: Membership, action: Action | None = None) -> Held:
     url = reverse("console:person", args=[one.pk])
-    return Held(naming.who(one, one.name, url), "", naming.ends_chip(row.valid_until), action)
+    return Held(naming.who(one, one.name, url), "", naming.window_chip(row.valid_from, row.valid_until), action)
 
 
 def _joining(seen: Visit) -> Action:
@@ -347,7 +344,8 @@ def _roles(seen: Visit) -> list[Held]:
 def _role(seen: Visit, role: Node, row: Assignment) -> Held:
     direct = row.holder_id == seen.person.pk
     who = Who(role.name, Face("thing", "role"), role.realm, naming.page_of(role.id, "role"))
-    return Held(who, "Directly" if direct else f"As {row.holder.label}", naming.ends_chip(row.valid_until))
+    how = "Directly" if direct else f"As {row.holder.label}"
+    return Held(who, how, naming.window_chip(row.valid_from, row.valid_until))
 
 
 # The record
@@ -358,8 +356,8 @@ def _role(seen: Visit, role: Node, row: Assignment) -> Held:
 def past(request: Request, id: int) -> HttpResponse:
     """What changed about somebody, newest first."""
     seen = visit(request, id, "person_history")
-    before = _long(request.GET.get("before", ""))
-    found = _changes(seen, limit=50, before=before or None)
+    before = number_in(request.GET.get("before", ""))
+    found = _changes(seen, limit=50, before=before)
     next_ = f"?before={found.next}" if found.next else ""
     context = {
         "rows": record.rows(found.entries),
@@ -367,7 +365,3 @@ def past(request: Request, id: int) -> HttpResponse:
         "empty": Empty("Nothing that you may see has changed"),
     }
     return seen.page(request, "console/person/history.html", context)
-
-
-def number_in(text: str) -> int:
-    return int(text) if text.isdecimal() and len(text) < 8 else 0

@@ -19,7 +19,7 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Empty, Face, Note, Who
 from authzsite.console.person import visit
 from authzsite.console.reach import Reach, Reached
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node
 from catalog.past import nodes_at
 from lakewarden.facts import Slice
@@ -92,8 +92,7 @@ def read(request: Request, circle: Circle) -> Asked:
     problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
     if of and other is None:
         problems["of"] = f"Nobody is called {of}."
-    after = request.GET.get("after", "")
-    skipped = int(after) if after.isdecimal() and len(after) < 8 else 0
+    skipped = number_in(request.GET.get("after", "")) or 0
     return Asked(at, to, of, skipped, left, right, other, problems)
 
 

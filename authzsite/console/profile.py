@@ -21,7 +21,7 @@ from authzsite.console import formats, naming, tokens, words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Action, Who
-from authzsite.console.requests import Request, account_of, asker_of
+from authzsite.console.requests import Request, account_of, asker_of, number_in
 from authzsite.console.shell import page, say
 from policies.authority import Actor
 from policies.errors import Invalid
@@ -113,10 +113,9 @@ def _sign_out_others(request: Request) -> HttpResponse:
 
 
 def _sign_out_one(request: Request) -> HttpResponse:
-    number = request.POST.get("place", "")
-    known = number.isdecimal() and len(number) < 18
+    number = number_in(request.POST.get("place", ""))
     this = request.session.session_key or ""
-    ended = known and sessions.end(account_of(request), but=this, number=int(number))
+    ended = number is not None and sessions.end(account_of(request), but=this, number=number)
     say(request, "Signed out there" if ended else "That session had ended")
     return redirect("console:profile")
 

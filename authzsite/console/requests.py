@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest
@@ -15,6 +17,17 @@ class Request(HttpRequest):
 
     htmx: HtmxDetails
     user: User | AnonymousUser
+
+
+def number_in(text: str) -> int | None:
+    """The whole number in an address or a form; None for what no row's number could be."""
+    return int(text) if text.isdecimal() and len(text) < 18 else None
+
+
+def numbers_in(texts: Iterable[str]) -> list[int]:
+    """Those among some texts, each once, in their order."""
+    found = (number_in(text) for text in dict.fromkeys(texts))
+    return [number for number in found if number is not None]
 
 
 def asker_of(request: Request) -> Principal:

@@ -24,7 +24,7 @@ from authzsite.console.outside import behind
 from authzsite.console.parts import Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
-from authzsite.console.requests import Request, asker_of
+from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page, say
 from policies import preview as previews
 from policies.authority import Actor
@@ -109,8 +109,7 @@ def _posted(request: Request, removal: Removal) -> HttpResponse:
         return _done(request, removal, before)
     if not removal.check(form):
         return _show(request, removal, form, [])
-    seen = form.get("seen", "")
-    node, rights = removal.place.node, removal.rights
+    node, rights, seen = removal.place.node, removal.rights, number_in(form.get("seen", ""))
     try:
         reason = form.get("reason", "").strip()[:2000].replace("\0", "")
         grants.remove(
@@ -119,13 +118,13 @@ def _posted(request: Request, removal: Removal) -> HttpResponse:
             removal.codes,
             by=actor,
             reason=reason,
-            seen=int(seen) if seen.isdecimal() else None,
+            seen=seen,
         )
     except Conflict:
         before = done_before(actor)
         if before is not None:
             return _done(request, removal, before)
-        return _show(request, removal, form, [changed_meanwhile(node, int(seen or 0))], fresh=True)
+        return _show(request, removal, form, [changed_meanwhile(node, seen or 0)], fresh=True)
     return _done(request, removal, done_before(actor), rights)
 
 
@@ -168,7 +167,7 @@ def _show(
         "diff": shown.diff(),
         "backend_text": out_there(behind(node), removal=True),
         "nonce": _nonce(form),
-        "seen": grants.revision_now() if fresh or not form.get("seen", "").isdecimal() else form["seen"],
+        "seen": grants.revision_now() if fresh else number_in(form.get("seen", "")) or grants.revision_now(),
         "reason": form.get("reason", ""),
         "type_name": node.name if removal.losing > MANY else "",
         "problems": removal.problems,

@@ -25,7 +25,7 @@ from authzsite.console.parts import Crumbs, Empty, Face, Note, Who
 from authzsite.console.person import Held
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.role import Seen, visit_role
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
@@ -178,8 +178,7 @@ def give(request: Request, id: int, on: int) -> HttpResponse:
 def _save(request: Request, giving: Giving) -> HttpResponse:
     seen, node = giving.seen, giving.node
     actor = Actor(giving.place.asker, "console", request_id=nonce_in(request))
-    text = request.POST.get("seen", "")
-    since = int(text) if text.isdecimal() and len(text) < 18 else 0
+    since = number_in(request.POST.get("seen", "")) or 0
     if done_before(actor) is not None:
         return redirect("console:role", id=seen.node.id)
     try:

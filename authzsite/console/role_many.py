@@ -22,7 +22,7 @@ from authzsite.console.foretold import Foretold
 from authzsite.console.known import Circle, circle_of
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Note, Who
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in, numbers_in
 from authzsite.console.role import Seen, visit_role
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
@@ -62,7 +62,7 @@ class Picked:
 
     @cached_property
     def marked(self) -> list[int]:
-        return [int(one) for one in self.data.getlist("o")[:MOST] if one.isdecimal() and len(one) < 18]
+        return numbers_in(self.data.getlist("o")[:MOST])
 
     @cached_property
     def found(self) -> list[Node]:
@@ -213,7 +213,7 @@ def _save(request: Request, setting: Setting) -> HttpResponse:
                 setting.wanted,
                 by=actor,
                 reason=_reason(request),
-                foretold=int(told) if told.isdecimal() and len(told) < 9 and int(told) else None,
+                foretold=number_in(told) or None,
             )
         except PolicyError as problem:
             return _show(request, setting, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])

@@ -19,10 +19,9 @@ from authzsite.console.known import Circle, circle_of, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Empty, Face, Note, Reason, Who
-from authzsite.console.person import number_in
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page, say
 from catalog.models import Placement
 from catalog.nodes import Node
@@ -54,7 +53,7 @@ class Row:
 def room(request: Request) -> HttpResponse:
     """The roles one may see."""
     circle = circle_of(request)
-    (text, personal), after = asked_in(request), number_in(request.GET.get("after", ""))
+    (text, personal), after = asked_in(request), number_in(request.GET.get("after", "")) or 0
     every = [row for realm in circle.realms for row in _visible(circle, realm)]
     named = [row for row in every if text.casefold() in row.name.casefold()]
     kinds = {True: [], False: []}  # type: dict[bool, list[Placement]]
@@ -168,10 +167,10 @@ def _empty(text: str) -> Empty:
 @signed_in
 def new(request: Request) -> HttpResponse:
     """A name; whoever makes a role owns it."""
-    number = request.GET.get("in", "")
-    if not number.isdecimal() or len(number) > 18:
+    number = number_in(request.GET.get("in", ""))
+    if number is None:
         raise Http404
-    place = visit(request, int(number))
+    place = visit(request, number)
     if place.node.type not in ("metalake", "instance"):
         raise Http404
     if not place.may(roles.operation(place.node, "create")):

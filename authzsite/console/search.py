@@ -12,7 +12,8 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.console import naming, sheet, words
+from authzsite import sheet
+from authzsite.console import naming, words
 from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
 from authzsite.console.known import circle_of, realm_words
@@ -20,7 +21,7 @@ from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.palette import Sought, text_in
 from authzsite.console.parts import Action, Empty, Face, Who
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.models import Detail
 from catalog.nodes import Node
@@ -80,9 +81,10 @@ def after_in(text: str) -> After | None:
     """Where a page begins, as its address says it."""
     begins, _, rest = text.partition(":")
     key, colon, folded = rest.partition(":")
-    if begins not in ("0", "1") or not colon or not key.isdecimal() or len(key) > 18 or not holdable(folded):
+    number = number_in(key)
+    if begins not in ("0", "1") or not colon or number is None or not holdable(folded):
         return None
-    return After(begins == "1", folded, int(key))
+    return After(begins == "1", folded, number)
 
 
 def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -> Pager | None:

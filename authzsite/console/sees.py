@@ -18,9 +18,9 @@ from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Who
-from authzsite.console.person import Visit, number_in, visit
+from authzsite.console.person import Visit, visit
 from authzsite.console.reach import TOLD, main_action
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from catalog.queries import node as find_node
@@ -102,7 +102,8 @@ def room(request: Request, id: int) -> HttpResponse:
     text = text if holdable(text) else ""
     if not wanted:
         return _start(request, seen, eyes)
-    node = find_node(int(wanted)) if wanted.isdecimal() and len(wanted) < 18 else None
+    number = number_in(wanted)
+    node = find_node(number) if number is not None else None
     if node is None or not eyes.may_ask(node):
         raise Http404
     return _inside(request, seen, eyes, node, text)
@@ -128,7 +129,7 @@ def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) ->
     if not seen.own:
         access_log.looked(eyes.asker, f"checked as {seen.person.pseudonym}", node, via="console")
     sees = decisions.may_see(eyes.slice_of(node), node, now=eyes.now)
-    after = number_in(request.GET.get("after", ""))
+    after = number_in(request.GET.get("after", "")) or 0
     found, count = eyes.below(node, text, after) if sees else ([], 0)
     name = seen.person.label
     context = {

@@ -23,7 +23,7 @@ from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
 from authzsite.console.place import Place, visit
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from catalog.past import node_at
@@ -87,8 +87,7 @@ def read(request: Request) -> Asked:
     }
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
         problems["to"] = "The later moment must not lie before the earlier one."
-    view, after = request.GET.get("show", ""), request.GET.get("after", "")
-    skipped = int(after) if after.isdecimal() and len(after) < 8 else 0
+    view, skipped = request.GET.get("show", ""), number_in(request.GET.get("after", "")) or 0
     return Asked(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
 
 

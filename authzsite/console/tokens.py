@@ -12,6 +12,7 @@ from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
 from authzsite.console import words
 from authzsite.console.parts import Chip, Note, State
+from authzsite.console.requests import number_in
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError
 from policies.services import own_tokens
@@ -71,9 +72,9 @@ class Form:
 
 def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
     """Take back the token that a form names; answers what to say."""
-    number = data.get("token", "")
+    number = number_in(data.get("token", ""))
     try:
-        ended = number.isdecimal() and len(number) < 18 and own_tokens.revoke(holder, int(number), by=by)
+        ended = number is not None and own_tokens.revoke(holder, number, by=by)
     except NotFound as problem:
         return str(problem)
     return "The token is revoked; it opens nothing any more" if ended else "It was revoked before"

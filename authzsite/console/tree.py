@@ -17,7 +17,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.lists import Leaf, Nodes
 from authzsite.console.methods import reads
 from authzsite.console.place import Place, visit
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from catalog.models import Placement
 from catalog.nodes import Node
 from lakewarden import dialects
@@ -40,11 +40,12 @@ def inside(place: Place, type_: str = "") -> QuerySet[Any]:
 
 def after(text: str) -> Q:
     """What comes after the place in a list that an address stands for: the last row's number and name."""
-    number, colon, name = text.partition(":")
-    if not colon or not number.isdecimal() or len(number) > 18 or "\0" in name:
+    key, colon, name = text.partition(":")
+    number = number_in(key)
+    if not colon or number is None or "\0" in name:
         return Q()
     last = Collate(Upper(Value(name)), "C")
-    return Q(folded__gt=last) | Q(folded=last, pk__gt=int(number))
+    return Q(folded__gt=last) | Q(folded=last, pk__gt=number)
 
 
 def mark_of(row: Placement) -> str:
@@ -113,7 +114,7 @@ def _more(id_: int, last: Placement, level: int, at: int) -> str:
 def nodes(request: Request, id: int) -> HttpResponse:
     """Fifty children of the tree, for a script that unfolds it."""
     place = visit(request, id)
-    level, at = _small(request.GET.get("level", ""), 2), _small(request.GET.get("at", ""), 0)
+    level, at = number_in(request.GET.get("level", "")) or 2, number_in(request.GET.get("at", "")) or 0
     rows = inside(place)
     count = rows.count()
     found = list(rows.filter(after(request.GET.get("after", "")))[: SHOWN + 1])
@@ -125,7 +126,3 @@ def nodes(request: Request, id: int) -> HttpResponse:
     more = _more(id, last, level, at + SHOWN) if last else ""
     shown = Nodes(leaves, level, more, f"{words.number(count - at - SHOWN)} more" if last else "")
     return render(request, "parts/nodes.html", {"it": shown, "url": naming.page_of(id, place.node.type)})
-
-
-def _small(text: str, otherwise: int) -> int:
-    return int(text) if text.isdecimal() and len(text) < 9 else otherwise

@@ -13,7 +13,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import User
 from authzsite.console.methods import reads_and_writes
-from authzsite.console.requests import Request
+from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import say, surroundings
 from policies.authority import Actor
 from policies.errors import Invalid
@@ -46,12 +46,12 @@ def welcome(request: Request, who: str, token: str) -> HttpResponse:
 
 def _account(who: str) -> User | None:
     try:
-        number = force_str(urlsafe_base64_decode(who))
+        number = number_in(force_str(urlsafe_base64_decode(who)))
     except ValueError:
         return None
-    if not number.isdecimal() or len(number) > 18:
+    if number is None:
         return None
-    return User.objects.select_related("principal").filter(pk=int(number)).first()
+    return User.objects.select_related("principal").filter(pk=number).first()
 
 
 def _show(request: Request, account: User | None, problem: str, *, status: int = 200) -> HttpResponse:

@@ -194,6 +194,16 @@ def test_nasty_texts_do_no_harm(text: str, orders: Node, signed_in: Callable[[st
     assert posted.status_code in (200, 302, 422)
 
 
+@pytest.mark.parametrize("seen", ["9" * 30, "-1", "1.5"])
+def test_a_revision_that_never_was_is_no_error(
+    seen: str, shop: Node, orders: Node, signed_in: Callable[[str], Client]
+) -> None:
+    olivia, address = signed_in("olivia"), f"/objects/{orders.id}/revoke?who=user:ana&may=SELECT_TABLE"
+    olivia.post(form(orders), filled(olivia, orders))
+    told = {"who": "user:ana", "may": "SELECT_TABLE", "nonce": "b" * 20, "seen": seen}
+    assert olivia.post(address, told).status_code in (302, 422)
+
+
 def test_a_hostile_name_is_shown_as_text(
     shop: Node, orders: Node, signed_in: Callable[[str], Client]
 ) -> None:

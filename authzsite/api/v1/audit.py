@@ -12,12 +12,12 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 
 from accounts.models import Principal
+from authzsite import sheet
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.named import Asked
-from authzsite.console import sheet
 from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
 from policies import access_log, audit, history
