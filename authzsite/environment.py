@@ -301,7 +301,8 @@ def _mail(env: Env, var: Path) -> dict[str, Any]:
         return outgoing.mail_of(env.str("EMAIL_URL", "").strip(), var)
     except ValueError:
         raise WrongSetting(
-            "EMAIL_URL must look like smtp://user:password@host:25, smtp+tls://…, smtps://…, file:/path or console:"
+            "EMAIL_URL must look like smtp://user:password@host:25, smtp+tls://…, smtps://…, file:/path "
+            "or console:"
         ) from None
 
 

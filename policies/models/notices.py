@@ -1,4 +1,4 @@
-"""What people are told: each once, in their inbox and, as they like it, by mail; and the letters it goes out in."""
+"""What people are told: each once, in their inbox and, as they like it, by mail; and what leaves the site."""
 
 from __future__ import annotations
 

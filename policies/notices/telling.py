@@ -31,11 +31,11 @@ def tell(
 ) -> int:
     """Tell people something once: a second call with the same key tells nobody twice.  Answers how many.
 
-    To be called in the change or transaction that it tells of.  A group's members are told each, for a service
-    account whoever answers for it; who cannot sign in is not.  `text` is a sentence; write `{who}` where the
-    name of the person `who` goes, and no other names, so that an erased person is forgotten here too.
-    `link` is a path of the console (`/requests/12`).  What is `urgent` goes by mail at once, whatever its reader
-    chose.
+    To be called in the change or transaction that it tells of.  Each member of a group is told, and for a
+    service account whoever answers for it; who cannot sign in is not.  `text` is a sentence; write `{who}`
+    where the name of the person `who` goes, and no other names, so that an erased person is forgotten here
+    too.  `link` is a path of the console (`/requests/12`).  What is `urgent` goes by mail at once, whatever
+    its reader chose.
     """
     if kind not in KINDS:
         raise ValueError(f"kind of notice `{kind}` is not registered")
@@ -76,7 +76,7 @@ def settle(*keys: str) -> int:
 
 
 def persons(named: Collection[Principal], now: datetime) -> list[int]:
-    """The people behind these, groups and service accounts unfolded, who can sign in.  Six queries at most."""
+    """The people behind these, groups and services unfolded, who can sign in.  Five queries at most."""
     services = [one.pk for one in named if one.kind == Principal.Kind.SERVICE]
     if services:
         kept = Keeping.objects.open().filter(service__in=services).select_related("keeper")
@@ -119,7 +119,7 @@ def _plain(row: Notice) -> dict[str, object]:
 
 
 def recount(people: Collection[int]) -> None:
-    """Bring the number beside the bell up to date.  Two queries, and the second sees what others committed."""
+    """Bring the number beside the bell up to date.  Two queries; the second sees what others committed."""
     accounts = User.objects.filter(principal__in=set(people))
     if not list(accounts.order_by("pk").select_for_update(no_key=True).values_list("pk", flat=True)):
         return
