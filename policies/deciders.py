@@ -1,0 +1,166 @@
+"""Who may say who gets what on an object: those who may grant it by its law, and holders of a duty on it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.conf import settings
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.entering import able
+from accounts.models import Membership, Principal
+from catalog.models import Realm
+from catalog.nodes import Node, any_of
+from lakewarden import dialects
+from lakewarden.engine import Decision
+from lakewarden.facts import OWNER, Rule
+from policies import decisions, facts, texts
+from policies.access import depths
+from policies.models import Assignment, Grant, Ownership
+from policies.services import duties
+
+GRANT = "grant"
+APPROVE, REVIEW = "approve_requests", "review_access"
+OWNS, OFFICE = "owner", "service_admin"
+MANAGING = "manage"
+"""The category of the privileges by which one may say who does what."""
+ON_TEXTS = ("ADMIN", "ALL")
+"""The same among the privileges on texts."""
+
+
+@dataclass(frozen=True)
+class Decider:
+    """A person who may decide: as `owner` or `service_admin`, by a privilege or a duty, held at `where`."""
+
+    principal: Principal
+    ground: str
+    where: Node
+
+
+def of(
+    node: Node,
+    *,
+    duty: str = "",
+    now: datetime | None = None,
+    without: Iterable[Principal] = (),
+    action: str = GRANT,
+) -> list[Decider]:
+    """The people who may decide about an object, the nearest to it first, then by name.
+
+    Groups are unfolded, and only those who can sign in are named.  `duty` counts its holders on the object or
+    above it too; `action` is what the law is asked, to grant unless said otherwise.  At most eleven queries.
+    """
+    found = _Found(node, duty, now or timezone.now(), action)
+    left_out = {one.pk for one in without}
+    named = [found.decider(one) for one in found.people if one.pk not in left_out]
+    known = [one for one in named if one is not None]
+    return sorted(known, key=lambda one: (-len(one.where.levels), one.principal.label.casefold()))
+
+
+def may(
+    principal: Principal, node: Node, *, duty: str = "", now: datetime | None = None, action: str = GRANT
+) -> Decision:
+    """The same question for one: the law's answer, or that of the duty where the law says no."""
+    now = now or timezone.now()
+    decision = decisions.ask(principal, action, node, now=now).decision
+    if not decision and duty and duties.has(principal, duty, node, now=now):
+        return Decision(True, duty, decision.revision, "allowed")
+    return decision
+
+
+class _Found:
+    """The candidates for an object, decided one by one; those alike are decided once."""
+
+    def __init__(self, node: Node, duty: str, now: datetime, action: str) -> None:
+        self.node, self.duty, self.now, self.action = node, duty, now, action
+        self.places = [*node.above(), node]
+        self._grounds: dict[object, tuple[str, Node] | None] = {}
+
+    @cached_property
+    def people(self) -> list[Principal]:
+        """Everybody who may come into question and can sign in."""
+        holders = {one.pk: one for one in Principal.objects.filter(self._holding())}
+        holders |= {one.pk: one for one in self._dutiful}
+        groups = [pk for pk, one in holders.items() if one.kind == Principal.Kind.GROUP]
+        inside = Membership.objects.open().within(self.now).filter(group__in=groups)
+        self._groups_of: dict[int, list[int]] = {}
+        for group, member in inside.values_list("group", "member"):
+            self._groups_of.setdefault(member, []).append(group)
+        rest = Principal.objects.filter(any_of("id", self._groups_of.keys() - holders.keys()))
+        people = [one for one in (*holders.values(), *rest) if one.kind == Principal.Kind.USER]
+        entering = able([one.pk for one in people], now=self.now)
+        return [one for one in people if one.pk in entering]
+
+    def _holding(self) -> Q:
+        law, lineage = dialects.get(self.node.kind), list(self.node.lineage)
+        owners = Ownership.objects.open().filter(securable__in=lineage)
+        grants = Grant.objects.open().filter(effect="allow")
+        if law.by_text:
+            told = texts.telling(self.node)
+            grants = grants.filter(realm=self.node.realm_id, pattern__in=told, privilege__in=ON_TEXTS)
+        else:
+            codes = [code for code, one in law.privileges.items() if one.category == MANAGING]
+            grants = grants.filter(securable__in=lineage, privilege__in=codes)
+        assigned = Assignment.objects.open().filter(role__in=grants.values("role"))
+        wanted = Q(pk__in=owners.values("owner")) | Q(pk__in=assigned.values("holder"))
+        wanted |= Q(pk__in=grants.filter(holder__isnull=False).values("holder"))
+        wanted |= Q(kind=Principal.Kind.USER, name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
+        admins = self._realm.settings.get("admin_group")
+        return wanted | Q(kind=Principal.Kind.GROUP, name=admins) if admins else wanted
+
+    @cached_property
+    def _realm(self) -> Realm:
+        return Realm.objects.get(pk=self.node.realm_id)
+
+    @cached_property
+    def _dutiful(self) -> dict[Principal, Node]:
+        """Who has the duty, and the nearest place he has it on."""
+        found: dict[Principal, Node] = {}
+        for held in duties.along(self.node) if self.duty else ():
+            if held.duty == self.duty:
+                found.setdefault(held.holder, held.node)
+        return found
+
+    @cached_property
+    def _loaded(self) -> facts.Loaded:
+        asked = {one.pk for one in self.people}
+        return facts.load(self._realm, self.node.realm, asked, now=self.now, objects=list(self.node.lineage))
+
+    def decider(self, person: Principal) -> Decider | None:
+        """What the person decides by; None for one who may not."""
+        alike = (self._loaded.signature_of(person.pk), facts.is_service_admin(person))
+        if alike not in self._grounds:
+            self._grounds[alike] = self._by_law(person)
+        ground = self._grounds[alike] or self._by_duty(person)
+        return Decider(person, *ground) if ground else None
+
+    def _by_law(self, person: Principal) -> tuple[str, Node] | None:
+        answer = decisions.answer(self._loaded.slice_of(person), self.action, self.node, now=self.now)
+        if not answer:
+            return None
+        depth_of = depths(self.node)
+        held = [
+            (depth, rule.privilege == OWNER, rule)
+            for rule in answer.explained(now=self.now).because
+            if (depth := depth_of(rule)) is not None and self._counts(rule)
+        ]
+        if not held:
+            return OFFICE, self.places[0]
+        depth, owns, rule = max(held, key=lambda one: one[:2])
+        return (OWNS if owns else rule.privilege), self.places[depth]
+
+    def _counts(self, rule: Rule) -> bool:
+        known = dialects.get(self.node.kind).privilege(rule.privilege)
+        return known is None or known.category == MANAGING or rule.privilege in ON_TEXTS
+
+    def _by_duty(self, person: Principal) -> tuple[str, Node] | None:
+        mine: Collection[int] = (person.pk, *self._groups_of.get(person.pk, ()))
+        places = [place for holder, place in self._dutiful.items() if holder.pk in mine]
+        return (self.duty, max(places, key=lambda one: len(one.levels))) if places else None
+
+
+__all__ = ["APPROVE", "GRANT", "REVIEW", "Decider", "may", "of"]

@@ -1,0 +1,46 @@
+"""A shop whose parts have different owners, so that one request needs several decisions."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts import people
+from catalog.nodes import Node
+from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
+
+PEOPLE = ("carla", "olivia", "theo", "ana", "ben", "dora", "gil")
+
+
+@pytest.fixture
+def shop(db: None) -> Node:
+    """Marek owns metalake demo, Carla catalog shop, Olivia schema sales, Theo table orders there.
+
+    Ana and Ben own nothing and may nothing; Dora may decide requests for schema sales; Gil may grant
+    in schema sales; analysts (Ben, Mia) are a group that the realm admits.
+    """
+    return make_shop()
+
+
+def make_shop() -> Node:
+    from policies.services import duties
+
+    root = a_shop()
+    for name in ("marek", *PEOPLE):
+        people.make_account(name)
+    people.make_account("mia")
+    a_person("ben", "analysts")
+    a_person("mia", "analysts")
+    admit(root, *PEOPLE, "mia", "group:analysts")
+    owned(the("catalog", "shop"), "carla")
+    owned(the("schema", "shop.sales"), "olivia")
+    owned(the("table", "shop.sales.orders"), "theo")
+    a_role(root, "browse", "allow USE_CATALOG on catalog shop", held_by=("olivia", "theo", "gil"))
+    a_role(root, "sales", "allow USE_SCHEMA on schema shop.sales", held_by=("theo", "gil"))
+    a_role(root, "granting", "allow MANAGE_GRANTS on metalake", held_by=("gil",))
+    dora = people.ensure("user", "dora")
+    duties.give(the("schema", "shop.sales"), "approve_requests", dora, by=BY, authority=AUTHORITY)
+    return root
+
+
+def the_person(name: str):
+    return people.ensure("user", name)
