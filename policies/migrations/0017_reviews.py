@@ -68,6 +68,7 @@ class Migration(migrations.Migration):
                 ('kind', models.CharField(choices=[('grant', 'direct'), ('role', 'through a role'), ('rule', 'what a role says'), ('member', 'in a group'), ('owner', 'as the owner'), ('foreign', 'given outside')], max_length=8)),
                 ('key', models.CharField(max_length=64)),
                 ('content', models.CharField(max_length=64)),
+                ('role_name', models.CharField(blank=True, max_length=300)),
                 ('lineage', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), default=list, size=None)),
                 ('type', models.CharField(blank=True, max_length=24)),
                 ('what', models.TextField(blank=True)),

@@ -150,6 +150,7 @@ class ReviewRow(models.Model):
     holder = models.ForeignKey(Principal, models.PROTECT, null=True, related_name="+")
     group = models.ForeignKey(Principal, models.PROTECT, null=True, related_name="+")
     role = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="+")
+    role_name = models.CharField(max_length=300, blank=True)
     securable = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="+")
     lineage = ArrayField(models.BigIntegerField(), default=list)
     type = models.CharField(max_length=24, blank=True)
