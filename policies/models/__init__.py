@@ -4,6 +4,7 @@ from policies.models.duties import GroupDuty, UserDuty
 from policies.models.feeds import Feed
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
 from policies.models.notices import Letter, Notice, NoticeChoice
+from policies.models.pipelines import Figure, Hint, PipelineRun
 from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, Touch
 from policies.models.sync import (
     Backend,
@@ -32,14 +33,17 @@ __all__ = [
     "Discovery",
     "Event",
     "Feed",
+    "Figure",
     "ForeignOrder",
     "Grant",
     "GroupDuty",
+    "Hint",
     "Letter",
     "Notice",
     "NoticeChoice",
     "OutboxEntry",
     "Ownership",
+    "PipelineRun",
     "RealmMember",
     "SyncItem",
     "SyncRun",
