@@ -1,6 +1,6 @@
 """The addresses of the console."""
 
-from django.urls import path, register_converter
+from django.urls import path
 
 from authzsite.console import (
     account,
@@ -66,20 +66,6 @@ from authzsite.console import (
 
 app_name = "console"
 
-
-class Number:
-    """A number that the database can hold; a longer one is no address."""
-
-    regex = "[0-9]{1,18}"
-
-    def to_python(self, value: str) -> int:
-        return int(value)
-
-    def to_url(self, value: int) -> str:
-        return str(value)
-
-
-register_converter(Number, "number")
 
 urlpatterns = [
     path("", home.room, name="home"),
