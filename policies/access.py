@@ -169,12 +169,27 @@ class AccessMap:
             if operation and engine.decide(slice_, operation, self.node.levels, now=moment)
         )
 
+    def coming(self) -> list[tuple[Principal, tuple[Path, ...]]]:
+        """To whom something is given that has not begun, by name, with the ways it will come."""
+        moment = self.now.timestamp()
+        found = []
+        for row in sorted(self.holders.values(), key=lambda one: one.label.casefold()):
+            rules = self.loaded.slice_of(row).rules
+            later = [rule for rule in rules if rule.valid_from is not None and rule.valid_from > moment]
+            if paths := tuple(self._telling(later)):
+                found.append((row, paths))
+        return found
+
     def _paths(self, rules: Iterable[Rule]) -> Iterable[Path]:
+        moment = self.now.timestamp()
+        return self._telling(rule for rule in rules if rule.holds_at(moment))
+
+    def _telling(self, rules: Iterable[Rule]) -> Iterable[Path]:
         depth_of, last = depths(self.node), len(self.node.levels) - 1
         telling = relevant_privileges(self.node)
         for rule in rules:
             depth = depth_of(rule)
-            if depth is not None and rule.privilege in telling and rule.holds_at(self.now.timestamp()):
+            if depth is not None and rule.privilege in telling:
                 yield Path(rule, depth, depth != last)
 
 

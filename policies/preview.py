@@ -26,6 +26,7 @@ from policies.authority import Actor
 from policies.models import Grant
 from policies.services import grants, holding
 from policies.services.grants import Gift, Wish
+from policies.services.roles import kept_begin
 
 Rules = tuple[Rule, ...]
 CONTAINERS = frozenset(("metalake", "catalog", "schema"))
@@ -259,15 +260,16 @@ def of_grant(wish: Wish, by: Actor, *, now: datetime | None = None) -> Preview:
 def of_grants(
     wishes: Sequence[Wish], by: Actor, *, now: datetime | None = None
 ) -> list[tuple[Node, Preview]]:
-    """What wishes in one realm, for the same holders, would do, object by object.
+    """What wishes in one realm, for the same holders, would do, object by object, at the moment they begin.
 
     The number of queries depends neither on the objects nor on the people.
     """
     now = now or timezone.now()
     given = grants.gifts_of(wishes, by, now=now)
     touched = {gift.node.id: gift.node for gift in given}
-    world = World(wishes[0].node, wishes[0].holders, (), now, also=touched.values())
-    gone = _replaced(wishes, given)
+    begins = wishes[0].valid_from or now
+    world = World(wishes[0].node, wishes[0].holders, (), begins, also=touched.values())
+    gone = _replaced(wishes, given, now)
     return [(wish.node, _of_wish(world, wish, given, gone)) for wish in wishes]
 
 
@@ -341,7 +343,7 @@ def _reaches(world: World, holder: Principal, person: Principal) -> bool:
     return holder.pk == person.pk or (via is not None and via.pk == holder.pk)
 
 
-def _replaced(wishes: Sequence[Wish], given: Sequence[Gift]) -> set[str]:
+def _replaced(wishes: Sequence[Wish], given: Sequence[Gift], now: datetime) -> set[str]:
     """The hand-made grants that the gifts take the place of, but where one has that very window already."""
     wish = wishes[0]
     places = list({gift.node.id: gift.node for gift in given}.values())
@@ -352,7 +354,8 @@ def _replaced(wishes: Sequence[Wish], given: Sequence[Gift]) -> set[str]:
     gone = set()
     for gift in given:
         rows = mine.get((gift.node.id, gift.holder.pk, gift.privilege), [])
-        if not any(row.valid_from == wish.valid_from and row.valid_until == wish.valid_until for row in rows):
+        begin = kept_begin(wish.valid_from, [row.valid_from for row in rows], now=now)
+        if not any(row.valid_from == begin and row.valid_until == wish.valid_until for row in rows):
             gone |= {f"grant:{row.pk}" for row in rows}
     return gone
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.record import Origin
 from catalog.nodes import Node, nodes
 from lakewarden.facts import Rule, Slice, Station
 from policies.models import Assignment, Grant
@@ -30,6 +31,7 @@ class RoleChange:
     adds: tuple[tuple[Node, Privilege], ...] = ()
     removes: tuple[tuple[Node, Privilege], ...] = ()
     deleted: bool = False
+    valid_from: datetime | None = None
     valid_until: datetime | None = None
 
 
@@ -42,8 +44,8 @@ class RolePreview:
 
 
 def of_role_change(role: Node, wanted: RoleChange, *, now: datetime | None = None) -> RolePreview:
-    """What a change of a role would do, object by object, for everybody who holds it or would."""
-    now = now or timezone.now()
+    """What a change of a role would do when it begins, object by object, for who holds it or would."""
+    now = wanted.valid_from or now or timezone.now()
     gives = _given_by(role, wanted)
     holders = (*wanted.joins, *wanted.leaves) or _holders_of(role)
     if not gives or not holders:
@@ -55,15 +57,17 @@ def of_role_change(role: Node, wanted: RoleChange, *, now: datetime | None = Non
     return RolePreview(parts, len(gives) - len(told))
 
 
+Window = tuple[datetime | None, datetime | None]
 Gives = tuple[Node, Node, tuple[Privilege, ...]]
 """A role, an object, and what the role gives on it."""
 
 
 def of_roles_given(
-    roles: Sequence[Node], holder: Principal, *, until: datetime | None, now: datetime | None = None
+    roles: Sequence[Node], holder: Principal, window: Window, *, now: datetime | None = None
 ) -> RolePreview:
     """What giving several roles at once would do: together, because one may open what another gives."""
-    now = now or timezone.now()
+    begin, until = window
+    now = begin or now or timezone.now()
     gives = [(role, node, some) for role in roles for node, some in _given_by(role, RoleChange())]
     by_node: dict[int, tuple[Node, list[str]]] = {}
     for _, node, some in gives:
@@ -149,8 +153,17 @@ class _Future:
             return False
         holder = rule.via[0].key if rule.via[0].kind == Principal.Kind.GROUP else person.pk
         taken = {(node.id, one.code, one.effect == Effect.ALLOW) for node, one in self.wanted.removes}
-        left = holder in {one.pk for one in self.wanted.leaves}
+        left = holder in {one.pk for one in self.wanted.leaves} | self.held_anew
         return self.wanted.deleted or left or (rule.object, rule.privilege, rule.allow) in taken
+
+    @cached_property
+    def held_anew(self) -> set[int]:
+        """Who would hold it within another window in place of the one he holds it in."""
+        rows = Assignment.objects.open().filter(role=self.role.id, holder__in=self.wanted.joins)
+        by_hand = dict.fromkeys(rows.values_list("holder", flat=True), True)
+        for holder, origin in rows.values_list("holder", "origin"):
+            by_hand[holder] &= origin == Origin.HAND
+        return {holder for holder, alone in by_hand.items() if alone}
 
     def _new(self, person: Principal) -> Iterable[Rule]:
         station = Station("role", self.role.name, self.role.id)

@@ -20,7 +20,7 @@ from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page, say
-from authzsite.console.wishes import ENDS, Draft
+from authzsite.console.wishes import Draft
 from catalog.nodes import Node
 from lakewarden.dialects import Privilege
 from policies import preview as previews
@@ -90,11 +90,10 @@ def _done(request: Request, draft: Draft, revision: int | None) -> HttpResponse:
     rights = words.listed(
         [naming.lower(naming.right(code, draft.node.type, draft.node.kind)) for code in draft.may], 3
     )
-    until = f" until {words.moment(draft.end)}" if draft.end else ""
     if revision is None:
         say(request, f"Nothing changed: {names} had this already")
     else:
-        say(request, f"{names}: {rights} on {draft.node.name}{until}", undo=revision)
+        say(request, f"{names}: {rights} on {draft.node.name}{draft.when.said()}", undo=revision)
     address = reverse("console:object", args=[draft.node.id])
     if request.htmx:
         response = HttpResponse(status=204)
@@ -142,13 +141,9 @@ def form_context(draft: Draft, notes: list[Note], *, fresh: bool) -> dict[str, A
         "picker_url": reverse("console:grant_people", args=[node.id]),
         "preview_url": reverse("console:grant_preview", args=[node.id]),
         "actions_known": _rights(draft),
-        "ends": ends(draft),
-        "until": draft.until,
-        "end_texts": end_texts(),
-        "date": draft.data.get("date", "")[:40],
-        "zone": words.zone(),
+        **draft.when.fields(),
         "reason": draft.reason,
-        "problems": draft.problems,
+        "problems": {**draft.when.problems, **draft.problems},
     }
 
 
@@ -176,18 +171,6 @@ def _right_text(node: Node, one: Privilege) -> str:
             f"{one.description.replace(f'the {leaf}', f'every {leaf}')} in {node.name}, those made later too"
         )
     return one.description.replace(f"the {node.type}", node.name)
-
-
-def ends(draft: Draft) -> list[tuple[str, str]]:
-    return list(zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True))
-
-
-def end_texts() -> list[tuple[str, str]]:
-    return [
-        ("friday", f"Ends by itself on {words.moment(words.next_friday())}, {words.zone()}."),
-        ("month", f"Ends by itself in 30 days at 18:00, {words.zone()}."),
-        ("never", "Stays until somebody revokes it."),
-    ]
 
 
 def options(draft: Draft, typed: str) -> dict[str, Any]:
@@ -218,6 +201,7 @@ def _preview(draft: Draft) -> dict[str, Any]:
         "tally": shown.tally(),
         "diff": shown.diff(),
         "sum": shown.sum(),
+        "begins_words": draft.when.fields()["begins_words"],
         "backend_text": out_there(behind(draft.node)),
         "button": draft.button(),
     }

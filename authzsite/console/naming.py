@@ -181,6 +181,16 @@ def ends_chip(moment: float | datetime | None) -> Chip | None:
     return Chip("ends", words.moment(when), hidden="until") if when and when > timezone.now() else None
 
 
+def window_chip(begin: float | datetime | None, end: float | datetime | None) -> Chip | None:
+    """From Mon 30 Nov, 09:00, for what has not begun; until Fri 4 Dec, 18:00, for what ends; else None."""
+    starts = from_seconds(begin) if isinstance(begin, int | float) else begin
+    if starts is None or starts <= timezone.now():
+        return ends_chip(end)
+    ends = ends_chip(end)
+    until = f" until {ends.text}" if ends else ""
+    return Chip("begins", f"From {words.moment(starts)}{until}")
+
+
 def level_of(node: Node, key: object) -> tuple[str, str]:
     """The type and name of one level of a lineage."""
     for level, name in zip(node.levels, node.names, strict=True):

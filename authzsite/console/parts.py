@@ -37,7 +37,7 @@ class Who:
 
 @dataclass(frozen=True)
 class Chip:
-    """One station of a path: owner, direct, role, group, from, denied, ends, foreign."""
+    """One station of a path: owner, direct, role, group, from, denied, begins, ends, foreign."""
 
     template: ClassVar[str] = "parts/chip.html"
     kind: str
@@ -58,6 +58,7 @@ _CHIP_ICONS = {
     "from": "down",
     "denied": "deny",
     "ends": "clock",
+    "begins": "clock",
     "foreign": "alien",
 }
 

@@ -197,6 +197,7 @@ def person(request: Request, id: int) -> HttpResponse:
             reach.asked.url(after=after) if after < len(reach.wanted) else "",
         ),
         "empty": _nothing(seen),
+        "coming": reach.coming(),
         "givers": _givers(seen) if seen.own else (),
         "latest": record.timeline(record.rows(_changes(seen, limit=4).entries)[:6]),
         "history_url": reverse("console:person_history", args=[id]),
@@ -298,7 +299,8 @@ def _inside(seen: Visit) -> list[Held]:
 
 def _held(one: Principal, row: Membership, action: Action | None = None) -> Held:
     url = reverse("console:person", args=[one.pk])
-    return Held(naming.who(one, one.name, url), "", naming.window_chip(row.valid_from, row.valid_until), action)
+    when = naming.window_chip(row.valid_from, row.valid_until)
+    return Held(naming.who(one, one.name, url), "", when, action)
 
 
 def _joining(seen: Visit) -> Action:

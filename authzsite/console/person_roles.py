@@ -16,7 +16,6 @@ from authzsite.console import words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.foretold import Foretold
-from authzsite.console.grants import end_texts, ends
 from authzsite.console.known import Circle, circle_of
 from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Note
@@ -114,7 +113,9 @@ def _save(request: Request, offer: Offer, draft: Giving, wanted: list[Node]) -> 
             with change(ROLE_ASSIGNED, realm=realm_of(wanted[0]), by=actor, reason=draft.reason):
                 for one in wanted:
                     authority = may(actor, roles.operation(one, "assign"), one)
-                    roles.assign(one, offer.person, by=actor, authority=authority, valid_until=draft.end)
+                    roles.hold(
+                        one, offer.person, draft.when.begin, draft.when.end, by=actor, authority=authority
+                    )
         except PolicyError as problem:
             notes = [Note("bad", "Not saved.", f"{problem} Your form is kept.")]
             return _show(request, offer, draft, wanted, notes)
@@ -155,17 +156,14 @@ def _filled(offer: Offer, draft: Giving, wanted: list[Node]) -> dict[str, Any]:
         access_log.looked(
             offer.circle.asker, f"access of {offer.person.pseudonym}", draft.root, via="console"
         )
-    preview = of_roles_given(wanted, offer.person, until=draft.end) if wanted else None
+    window = (draft.when.begin, draft.when.end)
+    preview = of_roles_given(wanted, offer.person, window) if wanted and draft.when.whole else None
     foretold = Foretold.of_role(preview) if preview else None
     return {
         "nonce": draft.nonce,
-        "ends": ends(draft),
-        "end_texts": end_texts(),
-        "until": draft.until,
-        "date": draft.data.get("date", "")[:40],
-        "zone": words.zone(),
+        **draft.when.fields(),
         "reason": draft.reason,
-        "problems": draft.problems,
+        "problems": {**draft.when.problems, **draft.problems},
         "tally": foretold.tally() if foretold else None,
         "diff": foretold.diff() if foretold else None,
         "sum": foretold.sum() if foretold else "",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -115,6 +115,35 @@ class Row:
     actions: tuple[Action, ...]
 
 
+@dataclass(frozen=True)
+class Coming:
+    """Something given that has not begun."""
+
+    what: Who
+    can: str
+    when: Chip | None
+
+
+def begins_after(rule: Rule, moment: float) -> bool:
+    return rule.valid_from is not None and rule.valid_from > moment
+
+
+def comings(rules: Iterable[Rule], places: Mapping[int, Node]) -> list[Coming]:
+    """One line for an object and a window, the soonest first."""
+    alike: dict[tuple[float, float, int], list[Rule]] = {}
+    for rule in rules:
+        if isinstance(rule.object, int) and rule.object in places and rule.valid_from:
+            alike.setdefault((rule.valid_from, rule.valid_until or 0, rule.object), []).append(rule)
+    return [_coming(places[key], alike[begin, end, key]) for begin, end, key in sorted(alike)]
+
+
+def _coming(node: Node, rules: Sequence[Rule]) -> Coming:
+    above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+    face, url = Face("thing", naming.icon_of(node.type)), naming.page_of(node.id, node.type)
+    chip = naming.window_chip(rules[0].valid_from, rules[0].valid_until)
+    return Coming(Who(node.name, face, above, url), naming.given(rules, node.type, node.kind), chip)
+
+
 @dataclass
 class Reach:
     """What one person, group or service reaches, as far as the viewer may know it."""
@@ -134,8 +163,15 @@ class Reach:
         return [(slice_, rule) for slice_ in self.slices for rule in slice_.rules if rule.holds_at(moment)]
 
     @cached_property
+    def later(self) -> list[Rule]:
+        """The rules that have not begun."""
+        moment = self.now.timestamp()
+        return [rule for slice_ in self.slices for rule in slice_.rules if begins_after(rule, moment)]
+
+    @cached_property
     def places(self) -> dict[int, Node]:
-        keys = {rule.object for _, rule in self.rules if isinstance(rule.object, int)}
+        rules = (*(rule for _, rule in self.rules), *self.later)
+        keys = {rule.object for rule in rules if isinstance(rule.object, int)}
         return {key: one for key, one in nodes(keys).items() if self.circle.sees(self.person, one)}
 
     @cached_property
@@ -203,6 +239,10 @@ class Reach:
 
     def rows(self) -> list[Row]:
         return [self._row(one) for one in self.page]
+
+    def coming(self) -> list[Coming]:
+        """What is given and has not begun, the soonest first; one line an object and a window."""
+        return comings(self.later, self.places)
 
     def _row(self, one: Reached) -> Row:
         node = one.node

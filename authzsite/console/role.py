@@ -132,12 +132,13 @@ class Seen:
         above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
         icon, url = naming.icon_of(node.type), naming.page_of(node.id, node.type)
         ends = [row.valid_until for row in rows if row.valid_until]
+        begins = [row.valid_from for row in rows if row.valid_from]
         denied = rights(node, rows, Effect.DENY)
         return Given(
             Who(node.name, Face("thing", icon), above, url),
             rights(node, rows, Effect.ALLOW),
             Chip("denied", f"{denied} denied") if denied else None,
-            naming.ends_chip(min(ends)) if ends else None,
+            naming.window_chip(max(begins, default=None), min(ends, default=None)),
             self._change(node),
         )
 
@@ -177,7 +178,8 @@ class Seen:
         url = f"{reverse('console:role_unassign', args=[self.node.id])}?{urlencode({'who': str(holder)})}"
         reason = "" if self.may_assign else "why-not-assign"
         action = Action("Take back", url, "mini", more=f"from {holder.label}", reason=reason)
-        return Holder(who, words.listed(people, INSIDE), naming.ends_chip(row.valid_until), action)
+        when = naming.window_chip(row.valid_from, row.valid_until)
+        return Holder(who, words.listed(people, INSIDE), when, action)
 
     # What one may do
 

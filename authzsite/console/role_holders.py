@@ -15,7 +15,6 @@ from authzsite.console import naming, words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.foretold import Foretold
-from authzsite.console.grants import end_texts, ends
 from authzsite.console.history import somebody
 from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Note
@@ -51,13 +50,13 @@ class Assigning(Draft):
         return ("hold",)
 
     def button(self) -> str:
-        return f"Give {self.node.name} {self.end_words()}".strip()
+        return f"Give {self.node.name} {self.when.words()}".strip()
 
     @property
     def change(self) -> RoleChange | None:
-        if not self.chosen or (self.until == "date" and self.end is None):
+        if not self.chosen or not self.when.whole:
             return None
-        return RoleChange(joins=tuple(self.chosen), valid_until=self.end)
+        return RoleChange(joins=tuple(self.chosen), valid_from=self.when.begin, valid_until=self.when.end)
 
 
 @reads_and_writes
@@ -83,13 +82,14 @@ def _save(request: Request, seen: Seen, draft: Assigning) -> HttpResponse:
     if done_before(actor) is None:
         try:
             with authorized(ROLE_ASSIGNED, seen.node, deed, by=actor, reason=draft.reason) as authority:
+                window = (draft.when.begin, draft.when.end)
                 for one in draft.chosen:
-                    roles.assign(seen.node, one, by=actor, authority=authority, valid_until=draft.end)
+                    roles.hold(seen.node, one, *window, by=actor, authority=authority)
         except Invalid as problem:
             return _show(request, seen, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    until = f" until {words.moment(draft.end)}" if draft.end else ""
     done = done_before(actor)
-    say(request, f"{names}: role {seen.node.name}{until}{'' if done else '; they had it already'}", undo=done)
+    told = f"{names}: role {seen.node.name}{draft.when.said()}"
+    say(request, told if done else f"{told}; they had it already", undo=done)
     return redirect("console:role", id=seen.node.id)
 
 
@@ -105,13 +105,9 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
         "nonce": draft.nonce,
         "seen": revision_now(),
         **draft.fields(),
-        "ends": ends(draft),
-        "end_texts": end_texts(),
-        "until": draft.until,
-        "date": draft.data.get("date", "")[:40],
-        "zone": words.zone(),
+        **draft.when.fields(),
         "reason": draft.reason,
-        "problems": draft.problems,
+        "problems": {**draft.when.problems, **draft.problems},
         "button": draft.button(),
         "tally": foretold.tally() if foretold and foretold.parts else None,
         "diff": foretold.diff() if foretold else None,

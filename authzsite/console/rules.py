@@ -71,7 +71,7 @@ def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> Row:
         on=_on(node, grant.securable_id or 0),
         held="" if personal else words.listed(holders, 4) or "Nobody yet",
         denied=Chip("denied", f"{label} denied") if grant.effect == "deny" else None,
-        ends=naming.ends_chip(grant.valid_until),
+        ends=naming.window_chip(grant.valid_from, grant.valid_until),
         revision=words.number(grant.opened),
         revision_url=f"{reverse('console:history')}?revision={grant.opened}",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -18,9 +18,10 @@ from authzsite.console.outside import Foreign
 from authzsite.console.parts import Action, Chip, Face, Path, Reason, Who
 from authzsite.console.place import Place
 from catalog.nodes import Node
-from lakewarden.facts import Station
+from lakewarden.facts import Rule, Station
 from policies import decisions
 from policies.access import Access, AccessMap
+from policies.access import Path as Way
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
 SOON = timedelta(days=14)
@@ -109,14 +110,20 @@ class WhoHas:
 
     def rows(self) -> list[Row]:
         shown = [row for access in self.page for row in self._lines(access)]
-        if self._shows_foreign:
+        if self._at_the_end and self.asked.how in ("", "later"):
+            shown += [self._later(one, paths) for one, paths in self.coming]
+        if self._at_the_end and self.asked.how in ("", "foreign") and not self.asked.text:
             shown += [self._foreign(finding) for finding in self.foreign]
         return shown
 
     @property
-    def _shows_foreign(self) -> bool:
-        here = self.asked.how in ("", "foreign") and not self.asked.group and not self.asked.text
-        return here and self.asked.after + SHOWN >= len(self.wanted)
+    def _at_the_end(self) -> bool:
+        return not self.asked.group and self.asked.after + SHOWN >= len(self.wanted)
+
+    @cached_property
+    def coming(self) -> list[tuple[Principal, tuple[Way, ...]]]:
+        """To whom something is given that has not begun."""
+        return [pair for pair in self.map.coming() if not self.asked.text or self._matches(pair[0])]
 
     def _fits(self, row: Access, how: str) -> bool:
         group = row.principal.kind == Principal.Kind.GROUP
@@ -126,6 +133,7 @@ class WhoHas:
             "group": group,
             "denied": row.denied,
             "soon": self._ends_soon(row),
+            "later": False,
             "foreign": False,
         }
         return fits.get(how, True)
@@ -192,6 +200,18 @@ class WhoHas:
                     url = reverse("console:person_groups", args=[group.pk])
                 row = replace(row, more=url, more_words=f"Show {left} more in {group.label}")
             yield row
+
+    def _later(self, principal: Principal, paths: tuple[Way, ...]) -> Row:
+        """What is given and has not begun, with its beginning where others have their end."""
+        rules = [path.rule for path in paths]
+        direct = [path.rule.privilege for path in paths if path.direct and not path.denies]
+        return Row(
+            who=naming.who(principal, self._note(principal)),
+            can=naming.given(rules, self.node.type, self.node.kind),
+            how=naming.paths(rules, self.node, self.labels),
+            ends=naming.window_chip(min(filter(None, (one.valid_from for one in rules))), last_end(rules)),
+            action=self._revoke(principal, direct) if direct else None,
+        )
 
     def _member(self, group: Principal, person: Principal) -> Row:
         access = self.map.access_of(person)
@@ -287,6 +307,8 @@ class WhoHas:
         )
         counts = {how: sum(self._fits(row, how) for row in self.all) for how, _ in kinds}
         shown = [(how, word, counts[how]) for how, word in kinds if counts[how] or how == ""]
+        if self.coming:
+            shown.append(("later", "Begins later", len(self.coming)))
         if self.foreign:
             shown.append(("foreign", "Foreign", len(self.foreign)))
         return tuple(
@@ -327,7 +349,12 @@ def owner_words(who_has: WhoHas, depth: int) -> str:
 
 def ends_of(access: Access) -> float | None:
     """When the last of the paths that give something ends; None when one of them does not."""
-    ends = [path.rule.valid_until for path in access.paths if not path.denies]
+    return last_end([path.rule for path in access.paths if not path.denies])
+
+
+def last_end(rules: Sequence[Rule]) -> float | None:
+    """When the last of some rules ends; None when one of them does not."""
+    ends = [rule.valid_until for rule in rules]
     return max(ends) if ends and all(end is not None for end in ends) else None  # type: ignore[type-var]
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.db.models import QuerySet
 from django.http import QueryDict
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.choosing import Choosing
 from authzsite.console.place import Place
+from authzsite.console.when import When
 from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.dialects import Privilege
@@ -21,7 +19,6 @@ from policies.queries import givable
 from policies.services.grants import Wish
 from policies.services.roles import catalog_kind
 
-ENDS = ("friday", "month", "date", "never")
 ORDER = ("use", "read", "write", "create", "manage")
 
 
@@ -68,49 +65,27 @@ class Draft(Choosing):
         leaf = self.node.type not in naming.CONTAINERS
         return reading[:1] if leaf else [one.code for one in self.rights if one.category == "use"][-1:]
 
-    # Until
+    # From and until
 
     @cached_property
-    def until(self) -> str:
-        asked = self.data.get("until", "")
-        return asked if asked in ENDS else "friday"
-
-    @cached_property
-    def end(self) -> datetime | None:
-        """The moment it ends, None for never or for a date that is no date."""
-        if self.until == "friday":
-            return words.next_friday()
-        if self.until == "month":
-            return (timezone.localtime() + timedelta(days=30)).replace(
-                hour=18, minute=0, second=0, microsecond=0
-            )
-        return self._date() if self.until == "date" else None
-
-    def _date(self) -> datetime | None:
-        try:
-            typed = parse_datetime(self.data.get("date", ""))
-        except ValueError:
-            return None
-        if typed is None or not datetime.min.year < typed.year < datetime.max.year:
-            return None  # the zones of the first and the last year lead out of the calendar
-        return typed if timezone.is_aware(typed) else timezone.make_aware(typed)
+    def when(self) -> When:
+        return When(self.data)
 
     # The rest
 
     @property
     def wish(self) -> Wish | None:
         """The wish, as soon as there is somebody to give something to."""
-        if not self.chosen or not self.may or (self.until == "date" and self.end is None):
+        if not self.chosen or not self.may or not self.when.whole:
             return None
-        return Wish(self.node, tuple(self.chosen), self.may, valid_until=self.end)
+        return Wish(self.node, tuple(self.chosen), self.may, self.when.begin, self.when.end)
 
     def check(self) -> bool:
         """Whether it can be saved; else the problems are named."""
         self.check_who()
         if not self.may:
             self.problems["may"] = "Choose at least one right."
-        if self.until == "date" and (self.end is None or self.end <= timezone.now()):
-            self.problems["date"] = "Give a date and a time that are still to come."
+        self.problems |= self.when.check()
         return not self.problems
 
     # In words
@@ -121,10 +96,4 @@ class Draft(Choosing):
             return "Grant access"
         labels = [naming.right(code, self.node.type, self.node.kind) for code in self.may]
         what = words.listed([naming.lower(label) for label in labels], 3)
-        return f"Grant {what} {self.end_words()}".strip()
-
-    def end_words(self) -> str:
-        told = {"friday": "until Friday", "month": "for 30 days", "never": "without end"}
-        if self.until in told:
-            return told[self.until]
-        return f"until {words.moment(self.end)}" if self.end else ""
+        return f"Grant {what} {self.when.words()}".strip()

@@ -23,7 +23,7 @@ from policies.models import Counter, Grant
 from policies.models.grants import Effect
 from policies.saying import said
 from policies.services import holding, personal, realm_of
-from policies.services.roles import check_binding, must_be_member
+from policies.services.roles import check_binding, kept_begin, must_be_member
 
 GRANT = "grant"
 
@@ -74,8 +74,10 @@ def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None)
 def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> int:
     """Give the privileges to each holder directly; answers how many rights are new or have a new window.
 
-    A direct grant by hand of the same privilege is replaced, so that its end can be moved.  `seen` is the
-    revision the asker looked at.  Raises Refused, Invalid, and Conflict when a grant changed since.
+    A direct grant by hand of the same privilege is replaced, so that its end can be moved; what has begun
+    keeps its beginning.  `seen` is the revision the asker looked at.
+
+    Raises Refused, Invalid, and Conflict when a grant changed since.
     """
     now = timezone.now()
     if problem := wish.problem(now):
@@ -114,7 +116,7 @@ def gifts_of(wishes: Sequence[Wish], by: Actor, *, now: datetime) -> list[Gift]:
 
 
 def _way(wish: Wish, giver: Slice, held: Mapping[int, Slice], now: datetime) -> Iterable[Gift]:
-    """What each holder lacks above the object, now or at the window's end, where the giver may give it."""
+    """What each holder lacks above the object, at either side of the window, where the giver may give it."""
     above = {node.id: node for node in wish.node.above()}
     may = {pk for pk, node in above.items() if decisions.answer(giver, GRANT, node, now=now)}
     action = actions_given(wish.node, wish.privileges)[0]
@@ -122,7 +124,7 @@ def _way(wish: Wish, giver: Slice, held: Mapping[int, Slice], now: datetime) -> 
     for holder in wish.holders:
         lacks = {
             (lack.object, lack.privilege)
-            for moment in (now, last)
+            for moment in (wish.valid_from or now, last)
             for lack in decisions.answer(held[holder.pk], action, wish.node, now=moment)
             .explained(now=moment)
             .missing
@@ -152,7 +154,8 @@ def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authorit
     check_binding(gift.node, gift.privilege)
     held = holding.ensure(current, gift.node, gift.holder)
     mine = replaced(gift, wish.origin)
-    window = {"valid_from": wish.valid_from, "valid_until": wish.valid_until}
+    begin = kept_begin(wish.valid_from, mine.values_list("valid_from", flat=True), now=current.at)
+    window = {"valid_from": begin, "valid_until": wish.valid_until}
     if mine.filter(**window).exists():
         return False
     for old in mine:

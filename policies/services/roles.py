@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -122,6 +122,38 @@ def assign(
         )
         current.begin(row, said(ROLE_ASSIGNED, role, holder, role=role.name), by=authority)
     return True
+
+
+def hold(
+    role: Node,
+    holder: Principal,
+    begin: datetime | None,
+    end: datetime | None,
+    *,
+    by: Actor,
+    authority: Authority,
+    reason: str = "",
+) -> bool:
+    """Let somebody hold a role within exactly this window; False when it was so before.  Raises Invalid.
+
+    What was given the same way with another window is replaced; what has begun keeps its beginning.
+    """
+    with change(ROLE_ASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:
+        rows = list(Assignment.objects.open().filter(role=role.id, holder=holder, origin=origin_of(by)))
+        begin = kept_begin(begin, [row.valid_from for row in rows], now=current.at)
+        if [(begin, end)] == [(row.valid_from, row.valid_until) for row in rows]:
+            return False
+        event = said(ROLE_UNASSIGNED, role, holder, role=role.name)
+        current.end_all([(row, event) for row in rows], by=authority)
+        return assign(role, holder, by=by, authority=authority, valid_from=begin, valid_until=end)
+
+
+def kept_begin(
+    asked: datetime | None, before: Iterable[datetime | None], *, now: datetime
+) -> datetime | None:
+    """When what is given again begins: what has begun keeps its beginning, so that its age stays known."""
+    begun = [one for one in before if one is not None and one <= now]
+    return asked or min(begun, default=None)
 
 
 def unassign(role: Node, holder: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
