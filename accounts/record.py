@@ -21,6 +21,8 @@ class Origin(models.TextChoices):
     COMMAND = "command", "by command"
     DISCOVERED = "discovered", "read from the source"
     ADOPTED = "adopted", "adopted from a backend"
+    REQUEST = "request", "asked for and approved"
+    EMERGENCY = "emergency", "taken in an emergency"
     SYSTEM = "system", "by the system"
 
 

@@ -76,5 +76,11 @@ def of_system(ground: str) -> Authority:
 
 def origin_of(actor: Actor) -> str:
     """How facts that this actor makes came about."""
-    known = {"console": Origin.HAND, "operator": Origin.COMMAND, "system": Origin.SYSTEM}
+    known = {
+        "console": Origin.HAND,
+        "operator": Origin.COMMAND,
+        "system": Origin.SYSTEM,
+        "request": Origin.REQUEST,
+        "emergency": Origin.EMERGENCY,
+    }
     return known.get(actor.via, Origin.API)

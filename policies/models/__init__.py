@@ -6,6 +6,16 @@ from policies.models.grants import Assignment, Grant, Ownership, RealmMember
 from policies.models.notices import Letter, Notice, NoticeChoice
 from policies.models.pipelines import Figure, Hint, PipelineRun
 from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, Touch
+from policies.models.requests import (
+    AccessRequest,
+    RequestFollow,
+    RequestPart,
+    RequestRule,
+    RequestStep,
+    RequestWant,
+    Substitute,
+)
+from policies.models.reviews import Review, ReviewDecision, ReviewDesk, ReviewRow, ReviewSeat
 from policies.models.sync import (
     Backend,
     BackendFinding,
@@ -22,6 +32,7 @@ __all__ = [
     "AccessCounter",
     "AccessRecord",
     "AccessRepeat",
+    "AccessRequest",
     "Assignment",
     "Backend",
     "BackendFinding",
@@ -45,6 +56,17 @@ __all__ = [
     "Ownership",
     "PipelineRun",
     "RealmMember",
+    "RequestFollow",
+    "RequestPart",
+    "RequestRule",
+    "RequestStep",
+    "RequestWant",
+    "Review",
+    "ReviewDecision",
+    "ReviewDesk",
+    "ReviewRow",
+    "ReviewSeat",
+    "Substitute",
     "SyncItem",
     "SyncRun",
     "Touch",
