@@ -149,6 +149,12 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
+    "post": {"task": "policies.tasks.post", "schedule": 5.0, "options": {"expires": 5.0}},
+    "forget_notices": {
+        "task": "policies.tasks.forget_notices",
+        "schedule": 86400.0,
+        "options": {"expires": 3600.0},
+    },
     "feed": {"task": "policies.tasks.feed", "schedule": 5.0, "options": {"expires": 5.0}},
     "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
     "uses": {"task": "policies.tasks.forget_uses", "schedule": 86400.0, "options": {"expires": 3600.0}},

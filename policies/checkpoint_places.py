@@ -6,8 +6,6 @@
 from __future__ import annotations
 
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +14,8 @@ from typing import Protocol
 from django.conf import settings
 from django.core.mail import send_mail
 
-TIMEOUT = 20  # seconds
-
-
-class NotSent(Exception):
-    """The place did not take it; the message says why and holds no secret."""
+from policies import sending
+from policies.sending import NotTaken
 
 
 class Place(Protocol):
@@ -29,7 +24,7 @@ class Place(Protocol):
         """What the place is called in the record of what was sent; never a secret."""
 
     def put(self, log: str, size: int, note: str) -> None:
-        """Put a note there.  Raises NotSent."""
+        """Put a note there.  Raises NotTaken."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +45,7 @@ class FilePlace:
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise NotSent(error.strerror or "cannot be written") from error
+            raise NotTaken(error.strerror or "cannot be written") from error
 
 
 @dataclass(frozen=True)
@@ -65,7 +60,7 @@ class MailPlace:
         try:
             send_mail(f"Checkpoint of {log} at {size}", note, None, [self.address])
         except OSError as error:
-            raise NotSent(f"the mail was not taken: {error}") from error
+            raise NotTaken(f"the mail was not taken: {error}") from error
 
 
 @dataclass(frozen=True)
@@ -81,14 +76,7 @@ class StorePlace:
     def put(self, log: str, size: int, note: str) -> None:
         base, mark, query = self.url.partition("?")
         target = f"{base.rstrip('/')}/{log}-{size}.txt{mark}{query}"
-        request = urllib.request.Request(target, note.encode(), {"Content-Type": "text/plain"}, method="PUT")  # noqa: S310 - environment.py admits http(s) alone
-        try:
-            with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
-                pass
-        except urllib.error.HTTPError as error:
-            raise NotSent(f"it answered {error.code}") from None
-        except (OSError, ValueError):
-            raise NotSent("it cannot be reached") from None
+        sending.send(target, note, sending.PLAIN, method="PUT")
 
 
 def configured() -> Sequence[Place]:

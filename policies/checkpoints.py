@@ -20,6 +20,7 @@ from lakewarden.record.merkle import Frontier
 from policies import checkpoint_places, signing
 from policies.changes import locked
 from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter
+from policies.sending import NotTaken
 
 CHANGES, ACCESS = Checkpoint.Log.CHANGES, Checkpoint.Log.ACCESS
 LOCK = 0x7369_676E
@@ -46,7 +47,7 @@ def send() -> list[str]:
         for row in Checkpoint.objects.exclude(sent__contains=[place.name]).order_by("pk"):
             try:
                 place.put(row.log, row.size, row.note)
-            except checkpoint_places.NotSent as error:
+            except NotTaken as error:
                 Checkpoint.objects.filter(pk=row.pk).update(trouble=f"{place.name}: {error}")
                 wrong.append(f"{place.name}: {error}")
                 break  # later ones wait, so that a place never has a gap

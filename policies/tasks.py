@@ -10,6 +10,7 @@ from django.utils import timezone
 from policies import bootstrap, checkpoints, discoveries, uses, verifications
 from policies.exports import feeds
 from policies.models import Backend
+from policies.notices import posting
 from policies.sync import restored, worker
 from policies.sync.errors import BackendError
 
@@ -65,6 +66,19 @@ def feed() -> None:
     """Bring those who follow the record up to now."""
     for trouble in feeds.deliver():
         log.warning("the record was not taken by %s", trouble)
+
+
+@shared_task(name="policies.tasks.post")
+def post() -> None:
+    """Send the mail and the calls that are due."""
+    for trouble in posting.post():
+        log.warning("a notice was not taken by %s", trouble)
+
+
+@shared_task(name="policies.tasks.forget_notices")
+def forget_notices() -> None:
+    """Delete notices that were read or settled long ago, and letters that went."""
+    posting.forget_old(timezone.now())
 
 
 @shared_task(name="policies.tasks.bootstrap")

@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import urllib.error
-import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,20 +21,16 @@ from urllib.parse import parse_qsl, urlsplit
 from django.conf import settings
 from django.db import connection
 from django.utils import timezone
-from standardwebhooks.webhooks import Webhook
 
+from policies import sending
 from policies.exports import ocsf
 from policies.exports.entries import told
 from policies.models import AccessRecord, Event, Feed
+from policies.sending import NotTaken
 
 BATCH = 500
-TIMEOUT = 20  # seconds
 LOCK = 0x6665_6564
 FORMS = ("json", *(f"ocsf-{version}" for version in ocsf.VERSIONS))
-
-
-class NotTaken(Exception):
-    """The follower did not take a batch; the message says why and holds no secret."""
 
 
 @dataclass(frozen=True)
@@ -161,19 +155,5 @@ def _append(path: Path, length: int, text: str) -> int:
 
 
 def _post(follower: Follower, number: str, body: str) -> None:
-    now = timezone.now()
-    hook = Webhook(settings.LAKEWARDEN_AUDIT_FEED_SECRET)
-    headers = {
-        "Content-Type": "application/json",
-        "webhook-id": number,
-        "webhook-timestamp": str(int(now.timestamp())),
-        "webhook-signature": hook.sign(number, now, body),
-    }
-    request = urllib.request.Request(follower.text, body.encode(), headers)  # noqa: S310 - environment.py admits http(s) alone
-    try:
-        with urllib.request.urlopen(request, timeout=TIMEOUT):  # noqa: S310
-            pass
-    except urllib.error.HTTPError as error:
-        raise NotTaken(f"it answered {error.code}") from None
-    except (OSError, ValueError):
-        raise NotTaken("it cannot be reached") from None
+    headers = sending.signed(number, body, settings.LAKEWARDEN_AUDIT_FEED_SECRET, timezone.now())
+    sending.send(follower.text, body, headers)

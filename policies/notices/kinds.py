@@ -16,6 +16,10 @@ class Kind:
     mail: bool = True
 
     @property
+    def heading(self) -> str:
+        return self.label[:1].upper() + self.label[1:]
+
+    @property
     def how(self) -> How:
         """How it is told to who chose nothing."""
         return How.MAIL if self.mail else How.INBOX
@@ -25,7 +29,7 @@ KINDS: dict[str, Kind] = {}
 
 
 def kind(code: str, label: str, *, mail: bool = True) -> str:
-    """Register a kind; `label` reads after "Tell me": "of requests that wait for my decision"."""
+    """Register a kind; `label` is a heading and a choice: "requests that wait for your decision"."""
     if code in KINDS:
         raise ValueError(f"kind of notice `{code}` is registered twice")
     KINDS[code] = Kind(code, label, mail)

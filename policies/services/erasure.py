@@ -20,6 +20,7 @@ from policies.changes import change
 from policies.errors import Conflict, Invalid
 from policies.events import PERSON_ERASED
 from policies.models import Assignment, Grant, Ownership, RealmMember, UserDuty
+from policies.notices import inbox
 from policies.saying import said
 from policies.services import personal
 
@@ -51,6 +52,7 @@ def erase(person: Principal, *, by: Actor, authority: Authority, reason: str = "
         current.say(said(PERSON_ERASED, None, person), by=authority)
         _forget_account(person)
         _forget_roles(person)
+        inbox.forget(person)
         name = f"erased-{person.pseudonym}"
         Principal.objects.filter(pk=person.pk).update(name=name, display_name="", erased=True)
 

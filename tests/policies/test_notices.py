@@ -11,8 +11,10 @@ from accounts import people
 from accounts.models import Principal, User
 from catalog.nodes import Node
 from policies import notices
-from policies.models import Notice, NoticeChoice
-from policies.services import accounts, members
+from policies.errors import Invalid
+from policies.models import Letter, Notice, NoticeChoice
+from policies.notices import inbox, posting
+from policies.services import accounts, erasure, members
 from tests.factories import AUTHORITY, BY, a_person
 
 pytestmark = pytest.mark.django_db
@@ -120,3 +122,60 @@ def test_a_kind_is_registered_once() -> None:
         notices.kind("test.news", "of what tests do")
     with pytest.raises(ValueError, match="not registered"):
         notices.tell([], "test.nothing", "It rains.", key="rain")
+
+
+# The inbox
+
+
+def test_pages_go_forth_and_back_without_a_gap(staff: None) -> None:
+    [mia] = named(MIA)
+    for number in range(120):
+        notices.tell(mia, QUIET, f"It rains {number}.", key=str(number))
+    first = inbox.page(mia, unread=False)
+    second = inbox.page(mia, unread=False, before=first.before)
+    third = inbox.page(mia, unread=False, before=second.before)
+    texts = [row.text for page in (first, second, third) for row in page.rows]
+    assert texts == [f"It rains {number}." for number in range(119, -1, -1)]
+    assert (first.after, third.before) == (0, 0)
+    assert inbox.page(mia, unread=False, after=third.after).rows == second.rows
+    assert inbox.page(mia, unread=False, after=second.after).rows == first.rows
+    assert inbox.page(mia, unread=False, after=second.after).after == 0
+
+
+def test_the_number_beside_the_bell(staff: None) -> None:
+    [mia, olivia] = named(MIA, OLIVIA)
+    for number in range(3):
+        notices.tell([mia, olivia], QUIET, "It rains.", key=str(number))
+    first, *_ = inbox.page(mia, unread=True).rows
+    assert inbox.mark_read(mia, [first.pk]) == 1
+    assert inbox.mark_read(olivia, [first.pk]) == 0  # not hers
+    assert (unread("mia"), unread("olivia")) == (2, 3)
+    assert inbox.mark_unread(mia, [first.pk]) == 1
+    assert unread("mia") == 3
+    assert inbox.mark_read(mia) == 3
+    assert unread("mia") == 0
+
+
+def test_choices_are_kept(staff: None) -> None:
+    [mia] = named(MIA)
+    inbox.choose(mia, {NEWS: "digest"})
+    inbox.choose(mia, {NEWS: "nothing", QUIET: "mail"})
+    chosen = {kind.code: how for kind, how in inbox.choices_of(mia)}
+    assert (chosen[NEWS], chosen[QUIET]) == ("nothing", "mail")
+    with pytest.raises(Invalid):
+        inbox.choose(mia, {NEWS: "pigeon"})
+
+
+def test_an_erased_person_is_forgotten_here_too(staff: None) -> None:
+    [mia, olivia] = named(MIA, OLIVIA)
+    ghost = people.make_account("ghost", display_name="Gerda Ghost").principal
+    assert ghost is not None
+    notices.tell(ghost, NEWS, "{who} asks.", key="1", who=mia)
+    notices.tell(olivia, NEWS, "{who} asks.", key="2", who=ghost)
+    inbox.choose(ghost, {NEWS: "digest"})
+    posting.post()
+    erasure.erase(ghost, by=BY, authority=AUTHORITY)
+    assert not Notice.objects.filter(recipient=ghost).exists()
+    assert not Letter.objects.filter(recipient=ghost).exists()
+    assert not NoticeChoice.objects.filter(person=ghost).exists()
+    assert Notice.objects.get(key="2").sentence == "an erased person asks."

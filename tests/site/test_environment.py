@@ -40,6 +40,18 @@ WRONG = {
     "a network": ({"LAKEWARDEN_CONNECT_ALLOW": "10.0.0.0/64"}, "neither a host nor a network"),
     "a realm": ({"LAKEWARDEN_HERD_REALM": "a/b"}, "LAKEWARDEN_HERD_REALM='a/b'"),
     "a Spark master": ({"SPARK_MASTER": "mesos://h"}, "SPARK_MASTER='mesos://h'"),
+    "a mail server": ({"EMAIL_URL": "imap://u:geheim@h"}, "EMAIL_URL must look like"),
+    "a mail server's port": ({"EMAIL_URL": "smtp://u:geheim@h:port"}, "EMAIL_URL must look like"),
+    "a sender": ({"EMAIL_FROM": "nobody"}, "EMAIL_FROM='nobody'"),
+    "the site's address": ({"LAKEWARDEN_URL": "https://h/path"}, "LAKEWARDEN_URL='https://h/path'"),
+    "a chat by plain http": (
+        {"LAKEWARDEN_CHAT_HOOKS": "https://h/1 http://h/geheim"},
+        "LAKEWARDEN_CHAT_HOOKS: address 2",
+    ),
+    "a chat without a secret": (
+        {"LAKEWARDEN_CHAT_HOOKS": "https://h/1"},
+        "LAKEWARDEN_CHAT_SECRET must be set",
+    ),
     "a folder": ({"LAKEWARDEN_VAR": "/proc/nowhere"}, "cannot use /proc/nowhere"),
 }
 

@@ -1,0 +1,154 @@
+"""From notices to letters: which are due, what they say, and when a day's digest is."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta, tzinfo
+from itertools import groupby
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.core.mail import EmailMessage
+from django.db import transaction
+from django.db.models import Min
+from django.utils import timezone
+
+from accounts.models import Principal, User
+from policies.models.notices import OPEN, How, Letter, Notice
+from policies.notices.kinds import KINDS
+
+MAIL = "mail"
+DIGEST_AT = 8  # o'clock, where the reader is
+LONGEST_SUBJECT = 150
+AT_ONCE = 500
+
+
+def gather(now: datetime) -> int:
+    """Make a letter of each notice that goes by mail at once, and of each digest that is due; how many."""
+    return _single(now) + sum(_digest(reader, begun, now) for reader, begun in _digests(now))
+
+
+def _single(now: datetime) -> int:
+    with transaction.atomic():
+        waiting = Notice.objects.filter(OPEN, how=How.MAIL, letter__isnull=True)
+        rows = list(waiting.order_by("pk").select_for_update(skip_locked=True)[:AT_ONCE])
+        letters = [_letter(f"notice-{row.pk}", row.recipient_id, now) for row in rows]
+        for row, letter in zip(rows, Letter.objects.bulk_create(letters), strict=True):
+            row.letter = letter
+        Notice.objects.bulk_update(rows, ["letter"])
+    return len(rows)
+
+
+def _letter(key: str, recipient: int, now: datetime) -> Letter:
+    return Letter(channel=MAIL, key=key, recipient_id=recipient, due=now, made=now)
+
+
+def _digests(now: datetime) -> Iterator[tuple[int, datetime]]:
+    """Who has something that waited for his hour, and when that was.  One query."""
+    waiting = Notice.objects.filter(OPEN, how=How.DIGEST, letter__isnull=True)
+    rows = waiting.order_by().values_list("recipient", "recipient__account__time_zone")
+    for reader, zone, first in rows.annotate(Min("made")):
+        begun = digest_hour(zone_called(zone or ""), now)
+        if first < begun:
+            yield reader, begun
+
+
+def _digest(reader: int, begun: datetime, now: datetime) -> int:
+    """One letter a day with what was told before its hour; the key keeps a second one away."""
+    with transaction.atomic():
+        letter, new = Letter.objects.get_or_create(
+            channel=MAIL,
+            key=f"digest-{reader}-{begun:%Y-%m-%d}",
+            defaults={"recipient_id": reader, "due": now, "made": now},
+        )
+        if new:
+            mine = Notice.objects.filter(OPEN, recipient=reader, how=How.DIGEST, letter__isnull=True)
+            mine.filter(made__lt=begun).update(letter=letter)
+    return int(new)
+
+
+def digest_hour(zone: tzinfo, now: datetime) -> datetime:
+    """The last moment, in that zone, at which a digest was due."""
+    here = now.astimezone(zone)
+    begun = here.replace(hour=DIGEST_AT, minute=0, second=0, microsecond=0)
+    return begun if begun <= here else begun - timedelta(days=1)
+
+
+def zone_called(name: str) -> tzinfo:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return timezone.get_default_timezone()
+
+
+def mail_of(letter: Letter) -> EmailMessage | None:
+    """What the letter says now; None when nobody needs it or nobody may have it any more."""
+    account = User.objects.filter(principal=letter.recipient_id, is_active=True).first()
+    rows = list(letter.notices.filter(OPEN).select_related("who").order_by("pk"))
+    if account is None or not account.email or not rows:
+        return None
+    subject, body = (_one if len(rows) == 1 else _many)(rows, zone_called(account.time_zone))
+    headers = {"Message-ID": message_id(letter), "Auto-Submitted": "auto-generated"}
+    return EmailMessage(subject, body, None, [account.email], headers=headers)
+
+
+def message_id(letter: Letter) -> str:
+    """The same whenever the letter is sent."""
+    host = urlsplit(settings.LAKEWARDEN_URL).hostname
+    return f"<{letter.pk}.{int(letter.made.timestamp() * 1_000_000)}@{host}>"
+
+
+def _one(rows: Sequence[Notice], zone: tzinfo) -> tuple[str, str]:
+    [row] = rows
+    return _subject(row), f"{_told(row, zone)}\n{_foot()}"
+
+
+def _many(rows: Sequence[Notice], zone: tzinfo) -> tuple[str, str]:
+    parts = []
+    for code, some in groupby(sorted(rows, key=lambda row: row.kind), key=lambda row: row.kind):
+        told = "\n".join(_told(row, zone) for row in some)
+        known = KINDS.get(code)
+        parts.append(f"{known.heading if known else code}\n\n{told}")
+    return f"{len(rows)} notices of {settings.LAKEWARDEN_URL}", "\n".join([*parts, _foot()])
+
+
+def _subject(row: Notice) -> str:
+    text = " ".join(f"{'Urgent: ' if row.urgent else ''}{row.sentence}".split())
+    return text if len(text) <= LONGEST_SUBJECT else f"{text[: LONGEST_SUBJECT - 1]}…"
+
+
+def _told(row: Notice, zone: tzinfo) -> str:
+    """The sentence, its end and its one link."""
+    lines = [row.sentence]
+    if row.until:
+        lines.append(f"Until {row.until.astimezone(zone):%a %-d %b %Y, %H:%M} ({zone}).")
+    return "\n".join([*lines, link_of(row.link), ""])
+
+
+def link_of(path: str) -> str:
+    return f"{settings.LAKEWARDEN_URL}{path or '/inbox'}"
+
+
+def _foot() -> str:
+    return f"-- \nHow you are told is yours to say: {link_of('/inbox/settings')}\n"
+
+
+def call_of(letter: Letter) -> dict[str, object]:
+    """What a hook is told: a `text` that chat systems show as it is, and its parts for others."""
+    said = letter.data
+    who = Principal.objects.filter(pseudonym=said["who"]).first() if said["who"] else None
+    sentence = said["text"].replace("{who}", who.label if who else "somebody")
+    until = (
+        f" Until {datetime.fromisoformat(said['until']):%a %-d %b %Y, %H:%M} (UTC)." if said["until"] else ""
+    )
+    urgent = "Urgent: " if said["urgent"] else ""
+    return {
+        "text": f"{urgent}{sentence}{until} {link_of(said['link'])}",
+        "kind": said["kind"],
+        "sentence": sentence,
+        "who": str(who) if who else None,
+        "until": said["until"],
+        "link": link_of(said["link"]),
+        "urgent": said["urgent"],
+    }
