@@ -1,0 +1,22 @@
+"""Requests for access: asked, decided by those who may by law or duty, carried out, followed until proved.
+
+One request has wants (an action on an object) and parts (one decision each): `policies.models.requests`.
+
+    asking       Asking(wanted=(Wanted(type, name, action), …), holder, reason, ticket, lasts, until, starts,
+                 zone, key); holders(asker): for whom he may ask
+                 foresee(asking, asker) -> Foresight: what it would come to; nothing is written
+                 ask(asking, by=actor) -> AccessRequest
+                 answer(number, text, by=actor); withdraw(number, by=actor, reason="")
+    deciding     approve(number, by=actor, parts=(), give={}, lasts=None, until=None, role=None, note="")
+                 refuse(number, reason, by=actor, parts=()); ask_back(number, question, by=actor, parts=())
+                 `parts` are numbers, none for all that the actor may decide; `give`: privileges by part
+    seeing       get(number, viewer) -> Seen: the request as he may see it; NotFound as for no request
+                 waiting_for(viewer), made_by(viewer), decided_by(viewer), on(node) -> QuerySet; page(rows)
+    considering  consider(seen) -> Consideration: what a decider wants to know before he decides
+    following    standings(request) -> how far it has come in each backend
+    substitutes  name(person, deputy, starts, ends, by=actor); call_off(number, by=actor); of(person)
+    rules        along(nodes) -> Rules; set_rule(node, by=actor, …)
+    ageing       what time does: lapse, escalate, begin, remind, follow
+
+All of them raise Invalid, Refused, NotFound and Conflict with a text for the person who asked.
+"""
