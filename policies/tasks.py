@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from policies import bootstrap, checkpoints, discoveries, uses, verifications
+from policies import beginnings, bootstrap, checkpoints, discoveries, endings, uses, verifications
 from policies.exports import feeds
 from policies.models import Backend
 from policies.notices import posting
@@ -30,6 +30,19 @@ def deliver(backend: int) -> None:
 def deliver_due() -> None:
     for backend in worker.due_backends(timezone.now()):
         deliver.delay(backend)  # each by itself: one that fails must not keep the others waiting
+
+
+@shared_task(name="policies.tasks.begin")
+def begin() -> None:
+    """End what is about to begin and may not, well before it does."""
+    if ended := beginnings.look(timezone.now()):
+        log.warning("%s rights that had been given ahead of time do not begin", ended)
+
+
+@shared_task(name="policies.tasks.remind")
+def remind() -> None:
+    """Tell people of what ends soon."""
+    endings.remind(timezone.now())
 
 
 @shared_task(name="policies.tasks.look_again")

@@ -8,6 +8,7 @@ from django.core.exceptions import ValidationError
 from accounts import people, sessions
 from accounts.models import Keeping, Principal, User
 from accounts.text import told
+from policies import beginnings
 from policies.authority import Actor, Authority, of_system, origin_of
 from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Invalid
@@ -118,6 +119,8 @@ def _close(current: ChangeInProgress, account: User, authority: Authority) -> bo
         return False
     sessions.end(account)
     current.say(said(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
+    if account.principal is not None:
+        beginnings.end_not_begun(current, [account.principal], by=authority)
     return True
 
 

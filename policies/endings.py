@@ -1,0 +1,127 @@
+"""What ends by itself soon, and whose it is: for the lists of it and for the reminders before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from django.db.models import Q
+
+from accounts.models import Principal
+from accounts.record import END, Origin
+from catalog.nodes import Node
+from lakewarden import dialects
+from policies import beginnings, deciders, notices
+from policies.changes import fact_code
+from policies.models import Assignment, Change, Grant, Notice
+from policies.models.grants import Effect
+
+REMINDED = (timedelta(days=7), timedelta(days=1))
+"""So long before the end people are reminded, where it was given before that."""
+ENDS_SOON = notices.kind("access.ends", "access of yours that ends soon")
+ENDS_FOR = notices.kind("access.ends_for", "access to your data that ends soon for others", mail=False)
+Fact = Grant | Assignment
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A grant or an assignment that ends at `until`, its holder, and the object or role it is about."""
+
+    fact: Fact
+    holder: Principal
+    node: Node
+
+    @property
+    def until(self) -> datetime:
+        return self.fact.valid_until or END
+
+    @property
+    def what(self) -> str:
+        """Read on shop.sales.orders; role sales_read."""
+        if isinstance(self.fact, Assignment):
+            return f"role {self.node.name}"
+        known = dialects.get(self.node.kind).privilege(self.fact.privilege)
+        label = known.label if known else self.fact.privilege
+        return f"{label} on {self.node.ref.full_name or self.node.name}"
+
+
+def between(start: datetime, end: datetime) -> list[Ending]:
+    """What ends after `start` and not after `end`, the soonest first.  Six queries, however much that is."""
+    window = {"valid_until__gt": start, "valid_until__lte": end}
+    grants = Grant.objects.open().filter(effect=Effect.ALLOW, securable__isnull=False, **window)
+    roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(**window)
+    rows: list[Fact] = [*grants.select_related("holder"), *roles.select_related("holder")]
+    found = [Ending(one.fact, one.holder, one.node) for one in beginnings.beginnings_of(rows)]
+    return sorted(found, key=lambda one: (one.until, fact_code(one.fact)))
+
+
+def remind(now: datetime) -> int:
+    """Tell holders, and those who may give it longer, of what ends; each once, and not of what is settled.
+
+    Answers how many endings were told of.
+    """
+    _settle_what_ended(now)
+    return sum(_remind(now, ahead) for ahead in REMINDED)
+
+
+def _remind(now: datetime, ahead: timedelta) -> int:
+    due = between(now + ahead - timedelta(days=1), now + ahead)
+    given = dict(
+        Change.objects.filter(revision__in={one.fact.opened for one in due}).values_list("revision", "at")
+    )
+    due = [one for one in due if given[one.fact.opened] < one.until - ahead]
+    known = set(
+        Notice.objects.filter(key__in=[_key(one, ahead) for one in due]).values_list("key", flat=True)
+    )
+    fresh = [one for one in due if _key(one, ahead) not in known]
+    may_extend = _may_extend(fresh)
+    for one in fresh:
+        _tell(one, ahead, may_extend[one.node.id])
+    return len(fresh)
+
+
+def _may_extend(some: Iterable[Ending]) -> dict[int, list[Principal]]:
+    places = {one.node.id: one.node for one in some}
+    return {key: [one.principal for one in deciders.of(node)] for key, node in places.items()}
+
+
+def _key(one: Ending, ahead: timedelta) -> str:
+    return f"ends:{fact_code(one.fact)}:{ahead.days}"
+
+
+def _tell(one: Ending, ahead: timedelta, others: Sequence[Principal]) -> None:
+    more = {"key": _key(one, ahead), "until": one.until}
+    mine = f"/people/{one.holder.pk}"
+    notices.tell(one.holder, ENDS_SOON, f"What you have ends by itself: {one.what}.", link=mine, **more)
+    others = [other for other in others if other.pk != one.holder.pk]
+    text = f"What {{who}} has ends by itself: {one.what}."
+    notices.tell(others, ENDS_FOR, text, link=extend(one), who=one.holder, **more)
+
+
+def extend(one: Ending) -> str:
+    """The page of the console where its end can be moved; its beginning is kept."""
+    asked = {"who": str(one.holder), "until": "month"}
+    if isinstance(one.fact, Assignment):
+        return f"/roles/{one.node.id}/assign?{urlencode(asked)}"
+    asked |= {"may": one.fact.privilege}
+    return f"/objects/{one.node.id}/grant?{urlencode(asked)}"
+
+
+def _settle_what_ended(now: datetime) -> None:
+    """Nobody is left to do anything about what was extended, taken back, or has ended."""
+    told = Notice.objects.filter(key__startswith="ends:", done__isnull=True)
+    keys = set(told.values_list("key", flat=True))
+    by_model: dict[str, set[int]] = {"grant": set(), "assignment": set()}
+    for key in keys:
+        by_model[key.split(":")[1]].add(int(key.split(":")[2]))
+    still = Q(closed__isnull=True, valid_until__gt=now)
+    lasting = {
+        f"ends:{model}:{pk}"
+        for model, rows in (("grant", Grant), ("assignment", Assignment))
+        for pk in rows.objects.filter(still, pk__in=by_model[model]).values_list("pk", flat=True)
+    }
+    over = [key for key in keys if key.rpartition(":")[0] not in lasting]
+    if over:
+        notices.settle(*over)
