@@ -56,7 +56,7 @@ def _in_realm(
     world = World(first, people, (), now, also=places.values())
     pairs = {one.pk: _before_and_after(world, one, group, given, joins) for one in world.people}
     for node in sorted(places.values(), key=lambda one: (one.names, one.type)):
-        at = world.at(node, _asked(node, by_object[node.id]))
+        at = world.at(node, asked(node, by_object[node.id]))
         effects = [at.between(one, *pairs[one.pk]) for one in world.people]
         yield node, in_order(effects, world.loaded.revision)
 
@@ -83,7 +83,8 @@ def _through(rule: Rule, group: Principal) -> bool:
     return bool(rule.via) and rule.via[0].kind == "group" and rule.via[0].key == group.pk
 
 
-def _asked(node: Node, rules: Sequence[Rule]) -> tuple[str, ...]:
+def asked(node: Node, rules: Sequence[Rule]) -> tuple[str, ...]:
+    """The actions to ask about where such rules come or go; an owner's where ownership does."""
     codes = [rule.privilege for rule in rules if rule.privilege != OWNER]
     known = dialects.get(node.kind).actions_for(node.type)
     owned = [name for name in OWNED if name in known] if len(codes) < len(rules) else []

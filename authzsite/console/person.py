@@ -99,14 +99,21 @@ class Visit:
         if self.own:
             return [why, Action("Your settings", reverse("console:profile"))]
         if not self.circle.gives_access:
-            return [why]
+            return [why, *(self._coming_and_going() if self.circle.runs_the_site else ())]
         give = reverse("console:person_grant", args=[self.person.pk])
         return [
             why,
+            *self._coming_and_going(),
             *self._removing(),
             *self._handing_over(),
             Action(f"Grant to {self.person.label}", give, "primary", key="a"),
         ]
+
+    def _coming_and_going(self) -> Iterable[Action]:
+        if self.person.kind != Principal.Kind.GROUP:
+            number = [self.person.pk]
+            yield Action("Same as a colleague", reverse("console:person_same", args=number), "plain")
+            yield Action("Leaving", reverse("console:person_leaving", args=number), "plain")
 
     def _removing(self) -> Iterable[Action]:
         """From each realm whose members the viewer manages."""

@@ -63,11 +63,13 @@ from authzsite.console import (
     welcome,
     why,
 )
+from authzsite.console.leaving import urls as leaving
 
 app_name = "console"
 
 
 urlpatterns = [
+    *leaving.urlpatterns,
     path("", home.room, name="home"),
     path("sign-in", session.sign_in, name="sign_in"),
     path("sign-out", session.sign_out, name="sign_out"),

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from django.contrib.auth.models import Group
 from django.utils import timezone
-from guardian.shortcuts import assign_perm, get_perms, remove_perm
+from guardian.shortcuts import assign_perm, remove_perm
 
 from accounts.models import Principal, User
 from accounts.people import django_group, django_group_name, groups_of
@@ -42,7 +42,7 @@ def _set(
     kind = DUTY_GIVEN if given else DUTY_TAKEN
     with change(kind, realm=realm_of(node), by=by) as current:
         holder, securable = _holder(principal), Securable.objects.get(pk=node.id)
-        if (duty in get_perms(holder, securable)) == given:
+        if _is_given(holder, duty, securable) == given:
             return False
         (assign_perm if given else remove_perm)(duty, holder, securable)
         current.say(said(kind, node, principal, duty=duty), by=authority)
@@ -56,6 +56,16 @@ def _holder(principal: Principal) -> User | Group:
     if account is None:
         raise Invalid(f"{principal} has no account to hold a duty")
     return account
+
+
+def _is_given(holder: User | Group, duty: str, securable: Securable) -> bool:
+    # not guardian's own answer: it says nothing of a disabled account, and all of what groups have
+    rows = (
+        GroupDuty.objects.filter(group=holder)
+        if isinstance(holder, Group)
+        else UserDuty.objects.filter(user=holder)
+    )
+    return rows.filter(content_object=securable, permission__codename=duty).exists()
 
 
 @dataclass(frozen=True)
