@@ -12,10 +12,10 @@ from authzsite.api.authzen.answers import Answer, undecided
 from authzsite.api.authzen.cases import Case, cases, storable
 from authzsite.api.authzen.questions import Question
 from authzsite.api.authzen.refusals import Link, Refusal, contexts, record
-from lakewarden import dialects, engine
+from lakewarden import engine
 from lakewarden.facts import Lineage, Slice
 from lakewarden.objects import ObjectRef
-from policies import access_log, decisions, slices
+from policies import access_log, along, decisions, slices
 from policies.facts import is_service_admin
 from policies.models import Counter
 from policies.services import duties
@@ -151,13 +151,8 @@ class Inquiry:
         """How many of the places along the name the subject or the asker may know of."""
         if slice_ is None:
             return 0
-        if dialects.get(slice_.dialect).by_text:
-            return len(case.places)  # nothing is told that depends on what exists
-        slices_ = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
-        seen = [
-            any(decisions.may_see(each, place, now=self.now) for each in slices_) for place in case.places
-        ]
-        return seen.index(False) if False in seen else len(seen)
+        viewers = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
+        return along.seen(case.places, viewers, now=self.now)
 
     def _revision(self, slice_: Slice | None) -> int:
         return slice_.revision if slice_ else self._counter

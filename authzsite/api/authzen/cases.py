@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
 
 from django.db.models import Q
 
 from accounts.models import Principal
 from authzsite.api.authzen.questions import Entity, Question
 from catalog.nodes import Node
-from catalog.resolve import find_all, spelled
+from catalog.resolve import spelled
 from lakewarden import dialects
-from lakewarden.dialects.cdap.authorizable import Authorizable
 from lakewarden.facts import Lineage
 from lakewarden.objects import BadName, ObjectRef
-from policies import decisions
-from policies.errors import Invalid
+from policies import along
 
 SUBJECTS = frozenset({Principal.Kind.USER, Principal.Kind.GROUP, Principal.Kind.SERVICE})
 
@@ -80,7 +77,7 @@ def cases(asker: Principal, questions: Sequence[Question]) -> list[Case]:
     """In the order asked; at most one query for people and two for objects, nested schemas apart."""
     subjects = _subjects(asker, [question.subject for question in questions])
     refs = _refs([question.resource for question in questions])
-    places = _places({ref for ref in refs if ref is not None})
+    places = along.places({ref for ref in refs if ref is not None})
     return [
         _case(question, subject, ref, places.get(ref, ()) if ref else ())
         for question, subject, ref in zip(questions, subjects, refs, strict=True)
@@ -90,18 +87,8 @@ def cases(asker: Principal, questions: Sequence[Question]) -> list[Case]:
 def _case(
     question: Question, subject: Principal | None, ref: ObjectRef | None, places: tuple[Node, ...]
 ) -> Case:
-    found = places[-1] if places and places[-1].ref == ref else None
-    return Case(question, subject, ref, places, found or _imagined(ref, places))
-
-
-def _imagined(ref: ObjectRef | None, places: tuple[Node, ...]) -> Node | None:
-    """An object that need not exist, where the law is about texts."""
-    if ref is None or not places or not dialects.get(places[0].kind).by_text:
-        return None
-    try:
-        return decisions.entity_node(places[0], Authorizable(ref.type, ref.path or (ref.realm,)))
-    except Invalid:
-        return None
+    node = along.named_by(ref, places) if ref else None
+    return Case(question, subject, ref, places, node)
 
 
 def _subjects(asker: Principal, asked: Sequence[Entity]) -> list[Principal | None]:
@@ -144,31 +131,3 @@ def storable(text: str) -> bool:
     except UnicodeEncodeError:
         return False
     return "\0" not in text
-
-
-def _places(refs: Iterable[ObjectRef]) -> dict[ObjectRef, tuple[Node, ...]]:
-    wanted = list(refs)
-    found = dict(zip(wanted, find_all(wanted), strict=True))
-    ways = {ref: _ways(ref) for ref, node in found.items() if node is None}
-    steps = list(dict.fromkeys(chain.from_iterable(ways.values())))
-    above = dict(zip(steps, find_all(steps), strict=True)) if steps else {}
-    return {
-        ref: _along(node, ref) if node else tuple(filter(None, map(above.get, ways[ref])))
-        for ref, node in found.items()
-    }
-
-
-def _ways(ref: ObjectRef) -> list[ObjectRef]:
-    """The names above a name, realm first, as far as any law can read it."""
-    found = []
-    for law in dialects.every():
-        steps = law.steps_to(ref.type, ref.path)
-        if steps is not None:
-            above = (law.root_type, *(type_ for type_, _ in steps[:-1])) if steps else ()
-            found += [ObjectRef(type_, ref.realm, ref.path[:at]) for at, type_ in enumerate(above)]
-    return list(dict.fromkeys(found))
-
-
-def _along(node: Node, ref: ObjectRef) -> tuple[Node, ...]:
-    # a nested schema `A:B` stands below `A`, but `A` is no part of its name
-    return tuple(place for place in (*node.above(), node) if place.path == ref.path[: len(place.path)])

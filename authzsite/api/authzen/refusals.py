@@ -17,10 +17,10 @@ from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.engine import decide
 from lakewarden.explain import Explanation, explain
-from lakewarden.facts import Key, Level, Lineage, Slice
+from lakewarden.facts import Key, Lineage, Slice
 from lakewarden.objects import ObjectRef
 from lakewarden.texts import parts_of
-from policies import access_log
+from policies import access_log, along
 from policies.models import Ownership
 
 Link = Callable[[Question], str]
@@ -92,8 +92,9 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
     if case.subject is None:
         return [Lack("subject")]
     if refusal.slice is None or not refusal.seen:
-        root = _root_type(case.ref)
-        return [Lack("membership", ref=ObjectRef(root, case.ref.realm)) if root else Lack("object")]
+        unheard = along.unheard(case.ref)
+        root = unheard and ObjectRef(unheard[0].root_type, case.ref.realm)
+        return [Lack("membership", ref=root) if root else Lack("object")]
     if case.operation is None:
         return [Lack("action", ref=case.ref)]
     return _by_law(refusal, refusal.slice, case.ref, case.operation, now)
@@ -110,24 +111,7 @@ def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now
 
 def way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
     """The lineage of the object, or of one that would bear its name below what may be spoken of."""
-    node = refusal.case.node
-    if node is not None and dialects.get(node.kind).by_text:
-        return node.levels, dict(_named_by_text(node.levels, ref))
-    known = refusal.case.places[: refusal.seen]
-    names: dict[Key, ObjectRef] = {place.id: place.ref for place in (*known[-1].above(), *known)}
-    lineage = list(known[-1].levels)
-    types = dialects.get(known[-1].kind).type_path(ref.type, len(ref.path)) or ()
-    for depth in range(len(known[-1].path), len(types)):
-        below = ObjectRef(types[depth], ref.realm, ref.path[: depth + 1])
-        lineage.append(Level(below.type, below))
-        names[below] = below
-    return tuple(lineage), names
-
-
-def _named_by_text(lineage: Lineage, ref: ObjectRef) -> Iterator[tuple[Key, ObjectRef]]:
-    for depth, level in enumerate(lineage):
-        path = ref.path if depth == len(lineage) - 1 else ref.path[:depth]
-        yield level.key, ObjectRef(level.type, ref.realm, path)
+    return along.way(ref, refusal.case.node, refusal.case.places[: refusal.seen])
 
 
 def existing(case: Case) -> Node | None:
@@ -148,16 +132,6 @@ def _explained(explanation: Explanation, lineage: Lineage, names: Mapping[Key, O
         if ref is None and text:
             ref = ObjectRef(lack.object_type, next(iter(names.values())).realm, parts_of(text)[1])
         yield Lack(lack.kind, lack.privilege, ref, through, text)
-
-
-def _root_type(ref: ObjectRef) -> str | None:
-    """The type of realm that such an object could be in; None when no law knows objects like that."""
-    laws = [
-        law
-        for law in dialects.every()
-        if ref.type in law.types and law.steps_to(ref.type, ref.path) is not None
-    ]
-    return laws[0].root_type if laws else None
 
 
 def _owners(keys: set[int]) -> dict[int, str]:

@@ -1,0 +1,159 @@
+"""What a request must say, set by whoever may grant: for a realm, or for an object and all below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from django.db.models import Model
+
+from catalog.models import Securable
+from catalog.nodes import Node
+from policies.authority import Actor
+from policies.changes import change
+from policies.errors import Invalid
+from policies.events import event
+from policies.models import RequestRule
+from policies.requests import windows
+from policies.saying import said
+from policies.services import realm_of
+from policies.services.authorities import may
+
+RULE_SET = event("request.rule", "set what requests for {object} must say: {rule}")
+LONGEST_TICKET, LONGEST_REASON = 64, 4000
+MOST_REASON, MOST_HOURS = 2000, 24 * 366
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What is asked of a request here.  `longest_days` 0 is any time; `ticket` "" needs none."""
+
+    min_reason: int = 10
+    ticket: str = ""
+    escalate_hours: int = 72
+    lapse_hours: int = 336
+    longest_days: int = 0
+
+    def check(self, reason: str, ticket: str) -> None:
+        """Raise Invalid when a request's reason or ticket is not what is asked for."""
+        told = " ".join(reason.split())
+        if len(told) < max(self.min_reason, 1) or len(set(told.casefold()) - {" ", "."}) < 3:
+            raise Invalid(f"Say why, in at least {max(self.min_reason, 3)} letters.")
+        if len(reason) > LONGEST_REASON:
+            raise Invalid(f"A reason has at most {LONGEST_REASON} letters.")
+        if len(ticket) > LONGEST_TICKET:
+            raise Invalid(f"A ticket has at most {LONGEST_TICKET} letters.")
+        if self.ticket and not form(self.ticket).fullmatch(ticket):
+            raise Invalid(f"Name a ticket of the form {self.ticket}.")
+
+    def check_end(self, start: datetime, end: datetime | None, zone: str) -> None:
+        """Raise Invalid when access would last longer than it may here."""
+        if not self.longest_days:
+            return
+        longest = windows.ends(start, f"P{self.longest_days}D", None, zone)
+        if end is None or (longest is not None and end > longest):
+            raise Invalid(f"Access is given for {self.longest_days} days at most here.")
+
+    def lapses(self, now: datetime) -> datetime:
+        return now + timedelta(hours=self.lapse_hours)
+
+    def escalates(self, now: datetime) -> datetime | None:
+        """When a decision is asked of the next level; None for never."""
+        return now + timedelta(hours=self.escalate_hours) if self.escalate_hours else None
+
+
+def form(ticket: str) -> re.Pattern[str]:
+    """The form of a ticket as a pattern: `#` is digits, `@` capital letters, all else itself."""
+    # possessive, so that no form, however made, takes long to refuse a ticket
+    signs = {"#": "[0-9]++", "@": "[A-Z]++"}
+    return re.compile("".join(signs.get(letter) or re.escape(letter) for letter in ticket))
+
+
+def along(places: Sequence[Node]) -> Rules:
+    """What is asked at the end of a way from a realm down, the nearest word counting.  One query."""
+    found = Rules()
+    rows = RequestRule.objects.in_bulk([one.id for one in places])
+    for place in places:
+        row = rows.get(place.id)
+        if row is not None:
+            set_here = {name: getattr(row, name) for name in NAMES if getattr(row, name) is not None}
+            found = replace(found, **set_here)
+    return found
+
+
+NAMES = ("min_reason", "ticket", "escalate_hours", "lapse_hours", "longest_days")
+
+
+def strictest(several: Sequence[Rules]) -> Rules:
+    """What satisfies several at once; a ticket of the first form that is asked for."""
+    days = [one.longest_days for one in several if one.longest_days]
+    return Rules(
+        max(one.min_reason for one in several),
+        next((one.ticket for one in several if one.ticket), ""),
+        min((one.escalate_hours for one in several if one.escalate_hours), default=0),
+        min(one.lapse_hours for one in several),
+        min(days, default=0),
+    )
+
+
+def own(node: Node) -> RequestRule | None:
+    """What is said on this very object."""
+    return RequestRule.objects.filter(securable=node.id).first()
+
+
+def set_rule(
+    node: Node,
+    *,
+    by: Actor,
+    min_reason: int | None = None,
+    ticket: str | None = None,
+    escalate_hours: int | None = None,
+    lapse_hours: int | None = None,
+    longest_days: int | None = None,
+    reason: str = "",
+) -> bool:
+    """Say what requests for an object and all below it need; None leaves it to what is said above.
+
+    False when it was said so before.  Raises Refused for who may not grant on it, Invalid.
+    """
+    wanted = (min_reason, ticket, escalate_hours, lapse_hours, longest_days)
+    values = dict(zip(NAMES, wanted, strict=True))
+    _check(min_reason, ticket, escalate_hours, lapse_hours, longest_days)
+    with change(RULE_SET, realm=realm_of(node), by=by, reason=reason) as current:
+        authority = may(by, "grant", node, otherwise=f"You may not say what requests for {node.name} need.")
+        if _values(own(node)) == values:
+            return False
+        row: Model = RequestRule(securable=Securable(pk=node.id), **values)
+        if any(value is not None for value in wanted):
+            row.save()
+        else:
+            RequestRule.objects.filter(securable=node.id).delete()
+        told = ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
+        current.say(said(RULE_SET, node, rule=told or "nothing of its own"), by=authority)
+    return True
+
+
+def _values(row: RequestRule | None) -> dict[str, object]:
+    return {name: getattr(row, name, None) for name in NAMES}
+
+
+def _check(
+    min_reason: int | None,
+    ticket: str | None,
+    escalate_hours: int | None,
+    lapse_hours: int | None,
+    longest_days: int | None,
+) -> None:
+    _within("The shortest reason", min_reason, 0, MOST_REASON)
+    _within("The hours until the next level is asked", escalate_hours, 0, MOST_HOURS)
+    _within("The hours until a request lapses", lapse_hours, 1, MOST_HOURS)
+    _within("The longest time in days", longest_days, 0, windows.LONGEST_DAYS)
+    if ticket is not None and (len(ticket) > LONGEST_TICKET or not ticket.isprintable()):
+        raise Invalid(f"The form of a ticket has at most {LONGEST_TICKET} letters, such as DATA-#.")
+
+
+def _within(what: str, value: int | None, least: int, most: int) -> None:
+    if value is not None and not least <= value <= most:
+        raise Invalid(f"{what} must be from {least} to {most}.")

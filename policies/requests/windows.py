@@ -1,0 +1,65 @@
+"""How long: ISO 8601 durations read as people mean them, days by the calendar and hours by the clock."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from policies.errors import Invalid
+
+_FORM = re.compile(r"P(?:(\d{1,3})W|(?=.)(?:(\d{1,4})D)?(?:T(?=.)(?:(\d{1,5})H)?(?:(\d{1,6})M)?)?)")
+LONGEST_DAYS = 3660
+
+
+@dataclass(frozen=True)
+class Lasting:
+    """A length of time: so many days of the calendar, then so many minutes of the clock."""
+
+    days: int = 0
+    minutes: int = 0
+
+    def after(self, start: datetime, zone: ZoneInfo) -> datetime:
+        """The moment so long after another; a day ends at the same time of day, whatever the clocks did."""
+        local = start.astimezone(zone)
+        wall = datetime.combine(local.date() + timedelta(days=self.days), local.timetz())
+        # a time of day that the clocks leapt over that day becomes the one that they leapt to
+        ended = wall.astimezone(UTC) if self.days else start.astimezone(UTC)
+        return ended + timedelta(minutes=self.minutes)
+
+
+def lasting(text: str) -> Lasting:
+    """Read `P30D`, `P2W`, `PT8H`, `P1DT12H`.  Raises Invalid."""
+    match = _FORM.fullmatch(text)
+    weeks, days, hours, minutes = (int(one or 0) for one in match.groups()) if match else (0, 0, 0, 0)
+    found = Lasting(days + 7 * weeks, minutes + 60 * hours)
+    if not found.days and not found.minutes:
+        raise Invalid(f"`{text[:40]}` is no length of time; write P30D for 30 days or PT8H for 8 hours.")
+    if found.days + found.minutes / 1440 > LONGEST_DAYS:
+        raise Invalid("Nothing is asked for longer than ten years; leave the length out for no end.")
+    return found
+
+
+def zone(name: str) -> ZoneInfo:
+    """The time zone of that name.  Raises Invalid."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise Invalid(f"`{name[:60]}` is no time zone; write one such as Europe/Berlin.") from None
+
+
+def ends(start: datetime, lasts: str, until: datetime | None, zone_name: str) -> datetime | None:
+    """When access that begins at `start` ends; None for never."""
+    if lasts:
+        return lasting(lasts).after(start, zone(zone_name))
+    return until
+
+
+def shorter(one: datetime | None, other: datetime | None) -> datetime | None:
+    """The earlier of two ends, where None is never."""
+    ends = [end for end in (one, other) if end is not None]
+    return min(ends, default=None)
+
+
+__all__ = ["Lasting", "ends", "lasting", "shorter", "zone"]
