@@ -15,7 +15,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import admins, first, naming, record, words
+from authzsite.console import admins, first, naming, record, waiting, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Item, Tile
 from authzsite.console.methods import reads
@@ -136,8 +136,24 @@ class Desk:
     # What waits
 
     @cached_property
-    def waiting(self) -> list[Item]:
+    def areas(self) -> list[waiting.Area]:
+        return waiting.areas(self.asker)
+
+    @cached_property
+    def here(self) -> list[Item]:
+        """What no other room has a list of."""
         return [*self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
+
+    @cached_property
+    def waiting(self) -> list[Item]:
+        asked = (item for area in self.areas for item in area.waits.items[: waiting.SHOWN])
+        return [*asked, *self.here]
+
+    def step(self) -> Action:
+        """The page's one filled button: what somebody else waits for, else a look around."""
+        steps = [area.waits.step for area in self.areas if area.waits.step]
+        look = "primary" if not self.waiting else ""
+        return steps[0] if steps else Action("Browse the catalog", reverse("console:catalog"), look)
 
     def _ownerless(self) -> Iterable[Item]:
         """What lies in what one owns and belongs to somebody who cannot sign in any more."""
@@ -308,12 +324,12 @@ class Desk:
         )
 
     def heading(self) -> str:
-        many = len(self.waiting)
-        if many:
-            return f"{words.spelled(many)} {'thing waits' if many == 1 else 'things wait'} for you"
-        return "Nothing waits for you"
+        return waiting.heading(self.areas, len(self.here))
 
     def lead(self) -> str:
+        leads = [area.waits.lead for area in self.areas if area.waits.lead]
+        if leads:
+            return " ".join(leads)
         if not self.realms:
             return "No realm has admitted you yet. The owner of a realm, or whoever runs this site, can."
         names = words.listed([realm.name for realm in self.realms])
@@ -336,9 +352,7 @@ def room(request: Request) -> HttpResponse:
     context = {
         "heading": desk.heading(),
         "lead": desk.lead(),
-        "actions": [
-            Action("Browse the catalog", reverse("console:catalog"), "primary" if not desk.waiting else "")
-        ],
+        "actions": [desk.step()],
         "tiles": desk.tiles(),
         "waiting": desk.waiting,
         "nothing_waits": Empty(
