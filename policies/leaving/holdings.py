@@ -112,9 +112,9 @@ class Holdings:
         for key, grants in given.items():
             if key in known:
                 yield self._direct(known[key], grants)
-        for row in held:
-            if row.role_id in known and not is_personal(known[row.role_id].name):
-                yield self._role(known[row.role_id], row)
+        for one in held:
+            if one.role_id in known and not is_personal(known[one.role_id].name):
+                yield self._role(known[one.role_id], one)
         for duty in duties:
             if duty.content_object_id in known:
                 yield self._duty(known[duty.content_object_id], duty)
