@@ -1,7 +1,7 @@
 """What waits for somebody, said by each area for itself; Home lists it all.
 
-An area registers a function beside its pages: `@waits(20, "review")` over one from the asker to what waits for
-him, the oldest first.  Its module must be imported by the area's addresses.
+An area registers a function beside its pages: `@waits(20, "review")` over one from the asker to what waits
+for him, the oldest first.  Its module must be imported by the area's addresses.
 """
 
 from __future__ import annotations
@@ -64,8 +64,8 @@ _KNOWN: list[_Known] = []
 def waits(order: int, one: str, several: str = "") -> Callable[[Finder], Finder]:
     """Register what waits in an area: a lower `order` stands first; `one` and `several` are its word.
 
-    Requests are 10, reviews 20, what was done in an emergency 30.  A number of queries that does not depend on
-    how much waits.
+    Requests are 10, reviews 20, what was done in an emergency 30.  The number of its queries must not depend
+    on how much waits.
     """
 
     def register(finder: Finder) -> Finder:
