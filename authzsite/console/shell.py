@@ -110,6 +110,7 @@ def surroundings(request: Request) -> dict[str, Any]:
         "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),
+        "unread": words.number(known.unread) if known and known.unread else "",
         "principal": str(principal) if principal else "",
         "lang": formats.known(known.formats).language if known else "en-GB",
         "theme": known.theme if known and known.theme != "system" else "",

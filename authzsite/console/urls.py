@@ -63,12 +63,14 @@ from authzsite.console import (
     welcome,
     why,
 )
+from authzsite.console.inbox import urls as inbox
 from authzsite.console.leaving import urls as leaving
 
 app_name = "console"
 
 
 urlpatterns = [
+    *inbox.urlpatterns,
     *leaving.urlpatterns,
     path("", home.room, name="home"),
     path("sign-in", session.sign_in, name="sign_in"),

@@ -20,30 +20,22 @@ PAGE = 50
 
 @dataclass(frozen=True)
 class Page:
-    """Some notices, the newest first; `before` continues the list, `after` goes back, 0 where it ends."""
+    """Some notices, the newest first; `before` continues the list, 0 where it ends."""
 
     rows: tuple[Notice, ...]
     before: int = 0
-    after: int = 0
 
 
-def page(person: Principal, *, unread: bool, before: int = 0, after: int = 0) -> Page:
-    """A page of somebody's notices, all of them or those that wait, by where another page ended.
-
-    At most two queries, however many there are.
-    """
+def page(person: Principal, *, unread: bool, before: int = 0) -> Page:
+    """A page of somebody's notices, all of them or those that wait, older than one.  One query."""
     mine = Notice.objects.filter(recipient=person).select_related("who")
     if unread:
         mine = mine.filter(OPEN)
-    if after:
-        found = list(mine.filter(pk__gt=after).order_by("pk")[: PAGE + 1])
-        rows, more = found[:PAGE][::-1], len(found) > PAGE
-        return Page(tuple(rows), rows[-1].pk if rows else 0, rows[0].pk if more else 0)
-    newer = mine.filter(pk__lt=before) if before else mine
-    found = list(newer.order_by("-pk")[: PAGE + 1])
+    if before:
+        mine = mine.filter(pk__lt=before)
+    found = list(mine.order_by("-pk")[: PAGE + 1])
     rows = found[:PAGE]
-    more = len(found) > PAGE
-    return Page(tuple(rows), rows[-1].pk if more else 0, rows[0].pk if before and rows else 0)
+    return Page(tuple(rows), rows[-1].pk if len(found) > PAGE else 0)
 
 
 def get(person: Principal, number: int) -> Notice | None:

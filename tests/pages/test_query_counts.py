@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
+from policies import notices
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, admit, the, under
@@ -24,6 +25,7 @@ from tests.pages.conftest import make_shop
 
 LEDGER = Path(__file__).with_name("query_counts.json")
 MANY = 100
+notices.kind("test.counts", "what the tests that count do")
 
 PAGES = {
     "home": "/",
@@ -64,6 +66,8 @@ PAGES = {
     "taking a role": "/roles/{role}/unassign?who=group:analysts",
     "what a role gives": "/roles/{role}/give/{table}",
     "profile": "/profile",
+    "inbox": "/inbox",
+    "how one is told": "/inbox/settings",
     "duties": "/objects/{table}/duties",
     "giving a duty": "/objects/{schema}/duties/give?who=user:ana&duty=view_history",
     "owners": "/owners?type=table",
@@ -101,9 +105,12 @@ def grow(orders: Node, many: int) -> None:
 
 def a_shop_of(many: int) -> Node:
     root = make_shop()
+    make_account("olivia")
     orders = the("table", "shop.sales.orders")
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     grow(orders, many)
+    for number in range(many):
+        notices.tell(a_person("olivia"), "test.counts", "{who} asks.", key=f"{number}", who=a_person("ana"))
     return root
 
 

@@ -16,12 +16,14 @@ from django.urls import get_resolver
 
 from accounts import people
 from catalog.nodes import Node
-from policies.models import AccessRecord
+from policies import notices
+from policies.models import AccessRecord, Notice
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, the
 from tests.pages import test_who_may_in_a_cdap, test_who_may_in_a_herd
 
 DOOR, KEPT = 302, 401
+notices.kind("test.pages", "what the tests of pages do")
 
 
 @dataclass(frozen=True)
@@ -210,6 +212,11 @@ PAGES = (
     Page("realm_repair", "/realms/{closed}/repair", KEPT, 403, 403, 403, 403, 403, 403, 200, "post"),
     Page("welcome", "/welcome/MQ/nonsense", 404, 404, 404, 404, 404, 404, 404, 404),
     Page("welcome", "/welcome/MQ/nonsense", 404, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("inbox", "/inbox", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("inbox", "/inbox", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("inbox_notice", "/inbox/{notice}", DOOR, 404, 404, 404, 404, 302, 404, 404),
+    Page("inbox_settings", "/inbox/settings", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("inbox_settings", "/inbox/settings", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("profile", "/profile", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("profile", "/profile", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
 )
@@ -239,6 +246,13 @@ def people_of(shop: Node) -> None:
     duties.give(the("schema", "shop.sales"), "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
 
 
+def a_notice(name: str) -> int:
+    person = people.make_account(name).principal
+    assert person is not None
+    notices.tell(person, "test.pages", "It rains.", key="rain", link="/objects/1")
+    return Notice.objects.get(recipient=person).pk
+
+
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(
     visitor: str, shop: Node, signed_in: Callable[[str], Client], settings: Any
@@ -255,6 +269,7 @@ def test_each_page_answers_each_visitor(
         "closed": a_metalake("closed", owner="gone").id,
         "role": the("role", "sales_read").id,
         "realm": shop.id,
+        "notice": a_notice("olivia"),
     }
     wrong = []
     for page in PAGES:

@@ -127,7 +127,7 @@ def test_a_kind_is_registered_once() -> None:
 # The inbox
 
 
-def test_pages_go_forth_and_back_without_a_gap(staff: None) -> None:
+def test_pages_follow_each_other_without_a_gap(staff: None) -> None:
     [mia] = named(MIA)
     for number in range(120):
         notices.tell(mia, QUIET, f"It rains {number}.", key=str(number))
@@ -136,10 +136,7 @@ def test_pages_go_forth_and_back_without_a_gap(staff: None) -> None:
     third = inbox.page(mia, unread=False, before=second.before)
     texts = [row.text for page in (first, second, third) for row in page.rows]
     assert texts == [f"It rains {number}." for number in range(119, -1, -1)]
-    assert (first.after, third.before) == (0, 0)
-    assert inbox.page(mia, unread=False, after=third.after).rows == second.rows
-    assert inbox.page(mia, unread=False, after=second.after).rows == first.rows
-    assert inbox.page(mia, unread=False, after=second.after).after == 0
+    assert third.before == 0
 
 
 def test_the_number_beside_the_bell(staff: None) -> None:

@@ -1,0 +1,1 @@
+"""What one was told, and how one wants to be told."""

@@ -1,0 +1,83 @@
+"""How one wants to be told of each kind of thing, and where mail goes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads_and_writes
+from authzsite.console.parts import Action
+from authzsite.console.requests import Request, account_of, asker_of
+from authzsite.console.shell import page, say
+from policies.errors import Invalid
+from policies.models.notices import How
+from policies.notices import KINDS, inbox
+from policies.notices.letters import DIGEST_AT
+
+
+@dataclass(frozen=True)
+class Line:
+    code: str
+    heading: str
+    how: str
+    usual: bool
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """One choice for each kind; saved together."""
+    if request.method != "POST":
+        return _show(request, account_of(request).email)
+    address = request.POST.get("address", account_of(request).email).strip()
+    problem = _wrong(address)
+    try:
+        if not problem:
+            inbox.choose(asker_of(request), _chosen(request))
+    except Invalid as refusal:
+        problem = str(refusal)
+    if problem:
+        return _show(request, address, problem, status=422)
+    account = account_of(request)
+    account.email = address
+    account.save(update_fields=["email"])
+    say(request, "Kept: you are told so from now on")
+    return redirect("console:inbox_settings")
+
+
+def _wrong(address: str) -> str:
+    try:
+        if address:
+            validate_email(address)
+    except ValidationError:
+        return "This is not an address that mail can go to."
+    return ""
+
+
+def _chosen(request: Request) -> dict[str, str]:
+    return {code: request.POST[f"how-{code}"] for code in KINDS if f"how-{code}" in request.POST}
+
+
+def _show(request: Request, address: str, problem: str = "", *, status: int = 200) -> HttpResponse:
+    account = account_of(request)
+    lines = [
+        Line(kind.code, kind.heading, request.POST.get(f"how-{kind.code}", how), how == kind.how)
+        for kind, how in inbox.choices_of(asker_of(request))
+    ]
+    context = {
+        "heading": "How you are told",
+        "lead": "What is urgent, such as data opened in an emergency, comes at once whatever you choose.",
+        "actions": [Action("Your inbox", reverse("console:inbox"))],
+        "lines": lines,
+        "ways": How.choices,
+        "address": address,
+        "problem": problem,
+        "digest": f"The mail once a day goes at {DIGEST_AT:02}:00 in your time zone, {account.time_zone}.",
+    }
+    return page(request, "console/inbox/settings.html", context, room="inbox", status=status)
