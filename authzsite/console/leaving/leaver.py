@@ -267,6 +267,7 @@ def _show(request: Request, plan: Plan) -> HttpResponse:
         "back": reverse("console:person", args=[person.pk]),
         "nonce": asked.nonce,
         **asked.fields(),
+        "who_label": "Hand over to",
         "reason": asked.reason,
         "problems": asked.problems,
         "tally": plan.told.tally() if looked else None,

@@ -267,6 +267,7 @@ def _show(request: Request, alike: Alike) -> HttpResponse:
         "back": reverse("console:person", args=[person.pk]),
         "nonce": asked.nonce,
         **asked.fields(),
+        "who_label": "The same as",
         "reason": asked.reason,
         "problems": asked.problems,
         "tally": foretold.tally() if foretold else None,

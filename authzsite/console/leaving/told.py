@@ -86,6 +86,12 @@ class Told:
         parts = [(node, self._concerned(preview)) for node, preview in seen.parts]
         return Foretold(parts, not self._copies, seen.left_out)
 
+    @cached_property
+    def _by_rules(self) -> Foretold:
+        """Line by line what is not said by its number anyway, as ownership is."""
+        owned = {one.holding.node.id for one in self.deeds if one.holding.kind == "own" and one.holding.node}
+        return replace(self._foretold, parts=[one for one in self._foretold.parts if one[0].id not in owned])
+
     @property
     def _copies(self) -> bool:
         return any(one.what == COPY for one in self.deeds)
@@ -102,7 +108,7 @@ class Told:
         return self._foretold.sum()
 
     def diff(self) -> Diff:
-        rules = self._foretold.diff().lines if self._foretold.lines else ()
+        rules = self._by_rules.diff().lines if self._by_rules.lines else ()
         plain = list(self._plain())
         losses = [one for one in (*plain, *rules) if one.kind == "lose"]
         rest = [one for one in (*plain, *rules) if one.kind != "lose"]
@@ -114,10 +120,10 @@ class Told:
             node.ref.full_name or node.name
             for node, preview in self._foretold.parts
             for one in preview.effects
-            if one.principal == self.person and one.kind == "same" and one.after & set(SAID)
+            if one.principal == self.person and one.before & one.after & set(SAID)
         ]
         if kept:
-            text = f"keeps what this gives on {words.count(len(kept), 'object')}, by another path"
+            text = f"keeps some of it on {words.count(len(kept), 'object')}, by another path"
             yield DiffLine("same", self.person.label, text, words.listed(kept, NAMES))
 
     def _plain(self) -> Iterable[DiffLine]:
