@@ -1,0 +1,98 @@
+"""What we suggest for a row, and on what ground: one table, the first line that fits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from policies.models import ReviewRow
+
+RECENTLY, LONG_AGO = timedelta(days=30), timedelta(days=90)
+SETTLED = timedelta(days=60)
+"""What was given less long ago may just not have been used yet."""
+FEW = 0.1
+ENOUGH = 5
+"""Fewer comparable people say nothing."""
+
+GROUNDS = {
+    "closed": "{who} cannot sign in",
+    "ends": "it ends by itself on {until}",
+    "outside": "nobody here gave it",
+    "used": "last used {used}",
+    "reads": "it was last used {used}, and for reading alone",
+    "never": "never used, and given {since}",
+    "idle": "last used {used}",
+    "rare": "{have} of {of} comparable people have it",
+    "common": "{have} of {of} comparable people have it",
+    "denial": "taking a denial away opens what it closes",
+    "unknown": "nobody tells what is used there",
+    "unclear": "nothing speaks for or against it",
+}
+"""What stands beside a suggestion; pages put the numbers in."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the table asks beside the row: now, when it was given, when it last did more than read, which of
+    its privileges do more, and whether another of them reads."""
+
+    now: datetime
+    begun: datetime | None
+    wrote: datetime | None
+    opening: tuple[str, ...]
+    reading: bool
+
+    def idle(self, row: ReviewRow, time: timedelta) -> bool:
+        return row.uses_told and (row.last_used is None or self.now - row.last_used > time)
+
+    @property
+    def settled(self) -> bool:
+        return self.begun is not None and self.now - self.begun > SETTLED
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What is suggested, on which ground of GROUNDS, and what to take where it is to be reduced."""
+
+    choice: str
+    ground: str
+    takes: tuple[str, ...] = ()
+
+
+Choice = ReviewRow.Choice
+
+
+def of(row: ReviewRow, known: Known) -> Advice:
+    """The suggestion for a row."""
+    for fits, choice, ground in _TABLE:
+        if fits(row, known):
+            takes = known.opening if choice == Choice.REDUCE else ()
+            return Advice(choice, ground, takes)
+    return Advice("", "unclear")
+
+
+def _rare(row: ReviewRow, known: Known) -> bool:
+    few = row.peers_of >= ENOUGH and row.peers_have < FEW * row.peers_of
+    return few and known.idle(row, RECENTLY)
+
+
+def _only_reads(row: ReviewRow, known: Known) -> bool:
+    wrote = known.wrote is not None and known.now - known.wrote <= LONG_AGO
+    can = row.kind in (ReviewRow.Kind.GRANT, ReviewRow.Kind.RULE) and bool(known.opening)
+    return can and known.reading and row.last_used is not None and not wrote
+
+
+_TABLE: tuple[tuple[Callable[[ReviewRow, Known], bool], str, str], ...] = (
+    (lambda row, known: row.effect == "deny", Choice.KEEP, "denial"),
+    (lambda row, known: "closed" in row.risks, Choice.REMOVE, "closed"),
+    (lambda row, known: "ending" in row.risks, Choice.KEEP, "ends"),
+    (lambda row, known: row.kind == ReviewRow.Kind.FOREIGN, Choice.REMOVE, "outside"),
+    (lambda row, known: row.holder_id is None or row.kind == ReviewRow.Kind.OWNER, "", "unclear"),
+    (lambda row, known: not row.uses_told, "", "unknown"),
+    (lambda row, known: row.last_used is None and known.settled, Choice.REMOVE, "never"),
+    (lambda row, known: row.last_used is not None and known.idle(row, LONG_AGO), Choice.REMOVE, "idle"),
+    (_rare, Choice.REMOVE, "rare"),
+    (_only_reads, Choice.REDUCE, "reads"),
+    (lambda row, known: not known.idle(row, RECENTLY), Choice.KEEP, "used"),
+)

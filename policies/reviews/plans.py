@@ -1,0 +1,178 @@
+"""What a review is to be: over what, by whom, until when, and what silence means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.text import holdable
+from catalog.nodes import Node, nodes
+from policies.errors import Invalid
+from policies.models import Review
+
+RISKS = {
+    "write": "lets somebody write, create or manage",
+    "denial": "is a denial, or an exception from one",
+    "many": "reaches many objects",
+    "unused": "was never used, as far as is told",
+    "ending": "ends by itself within thirty days",
+    "foreign": "was given outside",
+    "closed": "belongs to somebody who cannot sign in",
+}
+"""What a row can be chosen by, and what is said of it."""
+BY = {
+    "owner": "who owns the object",
+    "keeper": "who answers for a service account, else who owns the object",
+    "duty": "who has the duty to review it",
+    "people": "the people named",
+    "starter": "who started the review",
+}
+"""By which rule reviewers are found."""
+LONGEST = timedelta(days=366)
+MOST_STAGES = 3
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Which access is reviewed: on the objects `where` and below, narrowed to people, roles or risks.
+
+    `services` keeps to service accounts, `risks` (keys of RISKS) to rows that have one of them.
+    """
+
+    where: tuple[Node, ...]
+    people: tuple[Principal, ...] = ()
+    roles: tuple[Node, ...] = ()
+    services: bool = False
+    risks: tuple[str, ...] = ()
+
+    def kept(self) -> dict[str, Any]:
+        """The scope as its review keeps it."""
+        return {
+            "objects": [node.id for node in self.where],
+            "people": [one.pk for one in self.people],
+            "roles": [node.id for node in self.roles],
+            "services": self.services,
+            "risks": list(self.risks),
+        }
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One round of deciding: by which rule, by whom where they are named, for how many days."""
+
+    by: str = "owner"
+    people: tuple[Principal, ...] = ()
+    days: int = 14
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that is said when a review is started."""
+
+    title: str
+    scope: Scope
+    stages: tuple[Stage, ...] = (Stage(),)
+    purpose: str = ""
+    silence: str = Review.Silence.KEEP
+    reasons: str = Review.Reasons.CHANGES
+    fallback: Principal | None = None
+    bulk: int = 20
+    pace: int = 3
+    sample: int = 10
+    every: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Raises Invalid for a plan that cannot be meant."""
+        if problem := self._problem():
+            raise Invalid(problem)
+
+    def _problem(self) -> str | None:
+        if not self.title.strip() or len(self.title) > 200 or not holdable(self.title + self.purpose):
+            return "A review has a title of at most 200 characters."
+        if not self.scope.where and not self.scope.roles:
+            return "Say what is to be reviewed."
+        if len({node.realm_id for node in (*self.scope.where, *self.scope.roles)}) != 1:
+            return "A review is about one realm."
+        if unknown := set(self.scope.risks) - RISKS.keys():
+            return f"{sorted(unknown)[0]} is no risk; known are {', '.join(RISKS)}."
+        if self.silence not in Review.Silence.values or self.reasons not in Review.Reasons.values:
+            return "Say what silence means, and which decisions need a reason."
+        if not 1 <= self.bulk <= 200 or not 0 <= self.pace <= 600 or not 0 <= self.sample <= 100:
+            return "The limits are 1 to 200 rows, up to 600 seconds, and up to 100 of a hundred."
+        if self.every is not None and not 1 <= self.every <= 36:
+            return "A review comes again after 1 to 36 months."
+        return self._problem_of_stages()
+
+    def _problem_of_stages(self) -> str | None:
+        if not 1 <= len(self.stages) <= MOST_STAGES:
+            return f"A review has one to {MOST_STAGES} stages."
+        for stage in self.stages:
+            if stage.by not in BY:
+                return f"{stage.by} is no rule for reviewers; known are {', '.join(BY)}."
+            if stage.by == "people" and not stage.people:
+                return "Name the people who are to review."
+            if any(one.kind != Principal.Kind.USER for one in stage.people):
+                return "Only people review."
+            if not 1 <= stage.days <= LONGEST.days:
+                return f"A stage lasts 1 to {LONGEST.days} days."
+        return None
+
+    def kept_stages(self, begin: datetime) -> list[dict[str, Any]]:
+        """The stages as their review keeps them, each with its end."""
+        kept, end = [], begin
+        for stage in self.stages:
+            end += timedelta(days=stage.days)
+            people = [one.pk for one in stage.people]
+            kept.append({"by": stage.by, "people": people, "days": stage.days, "until": end.isoformat()})
+        return kept
+
+
+def scope_of(review: Review) -> Scope:
+    """The scope a review was started with, as far as it is still there."""
+    kept = review.scope
+    there = nodes([*kept["objects"], *kept["roles"]])
+    people = Principal.objects.filter(pk__in=kept["people"]).order_by("pk")
+    return Scope(
+        _there(there, kept["objects"]),
+        tuple(people),
+        _there(there, kept["roles"]),
+        kept["services"],
+        tuple(kept["risks"]),
+    )
+
+
+def _there(known: Mapping[int, Node], keys: Sequence[int]) -> tuple[Node, ...]:
+    return tuple(known[key] for key in keys if key in known)
+
+
+def plan_of(review: Review) -> Plan:
+    """The plan of a review, to start the next of its series by."""
+    named = {pk for stage in review.stages for pk in stage["people"]}
+    people = {one.pk: one for one in Principal.objects.filter(pk__in=named)}
+    stages = tuple(
+        Stage(one["by"], tuple(people[pk] for pk in one["people"] if pk in people), one["days"])
+        for one in review.stages
+    )
+    return Plan(
+        review.title,
+        scope_of(review),
+        stages,
+        review.purpose,
+        review.silence,
+        review.reasons,
+        review.fallback,
+        review.bulk,
+        review.pace,
+        review.sample,
+        review.every,
+    )
+
+
+def now_or(moment: datetime | None) -> datetime:
+    return moment or timezone.now()

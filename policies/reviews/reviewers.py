@@ -1,0 +1,220 @@
+"""Who is asked about a row: by the rule of the stage, never about his own access, and never nobody if it
+can be helped."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.utils import timezone
+
+from accounts.entering import able
+from accounts.models import Keeping, Membership, Principal
+from accounts.people import django_group_name
+from catalog.nodes import Node
+from policies import deciders
+from policies.models import (
+    Assignment,
+    GroupDuty,
+    Ownership,
+    Review,
+    ReviewDesk,
+    ReviewRow,
+    ReviewSeat,
+    UserDuty,
+)
+
+DUTY = deciders.REVIEW
+FALLBACK, NOBODY = "fallback", "nobody"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The people to ask, by which rule, and at which object the rule found them."""
+
+    people: tuple[int, ...]
+    ground: str
+    where: str = ""
+
+    @property
+    def key(self) -> str:
+        told = ",".join(map(str, self.people))
+        if len(told) > 120:
+            told = hashlib.sha256(told.encode()).hexdigest()
+        return f"{self.ground}:{told}"
+
+
+class Seating:
+    """Finds a desk for every row of a stage, batch after batch."""
+
+    def __init__(self, review: Review, root: Node, stage: int) -> None:
+        self.review, self.root, self.stage, self.now = review, root, stage, timezone.now()
+        self.rule = review.stages[stage]
+        self._desks: dict[str, ReviewDesk] = {}
+
+    def seat(self, rows: Sequence[ReviewRow]) -> None:
+        """Give each row its desk, made when absent.  A fixed number of queries, and two for a new desk."""
+        found = _Found(self, rows)
+        for row in rows:
+            asked = found.asked(row)
+            row.desk = self._desk(asked) if asked else None
+
+    def _desk(self, asked: Asked) -> ReviewDesk:
+        if asked.key not in self._desks:
+            desk, new = ReviewDesk.objects.get_or_create(
+                review=self.review, stage=self.stage, key=asked.key, defaults={"label": asked.where}
+            )
+            if new:
+                seats = [ReviewSeat(desk=desk, reviewer_id=one, ground=asked.ground) for one in asked.people]
+                ReviewSeat.objects.bulk_create(seats)
+            self._desks[asked.key] = desk
+        return self._desks[asked.key]
+
+    @cached_property
+    def last_resort(self) -> list[int]:
+        """Whom to ask when the rule finds nobody: the fallback, the starter, who may grant in the realm."""
+        first = [one for one in (self.review.fallback_id, self.review.starter_id) if one]
+        others = [one.principal.pk for one in deciders.of(self.root, duty=DUTY, now=self.now)]
+        return list(dict.fromkeys([*first, *others]))
+
+
+class _Found:
+    """Whom the rule finds for the rows of one batch."""
+
+    def __init__(self, seating: Seating, rows: Sequence[ReviewRow]) -> None:
+        self.seating, self.rows, self.now = seating, rows, seating.now
+        self.rule = seating.rule["by"]
+        self.named: list[int] = seating.rule["people"]
+        self.keys = {key for row in rows for key in (*row.lineage, row.role_id) if key}
+
+    def asked(self, row: ReviewRow) -> Asked | None:
+        """Who is asked about a row: the nearest whom the rule finds, who can sign in, and whose it is not."""
+        for ground, where, people in self._candidates(row):
+            fit = [one for one in self._unfolded(people) if one in self.entering and not self.own(row, one)]
+            if ground == FALLBACK:
+                fit = fit[:1]
+            if fit:
+                return Asked(tuple(sorted(fit)), ground, where)
+        return None
+
+    def own(self, row: ReviewRow, person: int) -> bool:
+        return is_own(row, self.selves.get(person, frozenset((person,))))
+
+    def _candidates(self, row: ReviewRow) -> Iterable[tuple[str, str, Sequence[int]]]:
+        if self.rule == "keeper" and row.holder_id in self.keepers:
+            yield "keeper", "", [self.keepers[row.holder_id]]
+        if self.rule in ("owner", "keeper"):
+            yield from self._along(row, self.owners, "owner")
+        if self.rule == "duty":
+            yield from self._along(row, self.dutiful, DUTY)
+        if self.rule == "people":
+            yield "people", "", self.named
+        if self.rule == "starter":
+            yield "starter", "", [self.seating.review.starter_id]
+        yield FALLBACK, "", self.seating.last_resort
+
+    def _along(
+        self, row: ReviewRow, known: Mapping[int, Sequence[int]], ground: str
+    ) -> Iterable[tuple[str, str, Sequence[int]]]:
+        for key in reversed(row.lineage):
+            if key in known:
+                yield ground, row.what if key == row.securable_id else "", known[key]
+
+    def _unfolded(self, people: Sequence[int]) -> list[int]:
+        return list(dict.fromkeys(one for each in people for one in self.inside.get(each, [each])))
+
+    @cached_property
+    def owners(self) -> Mapping[int, Sequence[int]]:
+        rows = Ownership.objects.open().filter(securable__in=self.keys)
+        return {row.securable_id: [row.owner_id] for row in rows}
+
+    @cached_property
+    def dutiful(self) -> Mapping[int, Sequence[int]]:
+        asked = {"content_object__in": self.keys, "permission__codename": DUTY}
+        people = UserDuty.objects.filter(**asked).values_list("content_object", "user__principal")
+        groups = GroupDuty.objects.filter(**asked).values_list("content_object", "group__name")
+        found: dict[int, list[int]] = {}
+        named = {django_group_name(one.name): one.pk for one in _groups()} if groups else {}
+        for key, person in people:
+            found.setdefault(key, []).append(person)
+        for key, name in groups:
+            if name in named:
+                found.setdefault(key, []).append(named[name])
+        return found
+
+    @cached_property
+    def keepers(self) -> Mapping[int | None, int]:
+        rows = Keeping.objects.open().filter(
+            service__in={row.holder_id for row in self.rows if row.holder_id}
+        )
+        return dict(rows.values_list("service", "keeper")) if self.rule == "keeper" else {}
+
+    @cached_property
+    def _all(self) -> set[int]:
+        known = {
+            "owner": self.owners,
+            "keeper": {**self.owners, **{key or 0: [one] for key, one in self.keepers.items()}},
+            "duty": self.dutiful if self.rule == "duty" else {},
+        }.get(self.rule, {})
+        named = {one for people in known.values() for one in people}
+        return named | set(self.named) | set(self.seating.last_resort)
+
+    @cached_property
+    def inside(self) -> Mapping[int, list[int]]:
+        """The people of the groups among them."""
+        groups = Principal.objects.filter(pk__in=self._all, kind=Principal.Kind.GROUP)
+        found: dict[int, list[int]] = {pk: [] for pk in groups.values_list("pk", flat=True)}
+        rows = Membership.objects.open().within(self.now).filter(group__in=found, member__kind="user")
+        for group, member in rows.order_by("member").values_list("group", "member"):
+            found[group].append(member)
+        return found
+
+    @cached_property
+    def people(self) -> set[int]:
+        return set(self._unfolded(sorted(self._all)))
+
+    @cached_property
+    def entering(self) -> frozenset[int]:
+        return able(self.people, now=self.now)
+
+    @cached_property
+    def selves(self) -> Mapping[int, frozenset[int]]:
+        return selves(self.people, now=self.now)
+
+
+def _groups() -> Iterable[Principal]:
+    return Principal.objects.filter(kind=Principal.Kind.GROUP).only("pk", "name")
+
+
+def selves(people: Collection[int], *, now: datetime) -> Mapping[int, frozenset[int]]:
+    """What counts as each person himself: he, his groups, and the roles he holds by either.  Two queries.
+
+    Principals and roles never share a number that matters: a row names which of the two it means.
+    """
+    inside: dict[int, set[int]] = {one: {one} for one in people}
+    rows = Membership.objects.open().within(now).filter(member__in=people)
+    for member, group in rows.values_list("member", "group"):
+        inside[member].add(group)
+    holders = {one for some in inside.values() for one in some}
+    held: dict[int, set[int]] = {}
+    for holder, role in Assignment.objects.open().filter(holder__in=holders).values_list("holder", "role"):
+        held.setdefault(holder, set()).add(-role)  # apart from the numbers of principals
+    return {
+        one: frozenset(some | {role for each in some for role in held.get(each, ())})
+        for one, some in inside.items()
+    }
+
+
+def is_own(row: ReviewRow, mine: Collection[int]) -> bool:
+    """Whether a row is about the access of somebody: his, his groups', what a role of his says."""
+    if row.kind == ReviewRow.Kind.RULE:
+        return -(row.role_id or 0) in mine
+    if row.kind == ReviewRow.Kind.OWNER:
+        return False if row.holder_id is None else row.holder_id in mine
+    return row.holder_id in mine
+
+
+__all__ = ["DUTY", "FALLBACK", "NOBODY", "Seating", "is_own", "selves"]
