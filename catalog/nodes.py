@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import cast
+from typing import NamedTuple, cast
 
-from django.contrib.postgres.fields import ArrayField
-from django.db.models import BigIntegerField, BooleanField, F, Func, Q, Value
+from django.db.models import BooleanField, F, Func, Q, Value
 
 from catalog.models import Placement, Realm
 from lakewarden import dialects
@@ -18,10 +17,31 @@ from lakewarden.objects import ObjectRef
 
 def any_of(column: str, keys: Iterable[object]) -> Q:
     """Whether a column is one of a set of numbers, which is one parameter however many they are."""
-    numbers = Value([key for key in set(keys) if isinstance(key, int)], ArrayField(BigIntegerField()))
+    # without a field the list goes to the driver as it is, which for very many is ten times as quick
+    numbers = Value([key for key in set(keys) if isinstance(key, int)])
     form = {"template": "(%(expressions)s::bigint[]))", "arg_joiner": " = ANY("}
     return Q(Func(F(column), numbers, output_field=BooleanField(), **form))
 
+
+def any_in(column: str, keys: Iterable[object]) -> Q:
+    """Whether a list of numbers has one of a set: of few by the index of lists, of many by a hash of them."""
+    listed = sorted({key for key in keys if isinstance(key, int)})
+    if len(listed) <= FEW:
+        return Q(**{f"{column}__overlap": listed})
+    form = {
+        "template": "EXISTS (SELECT 1 FROM unnest(%(expressions)s::bigint[]))",
+        "arg_joiner": ") AS one WHERE one = ANY(",
+    }
+    return Q(Func(F(column), Value(listed), output_field=BooleanField(), **form))
+
+
+def on_or_below(keys: Collection[object]) -> Q:
+    """Placements of the objects of these numbers and of what is below them."""
+    return any_of("securable_id", keys) | any_in("ancestors", keys)
+
+
+FEW = 500
+"""So many numbers an index of lists is asked for; beyond, each row is asked instead."""
 
 ABSENT = 0
 """The number of an object that does not exist."""
@@ -99,8 +119,8 @@ class Node:
 
 def nodes(ids: Iterable[int]) -> dict[int, Node]:
     """Those of the numbers that are open objects.  Two queries."""
-    places = Placement.objects.open().filter(any_of("securable_id", ids))
-    return {node.id: node for node in _nodes(list(places)) if node}
+    rows = Placement.objects.open().filter(any_of("securable_id", ids)).values_list(*_Placed._fields)
+    return {node.id: node for node in _nodes([_Placed(*row) for row in rows])}
 
 
 def node(id: int) -> Node | None:
@@ -118,31 +138,51 @@ def last(id: int) -> Node | None:
     return next(iter(_nodes([place])))
 
 
-def all_placed(places: Sequence[Placement], known: dict[int, Placement]) -> list[Node]:
+class _Placed(NamedTuple):
+    """What a node is made of, read without making a model of every row."""
+
+    securable_id: int
+    type: str
+    name: str
+    ancestors: list[int]
+
+
+def all_placed(places: Sequence[Placement], known: Mapping[int, Placement]) -> list[Node]:
     """The objects of placements, when the placements above them are at hand.  One query."""
-    realms = _realm_kinds(places)
-    return [_node(place, known, realms) for place in places]
+    return _built(places, known)
 
 
-def _nodes(places: Sequence[Placement | None]) -> list[Node | None]:
-    above = {key for place in places if place for key in place.ancestors}
-    known = {place.securable_id: place for place in places if place}
+def _nodes(places: Sequence[Placement | _Placed]) -> list[Node]:
+    above = {key for place in places for key in place.ancestors}
+    known: dict[int, Placement | _Placed] = {place.securable_id: place for place in places}
     missing = above - known.keys()
     if missing:
         rows = Placement.objects.open().filter(any_of("securable_id", missing))
         known |= {row.securable_id: row for row in rows}
+    return _built(places, known)
+
+
+def _built(places: Sequence[Placement | _Placed], known: Mapping[int, Placement | _Placed]) -> list[Node]:
+    """What is above them is put together once for all that are in one container."""
     realms = _realm_kinds(places)
-    return [_node(place, known, realms) if place else None for place in places]
+    ways: dict[tuple[int, ...], tuple[Lineage, tuple[str, ...]]] = {(): ((), ())}
+    built = []
+    for place in places:
+        above = tuple(place.ancestors)
+        if above not in ways:
+            chain = [known[key] for key in above]
+            ways[above] = (
+                tuple(Level(row.type, row.securable_id) for row in chain),
+                tuple(row.name for row in chain),
+            )
+        levels, names = ways[above]
+        realm_id, kind = realms[above[0] if above else place.securable_id]
+        own = Level(place.type, place.securable_id)
+        built.append(Node(place.securable_id, realm_id, kind, (*levels, own), (*names, place.name)))
+    return built
 
 
-def _realm_kinds(places: Sequence[Placement | None]) -> dict[int, tuple[int, str]]:
-    roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places if place}
+def _realm_kinds(places: Sequence[Placement | _Placed]) -> dict[int, tuple[int, str]]:
+    roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places}
     rows = Realm.objects.filter(securables__in=roots).annotate(root=F("securables")) if roots else ()
     return {row.root: (row.pk, row.law) for row in rows}
-
-
-def _node(place: Placement, known: dict[int, Placement], realms: dict[int, tuple[int, str]]) -> Node:
-    chain = [*(known[key] for key in place.ancestors), place]
-    realm_id, kind = realms[chain[0].securable_id]
-    levels = tuple(Level(row.type, row.securable_id) for row in chain)
-    return Node(place.securable_id, realm_id, kind, levels, tuple(row.name for row in chain))

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from django.db.models import Q, QuerySet
 
 from accounts.text import holdable
-from catalog.nodes import Node
+from catalog.nodes import Node, any_in
 from policies.history import Sight
 from policies.models import AccessRecord, Event
 
@@ -88,7 +88,7 @@ def _records(asked: Asked, seen: Sight) -> QuerySet[AccessRecord]:
 
 
 def _visible(asked: Asked, seen: Sight) -> Q:
-    below = Q(lineage__overlap=list(seen.objects))
+    below = any_in("lineage", seen.objects)
     return below | Q(lineage=[]) if asked.root.id in seen.objects else below
 
 

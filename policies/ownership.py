@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from accounts.entering import able
 from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Placement
-from catalog.nodes import Node, any_of, nodes
+from catalog.nodes import Node, any_of, nodes, on_or_below
 from policies.models import Ownership
 from policies.services.personal import MARK
 
@@ -39,7 +39,7 @@ def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
         .filter(securable__realm=asked.root.realm_id)
         .exclude(type="role", name__startswith=MARK)
     )
-    rows = rows.filter(any_of("securable_id", governed) | Q(ancestors__overlap=list(governed)))
+    rows = rows.filter(on_or_below(governed))
     if asked.type:
         rows = rows.filter(type=asked.type)
     if asked.only:

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from accounts.text import holdable
 from catalog.models import Placement
-from catalog.nodes import Node, any_of
+from catalog.nodes import Node, any_in, any_of, on_or_below
 from catalog.queries import below, holds, named
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
@@ -133,7 +133,7 @@ def _called(root: Node, under: Sequence[str]) -> Q:
 
 def _called_above(root: Node, under: Sequence[str]) -> Q:
     rows = Placement.objects.open().filter(ancestors__contains=[root.id], name__iexact=under[-1])
-    return Q(ancestors__overlap=list(rows.values_list("securable", flat=True)))
+    return any_in("ancestors", rows.values_list("securable", flat=True))
 
 
 class _Gathered:
@@ -232,7 +232,7 @@ def owned_by(principal: Principal, realm: Node) -> list[int]:
 
 def ending_soon(owned: Collection[int], *, now: datetime, until: datetime) -> list[Ending]:
     """The grants on owned objects and below that end by themselves before `until`, soonest first."""
-    under = Placement.objects.open().filter(any_of("securable_id", owned) | Q(ancestors__overlap=list(owned)))
+    under = Placement.objects.open().filter(on_or_below(owned))
     rows = (
         Grant.objects.open()
         .filter(securable__in=under.values("securable"), valid_until__gt=now, valid_until__lte=until)
@@ -253,7 +253,7 @@ def _personal_holder(grant: Grant) -> Principal | None:
 
 def foreign_on(owned: Collection[int]) -> QuerySet[BackendFinding]:
     """What others granted in backends on owned objects and below."""
-    under = Placement.objects.open().filter(any_of("securable_id", owned) | Q(ancestors__overlap=list(owned)))
+    under = Placement.objects.open().filter(on_or_below(owned))
     return BackendFinding.objects.filter(kind="foreign", securable__in=under.values("securable"))
 
 

@@ -15,7 +15,7 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import Principal
 from catalog.models import Placement, Realm
-from catalog.nodes import Node, any_of, nodes
+from catalog.nodes import Node, nodes, on_or_below
 from catalog.queries import mode_of
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
@@ -100,11 +100,6 @@ def _candidates(reach: Reach, type_: str, now: datetime) -> Q:
 def _telling(slice_: Slice) -> set[int]:
     given = {key for key, bits in slice_.bits.items() if bits.allow or bits.owned}
     return {key for key in given | slice_.selves if isinstance(key, int)}
-
-
-def on_or_below(keys: Collection[int]) -> Q:
-    """Placements of the objects of these numbers and of what is below them."""
-    return any_of("securable_id", keys) | Q(ancestors__overlap=list(keys))
 
 
 def subjects(node: Node, action: str, kind: str, *, after: int, limit: int, now: datetime) -> Subjects:

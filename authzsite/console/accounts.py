@@ -24,6 +24,7 @@ from authzsite.console import admins, naming, words
 from authzsite.console.choosing import Among
 from authzsite.console.conflict import done_before
 from authzsite.console.door import View, signed_in
+from authzsite.console.keyset import ordered, told
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Empty, Face, Note, State, Who
@@ -82,8 +83,8 @@ def room(request: Request) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     kind = request.GET.get("kind", "")
     kind = kind if kind in dict(KINDS) else ""
-    after = number_in(request.GET.get("after", "")) or 0
-    found = _lines(kind, text, after)
+    after = number_in(request.GET.get("after", ""))
+    found, last = _lines(kind, text, after)
     context = {
         "heading": "Accounts",
         "lead": "Who can sign in, and which programs act here under a name of their own.",
@@ -94,11 +95,11 @@ def room(request: Request) -> HttpResponse:
         "asked": text,
         "kind": kind,
         "toggles": _toggles(kind, text),
-        "rows": found[:LISTED],
+        "rows": found,
         "pager": Pager(
-            f"{words.number(after + 1)} to {words.number(after + len(found[:LISTED]))}, by name",
+            told(found[0].who.name, found[-1].who.name) if found else "",
             _url(text, kind) if after else "",
-            _url(text, kind, after + LISTED) if len(found) > LISTED else "",
+            _url(text, kind, last) if last else "",
         ),
         "empty": Empty("No account fits", drawn=False, actions=(Action("Show all", "?"),)),
         "admins": _admins(),
@@ -153,15 +154,18 @@ def _toggles(kind: str, text: str) -> tuple[Toggle, ...]:
     )
 
 
-def _lines(kind: str, text: str, after: int) -> list[Line]:
-    upto = after + LISTED + 1
+def _lines(kind: str, text: str, after: int | None) -> tuple[list[Line], int]:
+    """One page, and the number of its last row when more follow."""
     if kind in ("services", "unkept"):
         services = _services(text) if kind == "services" else _unkept(_services(text))
-        return _service_lines(list(services.order_by("name")[after:upto]))
-    rows = _people(text).select_related("principal").order_by("username")
+        found = list(ordered(services, ("name",), after)[: LISTED + 1])
+        return _service_lines(found[:LISTED]), found[LISTED - 1].pk if len(found) > LISTED else 0
+    rows = _people(text).select_related("principal")
     rows = rows.filter(is_active=False) if kind == "disabled" else rows
     rows = rows.filter(principal__isnull=True) if kind == "unbound" else rows
-    return [_person_line(row) for row in rows.annotate(tokens=_tokens("principal"))[after:upto]]
+    rows = ordered(rows, ("username",), after).annotate(tokens=_tokens("principal"))
+    some: list[Any] = list(rows[: LISTED + 1])
+    return list(map(_person_line, some[:LISTED])), some[LISTED - 1].pk if len(some) > LISTED else 0
 
 
 def _tokens(principal: str) -> Exists:

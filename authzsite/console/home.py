@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -24,7 +24,7 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
 from authzsite.console.sync import visible_backends
 from catalog.models import Placement
-from catalog.nodes import Node
+from catalog.nodes import Node, any_of
 from catalog.queries import nodes
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import history, ownership, slices
@@ -117,8 +117,17 @@ class Desk:
         ending = [one.grant.securable_id for one in self.endings[:SHOWN]]
         foreign = [row.securable_id for row in self.foreign]
         reached = [rule.object for rule in self.reached]
-        keys = {key for key in (*self.owned, *ending, *foreign, *reached) if isinstance(key, int)}
+        keys = {key for key in (*self.first_owned, *ending, *foreign, *reached) if isinstance(key, int)}
         return nodes(keys)
+
+    @cached_property
+    def first_owned(self) -> list[int]:
+        """The highest of what one owns, by name; what lies deeper has a list of its own."""
+        if not self.owned:
+            return []
+        rows = Placement.objects.open().filter(any_of("securable_id", self.owned)).exclude(type__in=ASIDE)
+        rows = rows.order_by("ancestors__len", "name", "pk")
+        return list(rows.values_list("securable", flat=True)[:SHOWN])
 
     @cached_property
     def groups(self) -> dict[Any, str]:
@@ -130,7 +139,7 @@ class Desk:
     @cached_property
     def inside(self) -> dict[int, int]:
         """How many objects lie directly in each that one owns."""
-        rows = Placement.objects.open().filter(parent__in=self.owned).values_list("parent")
+        rows = Placement.objects.open().filter(parent__in=self.first_owned).values_list("parent")
         return dict(rows.annotate(Count("pk")))
 
     # What waits
@@ -185,13 +194,12 @@ class Desk:
                 )
 
     def _strangers(self) -> Iterable[Item]:
-        by_place: dict[int, list[BackendFinding]] = {}
+        owned, by_place = set(self.owned), dict[Node, list[BackendFinding]]()
         for row in self.foreign:
-            by_place.setdefault(self._schema_of(row), []).append(row)
-        for key, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
-            node = self.places.get(key)
-            if node is None:
-                continue
+            node = self.places.get(row.securable_id or 0)
+            if node is not None:
+                by_place.setdefault(_nearest(node, owned), []).append(row)
+        for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")
             first = naming.lower(words.moment(min(row.first_seen for row in rows)))
@@ -211,12 +219,6 @@ class Desk:
                 naming.short_name(node),
                 naming.page_of(node.id, node.type),
             )
-
-    def _schema_of(self, row: BackendFinding) -> int:
-        node = self.places.get(row.securable_id or 0)
-        if node is None:
-            return 0
-        return next((int(level.key) for level in reversed(node.levels) if level.key in self.owned), node.id)
 
     def _late(self) -> Iterable[Item]:
         for line in self.backends if self.owned else []:
@@ -248,16 +250,14 @@ class Desk:
     # What one has
 
     def own(self) -> list[dict[str, str]]:
-        mine = [self.places[key] for key in self.owned if key in self.places]
-        mine = [node for node in mine if node.type not in ASIDE]
-        mine.sort(key=lambda node: (len(node.names), node.names))
+        mine = [self.places[key] for key in self.first_owned if key in self.places]
         return [
             {
                 "url": naming.page_of(node.id, node.type),
                 "name": node.ref.full_name or node.name,
                 "note": self._owned_note(node),
             }
-            for node in mine[:SHOWN]
+            for node in mine
         ]
 
     def _owned_note(self, node: Node) -> str:
@@ -335,6 +335,11 @@ class Desk:
         names = words.listed([realm.name for realm in self.realms])
         owned = f"You own {words.count(len(self.owned), 'object')}" if self.owned else "You own nothing here"
         return f"{owned}; you are a member of {names}."
+
+
+def _nearest(node: Node, owned: Collection[int]) -> Node:
+    """The nearest of an object and those above it that is owned; itself when none is."""
+    return next((one for one in (node, *reversed([*node.above()])) if one.id in owned), node)
 
 
 def extend(node: Node, one: Ending) -> Action:

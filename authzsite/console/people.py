@@ -14,6 +14,7 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
+from authzsite.console.keyset import ordered, told
 from authzsite.console.known import Circle, circle_of, giveable, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads
@@ -47,8 +48,8 @@ def room(request: Request) -> HttpResponse:
     """Whom one may look up, by name."""
     circle = circle_of(request)
     text, kind = asked_in(request)
-    after = number_in(request.GET.get("after", "")) or 0
-    found = list(circle.people(text, kind)[after : after + LISTED + 1])
+    after = number_in(request.GET.get("after", ""))
+    found = list(ordered(circle.people(text, kind), ("display_name", "name"), after)[: LISTED + 1])
     shown = found[:LISTED]
     adding = list(_adding(circle))
     context = {
@@ -59,7 +60,7 @@ def room(request: Request) -> HttpResponse:
         "kind": kind,
         "toggles": _kinds(circle, text, kind),
         "rows": _lines(circle, shown),
-        "pager": _pager(text, kind, after, len(shown), more=len(found) > LISTED),
+        "pager": _pager(text, kind, after, shown, more=len(found) > LISTED),
         "csv": reverse("console:people_csv") + _url(text, kind),
         "empty": _nobody(text),
         "actions": [
@@ -126,9 +127,9 @@ def _url(text: str, kind: str, after: int = 0) -> str:
     return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
-def _pager(text: str, kind: str, after: int, shown: int, *, more: bool) -> Pager:
-    told = f"{words.number(after + 1)} to {words.number(after + shown)}, by name"
-    return Pager(told, _url(text, kind) if after else "", _url(text, kind, after + LISTED) if more else "")
+def _pager(text: str, kind: str, after: int | None, shown: list[Principal], *, more: bool) -> Pager:
+    span = told(shown[0].label, shown[-1].label) if shown else ""
+    return Pager(span, _url(text, kind) if after else "", _url(text, kind, shown[-1].pk) if more else "")
 
 
 def _lines(circle: Circle, rows: list[Principal]) -> list[Line]:

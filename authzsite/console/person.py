@@ -16,6 +16,7 @@ from accounts.models import Membership, Principal
 from authzsite import sheet
 from authzsite.console import admins, naming, picture, record, words
 from authzsite.console.door import signed_in
+from authzsite.console.keyset import ordered, told
 from authzsite.console.known import Circle, circle_of, realm_words
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
@@ -127,15 +128,12 @@ class Visit:
                 yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger")
 
     def _handing_over(self) -> Iterable[Action]:
-        if any(one.owned for one in self.reach.all):
+        if self.reach.counts["owned"]:
             url = f"{reverse('console:owners')}?{urlencode({'of': str(self.person)})}"
             yield Action("Hand over what is owned", url)
 
     def facts(self) -> Facts:
-        fits = self.reach.fits
-        counted = {
-            how: sum(fits(one, how) for one in self.reach.all) for how in ("owned", "grant", "denied", "soon")
-        }
+        counted = self.reach.counts
         groups = {rule.via[0].key for _, rule in self.reach.rules if rule.via and rule.via[0].kind == "group"}
         told = [
             Fact("Reaches", words.count(len(self.reach.all), "object")),
@@ -269,11 +267,13 @@ def groups(request: Request, id: int) -> HttpResponse:
     """The groups somebody is in, or the people in a group, and the roles held."""
     seen = visit(request, id, "person_groups")
     group = seen.person.kind == Principal.Kind.GROUP
+    shown, pager = _inside(seen, number_in(request.GET.get("after", ""))) if group else (_around(seen), None)
     return seen.page(
         request,
         "console/person/groups.html",
         {
-            "groups": _inside(seen) if group else _around(seen),
+            "groups": shown,
+            "pager": pager,
             "groups_action": _joining(seen) if group else None,
             "groups_reason": _no_joining(seen) if group else None,
             "groups_heading": "People in it" if group else "Groups",
@@ -297,11 +297,16 @@ def _around(seen: Visit) -> list[Held]:
     return [_held(row.group, row) for row in rows.select_related("group").order_by("group__name")]
 
 
-def _inside(seen: Visit) -> list[Held]:
+def _inside(seen: Visit, after: int | None) -> tuple[list[Held], Pager | None]:
+    """One page of the people in a group, by name."""
     known = seen.circle.people().values("pk")
     rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
-    shown = rows.order_by("member__display_name", "member__name")[:500]
-    return [_held(row.member, row, _leaving(seen, row.member)) for row in shown]
+    found = list(ordered(rows, ("member__display_name", "member__name"), after)[: SHOWN + 1])
+    shown, more = found[:SHOWN], len(found) > SHOWN
+    told_ = told(shown[0].member.label, shown[-1].member.label) if shown else ""
+    pager = Pager(told_, "?" if after else "", f"?after={shown[-1].pk}" if more else "")
+    held = [_held(row.member, row, _leaving(seen, row.member)) for row in shown]
+    return held, pager if more or after else None
 
 
 def _held(one: Principal, row: Membership, action: Action | None = None) -> Held:

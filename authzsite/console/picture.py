@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from heapq import nsmallest
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -110,14 +111,16 @@ def _ways(reach: Reach, picked: Reached) -> list[Way]:
     node = picked.node
     answer = decisions.answer(picked.slice, main_action(node), node, now=reach.now)
     because = {rule.fact for rule in answer.explained(now=reach.now).because} if answer else set()
-    above = [one for one in reach.all if one.node.id in node.lineage]
+    above = [reach.by_number[key] for key in node.lineage if key in reach.by_number]
     found = [way for one in (*above, *_others(reach, above)) for way in _split(one, because)]
     return sorted(found, key=lambda way: (not way.lit, not _about(way, node.lineage), not way.denies))
 
 
 def _others(reach: Reach, above: Sequence[Reached]) -> Iterable[Reached]:
+    """As many of the rest as there is room for, those with a denial first."""
     taken = {one.node.id for one in above}
-    return (one for one in reach.all if one.node.id not in taken)
+    rest = (one for one in reach.all if one.node.id not in taken)
+    return nsmallest(WAYS, rest, key=lambda one: not one.denied)
 
 
 def _about(way: Way, lineage: Sequence[int]) -> bool:

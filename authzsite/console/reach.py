@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -62,6 +63,7 @@ class Reached:
     can: frozenset[str]
     slice: Slice
     refused: str = ""
+    fits: frozenset[str] = frozenset()
 
     @property
     def owned(self) -> bool:
@@ -194,15 +196,38 @@ class Reach:
         return sorted(found, key=lambda one: (one.node.names, one.node.type))
 
     def _reached(self, node: Node, rules: Sequence[Rule], slice_: Slice) -> Reached:
+        """Decided once for all that are alike: thousands of tables in one schema by the same rules."""
+        told = tuple(rules)
+        if not _has_like(slice_, node):
+            return self._decided(node, told, slice_)
+        said = frozenset((rule.privilege, rule.allow, rule.valid_until) for rule in told)
+        like = (slice_.realm, node.levels[:-1], node.type, said)
+        first = self._alike.get(like)
+        if first is None:
+            first = self._alike[like] = self._decided(node, told, slice_)
+        return Reached(node, told, first.can, slice_, first.refused, first.fits)
+
+    def _decided(self, node: Node, rules: tuple[Rule, ...], slice_: Slice) -> Reached:
         answer = decisions.answer(slice_, main_action(node), node, now=self.now)
-        return Reached(node, tuple(rules), self.can(slice_, node), slice_, answer.decision.reason)
+        one = Reached(node, rules, self.can(slice_, node), slice_, answer.decision.reason)
+        return replace(one, fits=frozenset(how for how, _ in FILTERS if self._fits(one, how)))
+
+    @cached_property
+    def _alike(self) -> dict[Any, Reached]:
+        return {}
 
     def can(self, slice_: Slice, node: Node) -> frozenset[str]:
         return frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
 
     # What is shown
 
-    def fits(self, one: Reached, how: str) -> bool:
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many of all fit each filter."""
+        alike = Counter(one.fits for one in self.all)
+        return Counter({how: sum(many for fits, many in alike.items() if how in fits) for how, _ in FILTERS})
+
+    def _fits(self, one: Reached, how: str) -> bool:
         if how in ("read", "write"):
             return one.does(how)
         if how == "soon":
@@ -215,8 +240,9 @@ class Reach:
     @cached_property
     def wanted(self) -> list[Reached]:
         text = self.asked.text.casefold()
-        rows = [one for one in self.all if self.fits(one, self.asked.how)]
-        return [one for one in rows if text in one.node.ref.id.casefold()]
+        how = self.asked.how if self.asked.how in dict(FILTERS) else ""
+        rows = [one for one in self.all if how in one.fits]
+        return [one for one in rows if text in one.node.ref.id.casefold()] if text else rows
 
     @property
     def page(self) -> list[Reached]:
@@ -225,14 +251,13 @@ class Reach:
     @cached_property
     def picked(self) -> Reached | None:
         """The object whose path is drawn: the one asked for, else the first of the deepest."""
-        asked = [one for one in self.all if one.node.id == self.asked.pick]
-        deepest = sorted(self.all, key=lambda one: -len(one.node.levels))
-        return next(iter([*asked, *deepest]), None)
+        asked = next((one for one in self.all if one.node.id == self.asked.pick), None)
+        return asked or max(self.all, key=lambda one: len(one.node.levels), default=None)
 
     def toggles(self) -> tuple[Toggle, ...]:
-        counts = {how: sum(self.fits(one, how) for one in self.all) for how, _ in FILTERS}
+        counts, asked = self.counts, self.asked
         return tuple(
-            Toggle(word, self.asked.url(how=how, after=0), self.asked.how == how, words.number(counts[how]))
+            Toggle(word, asked.url(how=how, after=0), asked.how == how, words.number(counts[how]))
             for how, word in FILTERS
             if counts[how] or not how
         )
@@ -281,6 +306,12 @@ class Reach:
         more = f"to {one.node.name}"
         yield Action("Path", self.asked.url(pick=one.node.id) + "#paths", "mini plain roomy", more=more)
         yield Action("Why?", why(self.person, one.node), "mini plain", more=f"about {one.node.name}")
+
+
+def _has_like(slice_: Slice, node: Node) -> bool:
+    """Whether others in its container can be decided like it: neither its name nor what it holds matters."""
+    by_name = dialects.get(node.kind).by_text or node.id in slice_.selves
+    return not by_name and node.type not in naming.CONTAINERS
 
 
 def main_action(node: Node) -> str:

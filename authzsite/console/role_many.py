@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -28,7 +27,7 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import ORDER
 from catalog.models import Placement
-from catalog.nodes import Node, any_of, nodes
+from catalog.nodes import Node, any_of, nodes, on_or_below
 from lakewarden import dialects
 from policies import decisions
 from policies.authority import Actor
@@ -38,7 +37,7 @@ from policies.services.grants import revision_now
 from policies.services.role_privileges import Turn, set_on_all, turns
 from policies.services.roles import Privilege, catalog_kind
 
-LISTED, MOST = 200, 1000
+LISTED, MOST = 100, 1000
 TYPES = ("table", "view", "schema", "catalog", "topic", "fileset", "model", "function")
 STATES = (("keep", "As it is"), ("none", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
 
@@ -69,7 +68,7 @@ class Picked:
         """By name; of those that lie in what he governs only where the law lets him give access."""
         governed = self.circle.sight.objects
         rows = Placement.objects.open().filter(securable__realm=self.seen.node.realm_id, type=self.type)
-        rows = rows.filter(any_of("securable_id", governed) | Q(ancestors__overlap=list(governed)))
+        rows = rows.filter(on_or_below(governed))
         if self.marked:
             rows = rows.filter(any_of("securable_id", self.marked))
         if self.text:

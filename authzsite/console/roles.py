@@ -8,13 +8,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
+from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from accounts.text import holdable
 from authzsite.console import naming, words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
+from authzsite.console.keyset import ordered
 from authzsite.console.known import Circle, circle_of, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
@@ -37,6 +40,7 @@ from policies.services.grants import revision_now
 from policies.services.personal import MARK
 
 SHOWN = 50
+PERSONAL = Q(name__startswith=MARK)
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,12 @@ class Row:
 def room(request: Request) -> HttpResponse:
     """The roles one may see."""
     circle = circle_of(request)
-    (text, personal), after = asked_in(request), number_in(request.GET.get("after", "")) or 0
-    every = [row for realm in circle.realms for row in _visible(circle, realm)]
-    named = [row for row in every if text.casefold() in row.name.casefold()]
-    kinds = {True: [], False: []}  # type: dict[bool, list[Placement]]
-    for row in named:
-        kinds[row.name.startswith(MARK)].append(row)
-    wanted = kinds[personal]
+    (text, personal), after = asked_in(request), number_in(request.GET.get("after", ""))
+    named = _named(circle, text)
+    counts = named.aggregate(personal=Count("pk", filter=PERSONAL), roles=Count("pk", filter=~PERSONAL))
+    wanted = named.filter(PERSONAL if personal else ~PERSONAL)
+    found = list(ordered(wanted, ("name",), after)[: SHOWN + 1])
+    shown, how = found[:SHOWN], "personal" if personal else ""
     create, reason = _creating(circle)
     context = {
         "heading": "Roles",
@@ -67,22 +70,22 @@ def room(request: Request) -> HttpResponse:
         "actions": [create] if create else [],
         "reason": reason,
         "asked": text,
-        "how": "personal" if personal else "",
+        "how": how,
         "toggles": (
-            Toggle("Roles", _url(text, ""), not personal, words.number(len(kinds[False]))),
+            Toggle("Roles", _url(text, ""), not personal, words.number(counts["roles"])),
             *(
-                [Toggle("Personal roles", _url(text, "personal"), personal, words.number(len(kinds[True])))]
-                if kinds[True]
+                [Toggle("Personal roles", _url(text, "personal"), personal, words.number(counts["personal"]))]
+                if counts["personal"]
                 else []
             ),
         ),
-        "rows": lines(wanted[after : after + SHOWN], circle.realms),
+        "rows": lines(shown, circle.realms),
         "pager": Pager(
-            f"{words.count(len(wanted), 'role')}, by name",
-            _url(text, "personal" if personal else "") if after else "",
-            _url(text, "personal" if personal else "", after + SHOWN) if after + SHOWN < len(wanted) else "",
+            f"{words.count(counts['personal' if personal else 'roles'], 'role')}, by name",
+            _url(text, how) if after else "",
+            _url(text, how, shown[-1].pk) if len(found) > SHOWN else "",
         ),
-        "csv": reverse("console:roles_csv") + _url(text, "personal" if personal else ""),
+        "csv": reverse("console:roles_csv") + _url(text, how),
         "empty": _empty(text),
     }
     realm, revision = realm_words(circle), revision_now()
@@ -99,8 +102,14 @@ def _url(text: str, how: str, after: int = 0) -> str:
     return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
-def _visible(circle: Circle, realm: Node) -> Sequence[Placement]:
-    return list(children(slices.current(circle.asker, realm), realm, "role"))
+def _named(circle: Circle, text: str) -> QuerySet[Placement]:
+    """The roles one may see in all realms, whose name holds a text."""
+    seen = Placement.objects.none()
+    for realm in circle.realms:
+        seen |= children(slices.current(circle.asker, realm), realm, "role")
+    if not holdable(text):
+        return seen.none()
+    return seen.filter(name__icontains=text) if text else seen
 
 
 def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:

@@ -23,7 +23,7 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
 from authzsite.console.sync_decided import decided
 from catalog.models import Placement
-from catalog.nodes import Node
+from catalog.nodes import Node, on_or_below
 from catalog.queries import nodes
 from policies import decisions, slices
 from policies.models import Backend, BackendFinding, ForeignOrder
@@ -248,7 +248,7 @@ def toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
 
 def one(there: Behind, place: Place) -> dict[str, Any]:
     """The sync tab of one object: its backend, and what differs on the object itself and below it."""
-    inside = on_or_below([place.node.id])
+    inside = about([place.node.id])
     rows = (
         BackendFinding.objects.filter(inside, backend=there.row)
         if place.may_look
@@ -349,13 +349,12 @@ def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFind
 
 
 def _inside(asker: Any, realms: Sequence[Node]) -> Q:
-    return on_or_below([key for realm in realms for key in owned_by(asker, realm)])
+    return about([key for realm in realms for key in owned_by(asker, realm)])
 
 
-def on_or_below(keys: Sequence[int]) -> Q:
+def about(keys: Sequence[int]) -> Q:
     """What is about one of these objects or something in it."""
-    mine = Q(securable__in=keys) | Q(ancestors__overlap=list(keys))
-    return Q(securable__in=Placement.objects.open().filter(mine).values("securable"))
+    return Q(securable__in=Placement.objects.open().filter(on_or_below(keys)).values("securable"))
 
 
 def _shown(rows: QuerySet[BackendFinding], asked: str) -> list[Row]:
