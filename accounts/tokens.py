@@ -23,6 +23,8 @@ class UnknownScope(ValueError):
 
 
 RUN_SCOPES = ("check", "report")
+READING_SCOPES = ("reading",)
+"""No call asks for it, so that a token for a reading opens none but the views that know of readings."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,15 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Reading:
+    """One view of one realm at one revision."""
+
+    view: str
+    realm: int
+    revision: int
+
+
+@dataclass(frozen=True)
 class Bearer:
     """Who came with a valid token, and what the token lets them do."""
 
@@ -42,6 +53,7 @@ class Bearer:
     scopes: frozenset[str]
     token: int
     run: Run | None = None
+    reading: Reading | None = None
 
     def covers(self, scope: str) -> bool:
         """No scopes at all means all that the principal may."""
@@ -64,6 +76,15 @@ def create_for_run(principal: Principal, run: Run, *, expires: datetime) -> str:
     return _make(row)
 
 
+def create_for_reading(principal: Principal, reading: Reading, *, expires: datetime) -> str:
+    """Make the token that the executors of a job hold: it reads one view, and is soon of no use."""
+    row = Token(principal=principal, scopes=list(READING_SCOPES), expires=expires)
+    row.run, row.starter = f"read-{secrets.token_hex(5)}", principal
+    row.view, row.realm, row.revision = reading.view, reading.realm, reading.revision
+    Token.objects.filter(principal=principal, expires__lte=timezone.now()).exclude(view="").delete()
+    return _make(row)
+
+
 def _make(row: Token) -> str:
     text = PREFIX + secrets.token_urlsafe(32)
     row.prefix, row.digest = text[:10], _digest(text)
@@ -80,6 +101,8 @@ def recognise(text: str) -> Bearer | None:
     if row.run and (row.realm is None or row.starter is None):
         return None  # half a run must not pass for something wider
     _note_use(row, now)
+    if row.view:
+        return Bearer(row.principal, frozenset(row.scopes), row.pk, reading=_reading_of(row))
     return Bearer(row.principal, frozenset(row.scopes), row.pk, _run_of(row))
 
 
@@ -87,6 +110,11 @@ def _run_of(row: Token) -> Run | None:
     if not row.run or row.realm is None or row.starter is None:
         return None
     return Run(row.run, row.realm, row.starter)
+
+
+def _reading_of(row: Token) -> Reading:
+    # revision 0 is that of no reading, so half a reading opens nothing
+    return Reading(row.view, row.realm or 0, row.revision or 0)
 
 
 def revoke(token: Token) -> bool:

@@ -46,7 +46,7 @@ class Trail:
 
 def trail(asked: Asked, seen: Sight, *, after: Position | None = None, limit: int) -> Trail:
     """One page of what may be seen of the record.  Two queries."""
-    events = _following(_events(asked, seen), 0, after)[: limit + 1]
+    events = _following(events_of(asked, seen), 0, after)[: limit + 1]
     records = _following(_records(asked, seen), 1, after)[: limit + 1]
     both = list(heapq.merge(events, records, key=position))
     shown = tuple(both[:limit])
@@ -59,7 +59,8 @@ def position(entry: Event | AccessRecord) -> Position:
     return Position(entry.at, 1, entry.pk)
 
 
-def _events(asked: Asked, seen: Sight) -> QuerySet[Event]:
+def events_of(asked: Asked, seen: Sight) -> QuerySet[Event]:
+    """What was asked for of the record and may be seen, oldest first."""
     rows = Event.objects.filter(_visible(asked, seen), change__realm=asked.root.realm_id)
     if asked.object:
         rows = rows.filter(lineage__contains=[asked.object.id])

@@ -28,6 +28,10 @@ class Conflict(PolicyError):
     """Somebody else changed the same thing in the meantime, or it would break what must always hold."""
 
 
+class Gone(PolicyError):
+    """It was there, and is not kept any more."""
+
+
 class Refused(PolicyError):
     """The law says no; `decision` says to what."""
 

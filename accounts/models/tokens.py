@@ -14,7 +14,7 @@ class Token(models.Model):
     """A bearer of its principal's rights, narrowed to `scopes` (empty: all of them) until `expires`.
 
     One with a `run` is held by a running job: it only asks, in the realm of that number, for its principal,
-    whoever the `starter` was.
+    whoever the `starter` was.  With a `view` besides, it reads that view at that `revision` and nothing else.
     """
 
     principal = models.ForeignKey(Principal, models.PROTECT, related_name="tokens")
@@ -28,6 +28,8 @@ class Token(models.Model):
     run = models.CharField(max_length=16, blank=True)
     realm = models.BigIntegerField(null=True)
     starter = models.ForeignKey(Principal, models.PROTECT, null=True, related_name="started")
+    view = models.CharField(max_length=16, blank=True)
+    revision = models.BigIntegerField(null=True)
 
     def __str__(self) -> str:
         return f"{self.prefix}… of {self.principal}"

@@ -19,6 +19,7 @@ from policies.authority import Actor
 
 LONGEST_TOKEN = 512
 ONLY_ASKS = "a run may only ask and report"
+ONLY_READS = "this token may only read its view"
 NOT_ACCEPTED = "these credentials are not accepted"
 
 
@@ -30,6 +31,7 @@ class Caller:
     via: str
     scopes: frozenset[str] = frozenset()
     run: tokens.Run | None = None
+    reading: tokens.Reading | None = None
 
     def covers(self, scope: str) -> bool:
         return not self.scopes or scope in self.scopes
@@ -42,6 +44,7 @@ class TokenAuthentication(BaseAuthentication):
     """`Authorization: Bearer <token>`, or Basic with the name of the token's principal and the token."""
 
     takes_runs = False
+    takes_readings = False
 
     def authenticate(self, request: Request) -> tuple[Caller, str] | None:
         header = request.META.get("HTTP_AUTHORIZATION")
@@ -56,7 +59,9 @@ class TokenAuthentication(BaseAuthentication):
             raise AuthenticationFailed(NOT_ACCEPTED)
         if bearer.run is not None and not self.takes_runs:
             raise PermissionDenied(ONLY_ASKS)
-        return Caller(bearer.principal, "token", bearer.scopes, bearer.run), "token"
+        if bearer.reading is not None and not self.takes_readings:
+            raise PermissionDenied(ONLY_READS)
+        return Caller(bearer.principal, "token", bearer.scopes, bearer.run, bearer.reading), "token"
 
     def authenticate_header(self, request: Request) -> str:
         return "Bearer"
@@ -66,6 +71,12 @@ class RunAuthentication(TokenAuthentication):
     """The same where running jobs may come too: they ask and report, and do nothing else."""
 
     takes_runs = True
+
+
+class ReadingAuthentication(TokenAuthentication):
+    """The same where a view is read in parts, which executors do with a token for that alone."""
+
+    takes_readings = True
 
 
 class SessionAuthentication(DrfSession):

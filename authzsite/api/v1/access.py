@@ -14,14 +14,15 @@ from accounts.models import Principal
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import evidence, named
-from authzsite.api.v1.call import Call
 from authzsite.api.v1.named import Asked
+from authzsite.api.v1.ranges import Ranged
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden import dialects
-from policies import access, access_log, decisions, history
+from policies import access, access_log, decisions
 from policies.access import AccessMap
 from policies.reachable import Reached, reachable, slice_at
+from policies.readings.sight import governed
 from policies.services import duties
 
 MAY_NOT = "you may not see others' access here; it takes the right to grant, view_history or review_access"
@@ -29,10 +30,12 @@ SALT = "access"
 DUTIES = ("view_history", "review_access")
 
 
-class Access(Call):
-    http_method_names = ["get"]
+class Access(Ranged):
+    view = "access"
 
     def get(self, request: Request) -> HttpResponse:
+        if part := self.part(request._request):
+            return part
         viewer, now = self.require_scope("check").principal, timezone.now()
         asked = request._request.GET.dict()
         if ("resource" in asked) == ("principal" in asked):
@@ -91,9 +94,7 @@ def _of_somebody(viewer: Principal, asked: Asked, now: datetime) -> dict[str, An
 
 def _governed(viewer: Principal, top: Node | None) -> Collection[int]:
     """Where the viewer may grant or review.  Raises Forbidden when that is nowhere."""
-    found: set[int] = set()
-    if top is not None:
-        found = {*history.sight(viewer, [top]).objects, *duties.held(viewer, "review_access")}
+    found = governed(viewer, top) if top is not None else None
     if not found:
         raise Forbidden(MAY_NOT)
     return found

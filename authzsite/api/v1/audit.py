@@ -16,8 +16,8 @@ from authzsite import sheet
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
-from authzsite.api.v1.call import Call
 from authzsite.api.v1.named import Asked
+from authzsite.api.v1.ranges import Ranged
 from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
 from policies import access_log, audit, history
@@ -35,10 +35,12 @@ MAY_NOT = "you may not read the history of this; it takes the duty view_history"
 SALT = "audit"
 
 
-class Audit(Call):
-    http_method_names = ["get"]
+class Audit(Ranged):
+    view = "audit"
 
     def get(self, request: Request) -> HttpResponseBase:
+        if part := self.part(request._request):
+            return part
         viewer = self.require_scope("audit").principal
         asked = request._request.GET.dict()
         form = _form(asked)

@@ -129,6 +129,16 @@ SCHEMAS: dict[str, Schema] = {
         executed=FLAG,
         at=MOMENT,
     ),
+    "Splits": record(
+        ("view", "realm", "revision", "at", "splits"),
+        view=TEXT,
+        realm=TEXT,
+        revision=WHOLE,
+        at=MOMENT,
+        splits=listed(record(("after", "upto"), after=TEXT, upto=TEXT)),
+    ),
+    "Row": {"type": "object", "description": "one row of the view; docs/pipelines.md lists its columns"},
+    "Reading": record(("token", "expires"), token=TEXT, expires=MOMENT),
     "Run": record(("run", "runs_as", "token", "expires"), run=TEXT, runs_as=TEXT, token=TEXT, expires=MOMENT),
 }
 
@@ -139,7 +149,13 @@ PLACES: dict[str, Schema] = {
     "action": TEXT,
     "resource": {**TEXT, "examples": ["table:demo/shop.sales.orders", "demo/shop.sales.orders"]},
     "type": TEXT,
-    "as_of": WHOLE,
+    "as_of": {"description": "a revision; for splits also a time", **either(WHOLE, MOMENT)},
+    "view": {**TEXT, "enum": ["access", "grants", "audit", "uses", "objects"]},
+    "n": {"type": "integer", "minimum": 1, "maximum": 256, "default": 1},
+    "after": TEXT,
+    "upto": TEXT,
+    "revision": WHOLE,
+    "at": MOMENT,
     "since": MOMENT,
     "kind": TEXT,
     "actor": TEXT,
@@ -181,6 +197,8 @@ class Told:
 
 PROBLEMS = ("400", "401", "403")
 PAGED = ("cursor", "limit")
+PART = ("after", "upto", "revision")
+GONE = {410: "the revision is not kept any more: ask for splits again"}
 CALLS = (
     Told(
         "snapshot", "get", "One principal's facts in one realm", "check", ref("Snapshot"), ("realm!", "for"),
@@ -198,15 +216,34 @@ CALLS = (
     ),
     Told(
         "access", "get", "Everybody with access to an object, or all that somebody reaches", "check",
-        page(ref("Access")), ("resource", "type", "principal", "realm", "as_of", *PAGED),
+        either(page(ref("Access")), page(ref("Row"))),
+        ("resource", "type", "principal", "realm", "as_of", *PART, "at", *PAGED), others=GONE,
+    ),
+    *(
+        Told(
+            view, "get", f"A part of all {view} of a realm, as splits cut it", "check", page(ref("Row")),
+            ("realm!", *(f"{one}!" for one in PART), "at", "limit"), others=GONE,
+        )
+        for view in ("grants", "objects", "uses")
+    ),
+    Told(
+        "splits", "get", "A revision, and where to cut a view of it into parts", "check; of audit `audit`",
+        ref("Splits"), ("view!", "realm!", "n", "as_of"), others=GONE,
+    ),
+    Told(
+        "readings", "post", "A token that reads one view at one revision and nothing else",
+        "check; of audit `audit`", ref("Reading"),
+        body=record(("view", "realm", "revision"), view=TEXT, realm=TEXT, revision=WHOLE, ttl=WHOLE),
+        status=201, others=GONE,
     ),
     Told(
         "explain", "get", "A decision as a tree: what holds, what is lacking", "check", ref("Decision"),
         ("action!", "resource!", "type", "principal"),
     ),
     Told(
-        "audit", "get", "The record of a realm, in order", "audit", page(ref("Entry")),
-        ("realm!", "since", "kind", "actor", "resource", "type", "format", *PAGED),
+        "audit", "get", "The record of a realm, in order", "audit",
+        either(page(ref("Entry")), page(ref("Row"))),
+        ("realm!", "since", "kind", "actor", "resource", "type", "format", *PART, "at", *PAGED), others=GONE,
     ),
     Told(
         "runs", "post", "Start a job; it gets a token that is decided as the account it runs as", "request",

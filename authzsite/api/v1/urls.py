@@ -6,6 +6,7 @@ from authzsite.api.v1.call import unknown
 from authzsite.api.v1.changed import Changed
 from authzsite.api.v1.explain import Explain
 from authzsite.api.v1.openapi import OpenApi
+from authzsite.api.v1.ranges import Grants, Objects, Readings, Splits
 from authzsite.api.v1.resolve import Resolve
 from authzsite.api.v1.runs import Runs
 from authzsite.api.v1.snapshot import Snapshot
@@ -15,6 +16,10 @@ urlpatterns = [
     path("authz/v1/runs", Runs.as_view(), name="runs"),
     path("authz/v1/access", Access.as_view(), name="access"),
     path("authz/v1/audit", Audit.as_view(), name="audit"),
+    path("authz/v1/grants", Grants.as_view(), name="grants"),
+    path("authz/v1/objects", Objects.as_view(), name="objects"),
+    path("authz/v1/splits", Splits.as_view(), name="splits"),
+    path("authz/v1/readings", Readings.as_view(), name="readings"),
     path("authz/v1/explain", Explain.as_view(), name="explain"),
     path("authz/v1/snapshot", Snapshot.as_view(), name="snapshot"),
     path("authz/v1/resolve", Resolve.as_view(), name="resolve"),

@@ -17,7 +17,7 @@ from authzsite.api.authentication import Caller, RunAuthentication, SessionAuthe
 from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
-from authzsite.api.v1.call import Call
+from authzsite.api.v1.ranges import Ranged
 from authzsite.api.v1.snapshot import ELSEWHERE
 from catalog.models import Realm
 from catalog.nodes import Node
@@ -45,9 +45,19 @@ class Told:
     at: datetime
 
 
-class Uses(Call):
-    authentication_classes = [RunAuthentication, SessionAuthentication]
-    http_method_names = ["post"]
+class UsesAuthentication(RunAuthentication):
+    """Runs tell what they used, readings read it."""
+
+    takes_readings = True
+
+
+class Uses(Ranged):
+    authentication_classes = [UsesAuthentication, SessionAuthentication]
+    http_method_names = ["get", "post"]
+    view = "uses"
+
+    def get(self, request: Request) -> HttpResponse:
+        return self.only_part(request)
 
     def post(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("report"), timezone.now()

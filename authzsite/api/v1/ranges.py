@@ -1,0 +1,203 @@
+"""Whole views of a realm in parts: where to cut them, a token for those who read the parts, and the parts.
+
+A part is repeatable: everything it depends on stands in its address, and the revision never changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from accounts import tokens
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.api.authentication import ONLY_READS, Caller, ReadingAuthentication, SessionAuthentication
+from authzsite.api.strictjson import BadBody, read_object
+from authzsite.api.surface import Forbidden, respond
+from authzsite.api.v1 import named
+from authzsite.api.v1.call import Call
+from catalog.models import Realm
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from policies import access_log
+from policies.past import at_moment
+from policies.readings.pinned import Keys, Pin, Range, cut, pinned
+from policies.readings.views import VIEWS, View
+
+MAY_NOT = "you may not read this view here; it takes the right to grant, view_history or review_access"
+MOST_SPLITS, USUAL_ROWS, MOST_ROWS = 256, 1000, 5000
+SHORTEST, USUAL, LONGEST = 60, 1800, 12 * 3600  # seconds
+OF_OTHERS = ("access", "grants", "uses")
+"""Views that tell what others may, so reading them is recorded."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Who asks for which view of which realm, and where he may look."""
+
+    viewer: Principal
+    view: View
+    realm: Realm
+    top: Node
+    seen: Any
+
+    def noted(self) -> None:
+        if self.view.name in OF_OTHERS:
+            access_log.looked(self.viewer, f"all of {self.view.name}", self.top, via="api")
+
+
+def _asked(caller: Caller, view: View, realm_name: str) -> Asked:
+    realm = realm_named(realm_name)
+    top = root(realm) if realm else None
+    seen = view.sight(caller.principal, top) if top else None
+    if realm is None or top is None or seen is None or caller.run is not None:
+        raise Forbidden(MAY_NOT)
+    return Asked(caller.principal, view, realm, top, seen)
+
+
+def _view(name: str) -> View:
+    if name not in VIEWS:
+        raise BadBody(f"view must be one of {', '.join(VIEWS)}")
+    return VIEWS[name]
+
+
+class Splits(Call):
+    """Where to cut a view into n parts with about as many rows each."""
+
+    http_method_names = ["get"]
+
+    def get(self, request: Request) -> HttpResponse:
+        sent = request._request.GET.dict()
+        view = _view(named.needed(sent, "view"))
+        asked = _asked(self.require_scope(view.scope), view, named.needed(sent, "realm"))
+        n = named.whole(sent, "n", least=1) or 1
+        pin = pinned(asked.top, asked.realm, _as_of(sent))
+        asked.noted()
+        return respond(
+            {
+                "view": view.name,
+                "realm": asked.top.realm,
+                "revision": pin.revision,
+                "at": pin.at.isoformat(),
+                "splits": [
+                    {"after": _text(one.after), "upto": str(one.upto)}
+                    for one in cut(pin, view.keys, min(n, MOST_SPLITS))
+                ],
+            }
+        )
+
+
+def _as_of(sent: named.Asked) -> int | None:
+    """A revision, or the last one before a time."""
+    text = sent.get("as_of", "")
+    if text.isascii() and text.isdigit():
+        return named.whole(sent, "as_of", least=1)
+    moment = named.moment(sent, "as_of")
+    return at_moment(moment).revision if moment else None
+
+
+class Readings(Call):
+    """A token for those who read the parts: for one view at one revision, for a while."""
+
+    def post(self, request: Request) -> HttpResponse:
+        body = read_object(request._request)
+        view = _view(named.text(body, "view"))
+        caller = self.require_scope(view.scope)
+        asked = _asked(caller, view, named.text(body, "realm"))
+        revision, seconds = body.get("revision"), body.get("ttl", USUAL)
+        if not _whole(revision, 1, 2**62) or not _whole(seconds, SHORTEST, LONGEST):
+            raise BadBody(f"revision must be a number, ttl one from {SHORTEST} to {LONGEST}")
+        pin = pinned(asked.top, asked.realm, revision)
+        expires = timezone.now() + timedelta(seconds=seconds)
+        reading = tokens.Reading(view.name, asked.realm.pk, pin.revision)
+        token = tokens.create_for_reading(caller.principal, reading, expires=expires)
+        return respond({"token": token, "expires": expires.isoformat()}, 201)
+
+
+def _whole(value: object, least: int, most: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+
+
+class Ranged(Call):
+    """A view that is also read in parts; `view` is its name."""
+
+    authentication_classes = [ReadingAuthentication, SessionAuthentication]
+    http_method_names = ["get"]
+    view = ""
+
+    def part(self, request: HttpRequest) -> HttpResponse | None:
+        """The part that was asked for, None when something else was."""
+        sent = request.GET.dict()
+        if "upto" not in sent:
+            if self.caller.reading:
+                raise Forbidden(ONLY_READS)
+            return None
+        view = VIEWS[self.view]
+        within = Range(_keys(sent), _number(sent, "upto"))
+        revision = _number(sent, "revision")
+        caller = self.caller if self.caller.reading else self.require_scope(view.scope)
+        asked = _asked(caller, view, named.needed(sent, "realm"))
+        _only_its_own(caller, asked, revision)
+        if caller.reading is None:
+            asked.noted()
+        pin = pinned(asked.top, asked.realm, revision, named.moment(sent, "at"))
+        return respond(_page(pin, asked, within, request))
+
+    def only_part(self, request: Request) -> HttpResponse:
+        found = self.part(request._request)
+        if found is None:
+            raise BadBody("ask for splits first, then for each with after, upto and revision")
+        return found
+
+
+def _only_its_own(caller: Caller, asked: Asked, revision: int) -> None:
+    if caller.reading and caller.reading != tokens.Reading(asked.view.name, asked.realm.pk, revision):
+        raise Forbidden("this token is for another view, realm or revision")
+
+
+def _page(pin: Pin, asked: Asked, within: Range, request: HttpRequest) -> dict[str, Any]:
+    sent = request.GET
+    where = {
+        name: [one for one in sent.getlist(name) if holdable(one)]
+        for name in asked.view.filters
+        if name in sent
+    }
+    limit = min(named.whole(sent.dict(), "limit", least=1) or USUAL_ROWS, MOST_ROWS)
+    page = asked.view.page(pin, asked.seen, within, where, limit)
+    return {"results": page.rows, "next": _text(page.next) if page.next else None}
+
+
+def _number(sent: named.Asked, name: str) -> int:
+    named.needed(sent, name)
+    return named.whole(sent, name) or 0
+
+
+def _keys(sent: named.Asked) -> Keys:
+    parts = sent.get("after", "0").split(".")
+    if len(parts) > 2 or not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in parts):
+        raise BadBody("after must be what splits or next said")
+    return tuple(map(int, parts))
+
+
+def _text(keys: Keys) -> str:
+    return ".".join(map(str, keys))
+
+
+class Grants(Ranged):
+    """All grants, which are read in parts only."""
+
+    view = "grants"
+
+    def get(self, request: Request) -> HttpResponse:
+        return self.only_part(request)
+
+
+class Objects(Grants):
+    """All objects, which are read in parts only."""
+
+    view = "objects"

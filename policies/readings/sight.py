@@ -1,0 +1,19 @@
+"""Where somebody may read of others: what he may grant on, and what he has a duty to look at."""
+
+from __future__ import annotations
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from policies import history
+from policies.services import duties
+
+
+def governed(viewer: Principal, top: Node) -> frozenset[int] | None:
+    """The objects on and below which somebody may see others' access; None for nowhere."""
+    return frozenset({*history.sight(viewer, [top]).objects, *duties.held(viewer, "review_access")}) or None
+
+
+def recorded(viewer: Principal, top: Node) -> history.Sight | None:
+    """How much of the realm's record somebody may see; None for nothing of others."""
+    seen = history.sight(viewer, [top])
+    return seen if seen.objects else None

@@ -1,0 +1,55 @@
+"""What can be read of a realm as a whole: each view with its keys, its filters, its rows and who may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from policies.readings import access, events, grants, objects, uses
+from policies.readings.pinned import Keys, Pin, Range
+from policies.readings.sight import governed, recorded
+
+Row = dict[str, Any]
+Where = Mapping[str, Collection[str]]
+"""For a column the texts that it may be."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """Rows in the order of their keys; `next` is the key to go on after, None at the end of the range."""
+
+    rows: list[Row]
+    next: Keys | None
+
+
+@dataclass(frozen=True)
+class View:
+    """One view; `scope` is what a token needs for it, `filters` the columns that can be asked for.
+
+    `sight` is where the viewer may look, None for nowhere; `rows` reads at most so many of a range.
+    """
+
+    name: str
+    scope: str
+    keys: str
+    filters: frozenset[str]
+    sight: Callable[[Principal, Node], Any]
+    rows: Callable[[Pin, Any, Range, Where, int], tuple[list[Row], Keys | None]]
+
+    def page(self, pin: Pin, seen: Any, within: Range, where: Where, limit: int) -> Page:
+        return Page(*self.rows(pin, seen, within, where, limit))
+
+
+VIEWS = {
+    view.name: view
+    for view in (
+        View("access", "check", objects.KEYS, access.FILTERS, governed, access.rows),
+        View("grants", "check", grants.KEYS, grants.FILTERS, governed, grants.rows),
+        View("audit", "audit", events.KEYS, events.FILTERS, recorded, events.rows),
+        View("uses", "check", uses.KEYS, uses.FILTERS, governed, uses.rows),
+        View("objects", "check", objects.KEYS, objects.FILTERS, objects.sight, objects.rows),
+    )
+}
