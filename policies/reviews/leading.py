@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -18,7 +19,7 @@ from policies.authority import SYSTEM, Actor, Authority, of_system
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, Refused
 from policies.events import REVIEW_CANCELLED, REVIEW_ENDED, REVIEW_EXTENDED, REVIEW_REPEATED
-from policies.models import Review
+from policies.models import Notice, Review
 from policies.notices import settle
 from policies.reviews import states
 from policies.reviews.plans import LONGEST, scope_of
@@ -125,7 +126,9 @@ def notice_key(review: Review, what: str = "") -> str:
 
 def settle_notices(review: Review) -> None:
     """Nobody owes it anything any more."""
-    settle(notice_key(review), *(notice_key(review, one) for one in ("half", "3", "1", "stage")))
+    one = notice_key(review)
+    told = Notice.objects.filter(Q(key=one) | Q(key__startswith=f"{one}:"), done__isnull=True)
+    settle(*told.values_list("key", flat=True).distinct())
 
 
 def _stands(review: Review) -> str:
