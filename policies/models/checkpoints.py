@@ -13,7 +13,7 @@ class AccessCounter(models.Model):
     digest = models.CharField(max_length=64, blank=True)
 
     def __str__(self) -> str:
-        return f"{self.size} access records"
+        return f"{self.size} access record{'' if self.size == 1 else 's'}"
 
 
 class Checkpoint(models.Model):
@@ -40,6 +40,12 @@ class Checkpoint(models.Model):
 
     def __str__(self) -> str:
         return f"{self.log} up to {self.size}"
+
+    @property
+    def counted(self) -> str:
+        """What of the log the note is over, its number left out."""
+        one = {self.Log.CHANGES: "change", self.Log.ACCESS: "refusal or look"}
+        return one[self.Log(self.log)] if self.size == 1 else self.get_log_display()
 
 
 class Verification(models.Model):

@@ -6,7 +6,7 @@ from accounts.entering import able
 from accounts.models import Principal
 from catalog.nodes import Node
 from policies import offices
-from policies.authority import Actor
+from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.errors import Conflict, Invalid
 from policies.events import REALM_REPAIRED
@@ -17,15 +17,18 @@ from policies.services import members, owners, realm_of
 SHORTEST = 10  # characters of a reason
 
 
-def set_owner_of_realm(root: Node, owner: Principal, *, by: Actor, reason: str) -> None:
+def set_owner_of_realm(
+    root: Node, owner: Principal, *, by: Actor, reason: str, authority: Authority | None = None
+) -> None:
     """Make somebody who can come in the owner, admitted if need be, of a realm whose owner cannot.
 
+    Without an authority it takes a service admin.
     Raises Refused, Invalid, and Conflict when the owner can come in after all.
     """
     if len(reason.strip()) < SHORTEST:
         raise Invalid(f"A repair needs a reason of at least {SHORTEST} characters.")
     with change(REALM_REPAIRED, realm=realm_of(root), by=by, reason=reason) as current:
-        authority = offices.of_admin(by)
+        authority = authority or offices.of_admin(by)
         before = Ownership.objects.open().filter(securable=root.id).select_related("owner").first()
         if before is not None and before.owner_id in able([before.owner_id]):
             raise Conflict(f"{before.owner.label}, who owns {root.name}, can sign in; he can hand it over.")

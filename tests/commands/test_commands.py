@@ -16,6 +16,7 @@ from django.core.management import load_command_class
 from accounts import people, tokens
 from catalog.nodes import Node
 from policies.models import Change
+from policies.queries import owner_of
 from policies.services import duties
 from tests.factories import the
 from tests.sync.conftest import Source
@@ -180,6 +181,51 @@ def test_commands_say_who_did_it_in_the_record(shop: Node, shell: Shell) -> None
         "operator",
         "operator",
     )
+
+
+def test_the_lines_that_repair_a_lock_out_run_as_they_stand(shop: Node, shell: Shell) -> None:
+    block = re.search(r"Without a browser.*?```\n(.*?)```", (DOCS / "operators.md").read_text(), re.S)
+    assert block
+    lines = [line.removeprefix("python manage.py ") for line in block[1].strip().splitlines()]
+    people.make_account("ada", password="a-lake-is-deep-4711")
+    listed, repaired, let_in = (shell(line.replace("prod", "demo")) for line in lines)
+    assert listed == (0, "demo: user:marek owns it and cannot sign in", "")
+    assert repaired == (0, "user:ada owns demo; its history says that it was repaired", "")
+    assert let_in == (0, "marek was not kept from trying", "")
+    assert owner_of(the("metalake")) == people.find("user", "ada")
+    assert Change.objects.order_by("-revision")[0].reason == "Marek left on Friday"
+    assert shell("repair") == (0, "every realm has an owner who can sign in", "")
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("repair demo", 2, "say with --owner who is to own it"),
+        ("repair --owner user:ada", 2, "name the realm that gets another owner"),
+        ("repair nowhere --owner user:ada --reason 'He left on Friday'", 1, "there is no realm `nowhere`"),
+        ("repair demo --owner user:nobody --reason 'He left on Friday'", 1, "there is no user:nobody"),
+        (
+            "repair demo --owner user:ada --reason short",
+            1,
+            "A repair needs a reason of at least 10 characters.",
+        ),
+        ("repair demo --owner user:mia --reason 'He left on Friday'", 1, "mia cannot sign in either."),
+    ],
+)
+def test_a_repair_that_cannot_be_is_said_in_a_line(
+    line: str, code: int, said: str, shop: Node, shell: Shell
+) -> None:
+    people.make_account("ada", password="a-lake-is-deep-4711")
+    before = Change.objects.count()
+    assert shell(line) == (code, "", said)
+    assert Change.objects.count() == before
+
+
+def test_a_repair_is_refused_while_the_owner_can_come_in(shop: Node, shell: Shell) -> None:
+    for name in ("marek", "ada"):
+        people.make_account(name, password="a-lake-is-deep-4711")
+    code, _, said = shell("repair demo --owner user:ada --reason 'He left on Friday'")
+    assert (code, said) == (1, "marek, who owns demo, can sign in; he can hand it over.")
 
 
 def test_verify_audit_says_whole_or_names_the_break(shop: Node, shell: Shell) -> None:

@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from policies import access_log, checkpoints, signing, tasks
 from policies.access_log import Look
 from policies.authority import Actor
-from policies.models import Verification
+from policies.models import Checkpoint, Verification
 from policies.services import duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, the
@@ -169,3 +169,16 @@ def test_changes_are_filtered_by_time_words_and_request(
 @pytest.mark.parametrize("asked", ["since=soon", "until=2026-02-30", "since=2026-01-01T25:00"])
 def test_a_time_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked: str) -> None:
     assert "Write a day, or a day with a time." in words(signed_in("olivia"), f"/history?{asked}")
+
+
+@pytest.mark.parametrize(
+    ("log", "size", "told"),
+    [
+        ("changes", 1, "change"),
+        ("changes", 2, "changes"),
+        ("access", 1, "refusal or look"),
+        ("access", 0, "refusals and looks"),
+    ],
+)
+def test_what_a_checkpoint_is_over_is_counted_in_words(log: str, size: int, told: str) -> None:
+    assert Checkpoint(log=log, size=size).counted == told

@@ -23,13 +23,16 @@ class Command(OperatorCommand):
         verdict = verify(self._text(checkpoints))
         if not verdict:
             self.fail(f"broken: {verdict.broken}")
-        self.stdout.write(
-            f"whole: {verdict.changes} changes, {verdict.events} events, {verdict.looks} access records, "
-            f"{verdict.signed} checkpoints"
-        )
+        read = ((verdict.changes, "change"), (verdict.events, "event"), (verdict.looks, "access record"))
+        told = [_count(many, one) for many, one in (*read, (verdict.signed, "checkpoint"))]
+        self.stdout.write(f"whole: {', '.join(told)}")
 
     def _text(self, file: Path | None) -> str:
         try:
             return file.read_text() if file else ""
         except (OSError, UnicodeDecodeError) as error:
             self.fail(f"{file}: {error}", code=2)
+
+
+def _count(many: int, one: str) -> str:
+    return f"{many} {one if many == 1 else one + 's'}"

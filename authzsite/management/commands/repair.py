@@ -1,0 +1,49 @@
+"""`manage.py repair`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from axes.utils import reset
+
+from authzsite.management.base import OperatorCommand, known, realm_root
+from policies.services import repair
+from policies.site import locked_out_realms
+
+
+class Command(OperatorCommand):
+    help = "Repair a lock-out: list realms whose owner cannot sign in, set another, let a name try again."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("realm", nargs="?", help="what gets another owner; without it all are listed")
+        parser.add_argument("--owner", metavar="user:NAME|group:NAME", help="who is to own it")
+        parser.add_argument("--reason", default="", help="kept in the realm's history for ever")
+        parser.add_argument("--let-in", metavar="NAME", help="forget the wrong passwords of a name")
+
+    def run(self, *, realm: str | None, owner: str | None, reason: str, let_in: str | None, **_: Any) -> None:
+        if realm is None and (owner or reason):
+            self.fail("name the realm that gets another owner", code=2)
+        if realm is not None and not owner:
+            self.fail("say with --owner who is to own it", code=2)
+        if let_in:
+            self._let_in(let_in)
+        if realm is not None and owner:
+            self._repair(realm, owner, reason)
+        if realm is None and not let_in:
+            self._list()
+
+    def _let_in(self, name: str) -> None:
+        many = reset(username=name)
+        self.stdout.write(f"{name} may try again at once" if many else f"{name} was not kept from trying")
+
+    def _repair(self, realm: str, owner: str, reason: str) -> None:
+        root, new = realm_root(realm), known(owner)
+        repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
+        self.stdout.write(f"{new} owns {root.name}; its history says that it was repaired")
+
+    def _list(self) -> None:
+        out = locked_out_realms()
+        for root, owner in out:
+            self.stdout.write(f"{root.name}: {owner} owns it and cannot sign in")
+        if not out:
+            self.stdout.write("every realm has an owner who can sign in")
