@@ -113,6 +113,11 @@ def read() -> Environment:
     )
 
 
+def is_master(text: str) -> bool:
+    """Whether a text names a place where Spark can run."""
+    return bool(_MASTER.match(text))
+
+
 def read_or_exit() -> Environment:
     """A start with a wrong value ends here: one line on stderr, exit 2."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from celery.schedules import crontab
 from csp.constants import NONE, SELF
 
 from authzsite import embedded
@@ -160,6 +161,12 @@ CELERY_BEAT_SCHEDULE = {
     "feed": {"task": "policies.tasks.feed", "schedule": 5.0, "options": {"expires": 5.0}},
     "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
     "uses": {"task": "policies.tasks.forget_uses", "schedule": 86400.0, "options": {"expires": 3600.0}},
+    "pipelines": {"task": "policies.tasks.pipelines", "schedule": 60.0, "options": {"expires": 60.0}},
+    "nightly": {
+        "task": "policies.tasks.pipelines_nightly",
+        "schedule": crontab(hour=2, minute=15),
+        "options": {"expires": 3600.0},
+    },
     "bootstrap": {"task": "policies.tasks.bootstrap", "schedule": 20.0, "options": {"expires": 20.0}},
 }
 

@@ -11,6 +11,7 @@ from policies import beginnings, bootstrap, checkpoints, discoveries, endings, u
 from policies.exports import feeds
 from policies.models import Backend
 from policies.notices import posting
+from policies.pipelines import asking, running
 from policies.sync import restored, worker
 from policies.sync.errors import BackendError
 
@@ -104,6 +105,18 @@ def bootstrap_namespaces() -> None:
 def verify_record() -> None:
     """Read the whole record for whoever asked, and keep what was found."""
     verifications.run_waiting()
+
+
+@shared_task(name="policies.tasks.pipelines")
+def run_pipelines() -> None:
+    """Run the pipelines that somebody asked for."""
+    running.run_waiting()
+
+
+@shared_task(name="policies.tasks.pipelines_nightly")
+def ask_for_pipelines() -> None:
+    """Ask for every pipeline that is to run each night."""
+    asking.ask_nightly()
 
 
 @shared_task(name="policies.tasks.forget_uses")

@@ -1,0 +1,66 @@
+"""`manage.py pipeline`"""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from authzsite.environment import is_master
+from authzsite.management.base import OperatorCommand, realm_root
+from catalog.nodes import Node
+from catalog.queries import root
+from policies.errors import Invalid
+from policies.models import PipelineRun
+from policies.pipelines import asking, known, running
+
+AGAIN = 0.5  # seconds between two looks at a run that another process carries
+
+
+class Command(OperatorCommand):
+    help = "Run a pipeline over a realm, or over every realm; one JSON line each; exit 0 when all are done."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("name", choices=[one.name for one in known.every()])
+        parser.add_argument("--realm", metavar="R", help="default: every realm")
+        parser.add_argument("--master", default="", metavar="URL", help="default: SPARK_MASTER")
+
+    def run(self, *, name: str, realm: str | None, master: str, **_: Any) -> None:
+        if master and not is_master(master):
+            raise Invalid(f"--master {master} is not local[*], spark://host:port, yarn or k8s://…")
+        rows = [self._run(name, node, master) for node in self._roots(name, realm)]
+        if troubled := [row for row in rows if row.state != "done"]:
+            self.fail("; ".join(row.trouble or f"the run is {row.get_state_display()}" for row in troubled))
+
+    def _roots(self, name: str, realm: str | None) -> list[Node | None]:
+        if realm:
+            return [realm_root(realm)]
+        return [None] if known.get(name).of_site else [root(one) for one in asking.open_realms()]
+
+    def _run(self, name: str, node: Node | None, master: str) -> PipelineRun:
+        row = asking.ask(name, node, by=self.by, master=master)
+        running.bury()
+        while row.state in ("waiting", "running"):
+            if row.state == "running" or not running.run(row):
+                time.sleep(AGAIN)  # another process has the realm, or this very run
+            row.refresh_from_db()
+        self.stdout.write(json.dumps(line_of(row, node)))
+        return row
+
+
+def line_of(row: PipelineRun, node: Node | None) -> dict[str, Any]:
+    """The public answer about one run."""
+    taken = (row.ended - row.started).total_seconds() if row.ended and row.started else 0.0
+    return {
+        "pipeline": row.name,
+        "realm": node.realm if node else None,
+        "revision": row.revision,
+        "state": row.state,
+        "seconds": round(taken, 1),
+        "master": row.master,
+        "folder": row.folder,
+        **({"trouble": row.trouble} if row.trouble else {}),
+        "result": row.result,
+    }

@@ -1,0 +1,66 @@
+"""`python -m lakewarden.spark.pipelines NAME --input FOLDER --output FOLDER [--master URL]`
+
+Runs one pipeline on Spark.  Progress is told as JSON lines on standard output; the process ends when its
+standard input does, so that whoever started it takes it along, unless `--alone` is given.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from lakewarden.spark.pipelines.session import session
+from lakewarden.spark.pipelines.telling import Telling, end_with_parent
+
+NAMES = ("effective_access",)
+LONGEST = 1000  # characters
+
+
+def main(words: list[str]) -> int:
+    """0, or 1 and a line that tells the trouble."""
+    name = words[0] if words else ""
+    if name not in NAMES:
+        sys.stderr.write(f"the pipelines are {', '.join(NAMES)}, not `{name}`\n")
+        return 2
+    program = importlib.import_module(f"lakewarden.spark.pipelines.{name}")
+    given = _given(name, program, words[1:])
+    telling = Telling()
+    if not given.alone:
+        end_with_parent()
+    try:
+        with telling.step("starting Spark", 50):
+            spark = session(given.master, name)
+        telling.spark = spark
+        program.run(spark, given, telling)
+        spark.stop()
+    except Exception as error:  # noqa: BLE001  whatever it is, it is told in a line
+        traceback.print_exc()
+        telling.say(trouble=words_of(error))
+        return 1
+    return 0
+
+
+def _given(name: str, program: Any, words: list[str]) -> Namespace:
+    parser = ArgumentParser(prog=f"lakewarden.spark.pipelines {name}", description=program.__doc__)
+    parser.add_argument("--input", required=True, help="the folder of the snapshot")
+    parser.add_argument("--output", required=True, help="where to write")
+    parser.add_argument("--master", default=os.environ.get("SPARK_MASTER", "local[*]"))
+    parser.add_argument("--alone", action="store_true", help="go on when standard input ends")
+    program.arguments(parser)
+    return parser.parse_args(words)
+
+
+def words_of(error: BaseException) -> str:
+    """The trouble in a line; of Java's errors the first line that says something."""
+    text = " ".join(str(error).split("\n\tat ")[0].split())
+    if "No space left on device" in str(error):
+        text = f"the disk is full: {text}"
+    return f"{type(error).__name__}: {text}"[:LONGEST]
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

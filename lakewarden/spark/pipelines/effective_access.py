@@ -1,0 +1,144 @@
+"""Pipeline `effective_access`: who can reach what in a realm, at the moment of the snapshot.
+
+Written to the output folder: `levels/kind=…` with a row for each object, holder, person, unit and type
+(lakewarden.spark.pipelines.effective.Row), and `summary.json` with the figures of the console.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from lakewarden.spark.pipelines import figures
+from lakewarden.spark.pipelines.effective import Asked, Reaching, Row
+from lakewarden.spark.pipelines.levels import Fact, Levels, Place
+from lakewarden.spark.pipelines.sampling import Sample
+from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
+from lakewarden.spark.pipelines.standing import Standing, Unit
+from lakewarden.spark.pipelines.telling import Telling
+from lakewarden.spark.pipelines.texts import Named
+
+PAIRS = 10_000
+"""Pairs of a person and an object that each run asks the law itself about."""
+A_TASK = 4_000
+"""Objects of one task, about."""
+SAMPLE = "sample"
+COLUMNS = (
+    "kind string, key bigint, parent bigint, type string, plain boolean, unit_kind string, unit bigint, "
+    "allowed array<string>, denied array<string>, owns boolean, people bigint, "
+    "counts array<struct<action:string,people:bigint,services:bigint>>, trouble string"
+)
+
+
+class Differs(Exception):
+    """What was worked out is not what the law says; nothing of it may be used."""
+
+
+class World(NamedTuple):
+    """Everything that every task needs, sent to each executor once."""
+
+    standing: Standing
+    containers: dict[int, Place]
+    texts: list[Fact]
+    units: list[Unit]
+    pairs: float
+
+    def asked(self) -> Asked:
+        if self.standing.law.by_text:
+            return Named(self.standing, self.containers, self.texts)
+        return Levels(self.standing, self.containers)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("--pairs", type=int, default=PAIRS, help="pairs to ask the law itself about")
+
+
+def run(spark: Any, given: Namespace, tell: Telling) -> None:
+    """Raises Differs when the sampled decisions differ from what was worked out."""
+    output = Path(given.output)
+    with tell.step("reading the snapshot", 150):
+        snapshot = Snapshot(spark, given.input)
+        places = snapshot.places(snapshot.facts()).cache()
+        objects = places.count()
+        world = _world(snapshot, places, objects, given.pairs)
+    levels = str(output / "levels")
+    if not (output / "levels" / "_SUCCESS").exists():  # else it was finished before the run ended early
+        with tell.step(f"working out who reaches {objects:,} objects", 650):
+            reached(spark, places, world, objects).write.mode("overwrite").partitionBy("kind").parquet(levels)
+    with tell.step("adding up", 150):
+        found = figures.gathered(spark.read.parquet(levels), world.standing)
+        _check(found)
+    (output / "summary.json").write_text(json.dumps(found))
+
+
+def _world(snapshot: Snapshot, places: Any, objects: int, pairs: int) -> World:
+    realm = snapshot.realm()
+    facts = snapshot.facts()
+    units = facts.where("fact.kind <> 'owner'").select("fact.kind", "fact.unit").distinct().collect()
+    return World(
+        snapshot.standing(realm),
+        snapshot.containers(places),
+        snapshot.texts(facts),
+        sorted(Unit(row["kind"], row["unit"]) for row in units),
+        pairs / max(objects, 1),
+    )
+
+
+def reached(spark: Any, places: Any, world: World, objects: int) -> Any:
+    """The frame of all rows, one task for so many objects; neighbours come to the same task."""
+    from pyspark.sql import functions as f
+
+    sent = spark.sparkContext.broadcast(world)
+    tasks = max(spark.sparkContext.defaultParallelism, -(-objects // A_TASK))
+    spread = places.withColumn("near", f.try_element_at("ancestors", f.lit(-1))) if objects else places
+    if objects:
+        spread = spread.repartitionByRange(tasks, "near", "key").drop("near")
+    return spread.mapInArrow(lambda batches: batches_of(sent.value, batches), COLUMNS)
+
+
+def batches_of(world: World, batches: Iterable[Any]) -> Iterator[Any]:
+    """What one task does: its objects in, rows out."""
+    import pyarrow as pa
+
+    asked = world.asked()
+    reaching = Reaching(asked, world.units)
+    sample = Sample(asked, world.containers, world.texts, world.pairs)
+    schema = _schema(pa)
+    for batch in batches:
+        places = list(places_of(batch))
+        yield _batch(pa, schema, list(reaching.rows(places)))
+        yield _batch(pa, schema, list(_sampled(sample, reaching, places)))
+    yield _batch(pa, schema, [*reaching.ended(), Row(SAMPLE, people=sample.decided)])
+
+
+def _sampled(sample: Sample, reaching: Reaching, places: Iterable[Place]) -> Iterator[Row]:
+    for place in places:
+        for trouble in sample.differences(place, reaching.able):
+            yield Row(SAMPLE, place.key, trouble=trouble)
+
+
+def _schema(pa: Any) -> Any:
+    number, text, truth, texts = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
+    counts = pa.list_(pa.struct([("action", text), ("people", number), ("services", number)]))
+    types = (text, number, number, text, truth, text, number, texts, texts, truth, number, counts, text)
+    return pa.schema(list(zip(Row._fields, types)))  # noqa: B905  not in 3.9
+
+
+def _batch(pa: Any, schema: Any, rows: list[Row]) -> Any:
+    named = ("action", "people", "services")
+    columns = [list(column) for column in zip(*rows)] or [[] for _ in schema]  # noqa: B905
+    counts = Row._fields.index("counts")
+    columns[counts] = [[dict(zip(named, one)) for one in each] for each in columns[counts]]  # noqa: B905
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema)]  # noqa: B905
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _check(found: dict[str, Any]) -> None:
+    if found["differences"]:
+        raise Differs(
+            f"of {found['sampled']} sampled pairs at least {len(found['differences'])} differ from the law; "
+            f"the first: {found['differences'][0]}"
+        )

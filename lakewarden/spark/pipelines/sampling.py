@@ -1,0 +1,134 @@
+"""Asks the law itself about some pairs of a person and an object, and compares: the sets must never differ.
+
+The slice of a person is made of the same facts, but by another way: from the person to what counts for him.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from lakewarden import engine
+from lakewarden.facts import Key, Level, Lineage, Rule, Slice, Station
+from lakewarden.spark.pipelines.crowds import one_of
+from lakewarden.spark.pipelines.effective import Able, Asked, actions
+from lakewarden.spark.pipelines.levels import Fact, Place
+from lakewarden.spark.pipelines.standing import Standing, Unit, Window, joined
+
+Way = tuple[Unit, tuple[Station, ...], Window]
+"""One thing that counts for a person, by which way, and when."""
+
+
+class Sample:
+    """Pairs of one batch, decided by lakewarden.engine.
+
+    `pairs` are to be asked about each object on the average.  `texts` are the facts that are about texts.
+    """
+
+    def __init__(self, asked: Asked, containers: Mapping[int, Place], texts: Iterable[Fact], pairs: float):
+        self.asked, self.standing, self.pairs = asked, asked.standing, pairs
+        self.containers = containers
+        self.decided = 0
+        self._texts: dict[Unit, list[Fact]] = {}
+        for fact in texts:
+            self._texts.setdefault(fact.unit, []).append(fact)
+        self._on: dict[int, dict[Unit, list[Fact]]] = {}
+        self._slices: dict[int, Slice] = {}
+
+    def differences(self, place: Place, worked_out: Callable[[Place], Able]) -> Iterator[str]:
+        """What the law says otherwise about some people and this object, a line each."""
+        chance = random.Random(f"{self.standing.realm.revision}/{place.key}")  # noqa: S311  no secret
+        times = int(self.pairs) + (chance.random() < self.pairs % 1)
+        able = worked_out(place) if times else {}
+        for person in self._people(chance, able, times):
+            self.decided += 1
+            yield from self._compared(place, able, person)
+
+    def _people(self, chance: random.Random, able: Able, times: int) -> Iterator[int]:
+        """Places of people: of all, and of those who can do something, of whom a random one is seldom."""
+        everybody = len(self.standing.people)
+        crowds = [crowd for crowd in able.values() if crowd]
+        for number in range(times if everybody else 0):
+            start = chance.randrange(everybody)
+            crowd = chance.choice(crowds) if crowds and number % 2 else 0
+            yield one_of(crowd, start) if crowd else start
+
+    def _compared(self, place: Place, able: Able, person: int) -> Iterator[str]:
+        slice, lineage = self._slice(place, person), self._lineage(place)
+        for name, operation in actions(self.asked.law, place.type):
+            decided = engine.decide(slice, operation, lineage, now=self.standing.realm.at)
+            said = bool(able[name] >> person & 1)
+            if bool(decided) != said:
+                key = self.standing.people.keys[person]
+                yield (
+                    f"{name} of {place.type} {place.key} by principal {key}: "
+                    f"the law says {decided.reason}, the sets say {'yes' if said else 'no'}"
+                )
+
+    def _slice(self, place: Place, person: int) -> Slice:
+        key = self.standing.people.keys[person]
+        paths = self.standing.paths(key)
+        if self.asked.by_text:
+            return self._slice_of_texts(person, key, paths)
+        on = [*(self._facts_on(self.containers[one]) for one in place.ancestors), _by_unit(place)]
+        return self._built(
+            key,
+            [
+                _rule(fact, at, via, window)
+                for unit, via, window in paths
+                for at, facts in zip((*place.ancestors, place.key), on)  # noqa: B905  not in 3.9
+                for fact in facts.get(unit, ())
+            ],
+        )
+
+    def _slice_of_texts(self, person: int, key: int, paths: Iterable[Way]) -> Slice:
+        if person not in self._slices:
+            root = self._facts_on(self.containers[self.standing.realm.root])
+            rules = [
+                _rule(fact, fact.on or self.standing.realm.root, via, window)
+                for unit, via, window in paths
+                for fact in (*self._texts.get(unit, ()), *root.get(unit, ()))
+            ]
+            self._slices[person] = self._built(key, rules)
+        return self._slices[person]
+
+    def _built(self, key: int, rules: list[Rule]) -> Slice:
+        standing, realm = self.standing, self.standing.realm
+        one = standing.principals[key]
+        return engine.build(
+            standing.ref(key),
+            realm.name,
+            realm.law,
+            realm.revision,
+            rules,
+            member=_member(standing, key),
+            service_admin=one.service_admin,
+            mode=realm.enforced,
+            selves=standing.roles_held(key),
+            now=realm.at,
+        )
+
+    def _facts_on(self, place: Place) -> Mapping[Unit, list[Fact]]:
+        if place.key not in self._on:
+            self._on[place.key] = _by_unit(place)
+        return self._on[place.key]
+
+    def _lineage(self, place: Place) -> Lineage:
+        above = (self.containers[key] for key in place.ancestors)
+        return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
+
+
+def _member(standing: Standing, key: Key) -> bool:
+    return bool(standing.members & standing.people.alone(key))
+
+
+def _by_unit(place: Place) -> dict[Unit, list[Fact]]:
+    found: dict[Unit, list[Fact]] = {}
+    for fact in place.facts:
+        found.setdefault(fact.unit, []).append(fact)
+    return found
+
+
+def _rule(fact: Fact, on: Key, via: tuple[Station, ...], window: Window) -> Rule:
+    start, end = joined(window, fact.window)
+    return Rule(on, fact.privilege, fact.allow, via, start, end)

@@ -1,0 +1,163 @@
+"""Random realms in the console's database, with everything in them that a law looks at."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Membership, Principal
+from catalog.models import Realm
+from catalog.nodes import Node, nodes
+from catalog.queries import all_below
+from lakewarden import dialects
+from lakewarden.spark.pipelines.inmemory import InMemory
+from policies.exports.tables import TABLES, Moment
+from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
+from tests.factories import a_metalake, a_role, under
+from tests.herd import world as herds
+
+NAMES = ("ana", "bo", "cem", "Dora", "eli", "Ana", "fay@shop", "gus@SHOP")
+GROUPS = ("staff", "analysts", "strangers")
+SERVICES = ("etl", "report")
+
+
+class Making:
+    """Writes facts past the services: also such as they would refuse, which must count for nothing."""
+
+    def __init__(self, chance: random.Random, root: Node) -> None:
+        self.chance, self.root = chance, root
+        self.now = timezone.now()
+        self.law = dialects.get(root.kind)
+        self.revision = Counter.objects.get().revision
+        self.people = [people.ensure("user", name) for name in NAMES]
+        self.services = [people.ensure("service", name) for name in SERVICES]
+        self.groups = [people.ensure("group", name) for name in GROUPS]
+
+    @property
+    def everybody(self) -> list[Principal]:
+        return [*self.people, *self.services]
+
+    def window(self) -> dict[str, datetime | None]:
+        """Mostly always; else one that holds, is over, or is still to come."""
+        day = timedelta(days=1)
+        choices: list[tuple[datetime | None, datetime | None]] = [(None, None)] * 7
+        choices += [
+            (self.now - day, self.now + day),
+            (None, self.now - day),
+            (self.now + day, None),
+        ]
+        start, end = self.chance.choice(choices)
+        return {"valid_from": start, "valid_until": end}
+
+    def some(self, things: Iterable[Any], share: float) -> list[Any]:
+        return [one for one in things if self.chance.random() < share]
+
+    def put(self, rows: Iterable[Any]) -> None:
+        for row in rows:
+            row.opened = self.revision
+            row.save(force_insert=True)
+
+    def together(self) -> None:
+        """People into groups, groups and people into the realm; not everybody, and not always."""
+        self.put(
+            Membership(group=group, member=one, **self.window())
+            for group in self.groups
+            for one in self.some(self.everybody, 0.4)
+        )
+        inside = set(
+            RealmMember.objects.open().filter(realm=self.root.realm_id).values_list("principal", flat=True)
+        )
+        self.put(
+            RealmMember(realm_id=self.root.realm_id, principal=one, **self.window())
+            for one in self.some([*self.everybody, *self.groups], 0.85)
+            if one.pk not in inside
+        )
+
+    def assign(self, role: Node) -> None:
+        holders = self.some([*self.everybody, *self.groups], 0.25)
+        self.put(Assignment(role_id=role.id, holder=one, **self.window()) for one in holders)
+
+    def grant(self, place: Node, *, deny: float = 0.2, **holder: Any) -> None:
+        fitting = [code for code, one in self.law.privileges.items() if place.type in one.binds]
+        codes = fitting if fitting and self.chance.random() < 0.95 else list(self.law.privileges)
+        code, effect = self.chance.choice(codes), "deny" if self.chance.random() < deny else "allow"
+        known = Grant.objects.open().filter(securable=place.id, privilege=code, **holder)
+        if not known.exists():
+            row = Grant(securable_id=place.id, privilege=code, effect=effect, **holder, **self.window())
+            self.put([row])
+
+    def own(self, places: Iterable[Node]) -> None:
+        owned = set(Ownership.objects.open().values_list("securable", flat=True))
+        for place in places:
+            if place.id not in owned:
+                owner = self.chance.choice([*self.everybody, *self.groups])
+                self.put([Ownership(securable_id=place.id, owner=owner)])
+
+
+def a_lake(seed: int) -> Node:
+    """A metalake with nested schemas and everything that stands in one."""
+    chance = random.Random(seed)
+    root = a_metalake(mode=chance.choice(("on", "on", "on", "off", "pass-through")))
+    for catalog in under(root, "catalog", "shop", "lab"):
+        for schema in under(catalog, "schema", "sales", "hr"):
+            under(schema, "table", "orders", "refunds", "items")
+            under(schema, "view", "top")
+            under(schema, "fileset", "scans")
+    under(root, "tag", "pii")
+    making = Making(chance, root)
+    making.together()
+    roles = [a_role(root, f"r{number}") for number in range(5)]
+    places = [root, *nodes(all_below(root.id).values_list("securable", flat=True)).values()]
+    for role in roles:
+        making.assign(role)
+        for place in chance.choices(places, k=9):
+            making.grant(place, role_id=role.id)
+        for code in ("USE_CATALOG", "USE_SCHEMA"):
+            if chance.random() < 0.7:
+                _way(making, role, root, code)
+    making.own(chance.sample(places, 6))
+    return root
+
+
+def _way(making: Making, role: Node, root: Node, code: str) -> None:
+    if not Grant.objects.open().filter(role=role.id, securable=root.id, privilege=code).exists():
+        making.put([Grant(role_id=role.id, securable_id=root.id, privilege=code)])
+
+
+def a_herd(seed: int) -> Node:
+    """A Herd whose entries name people in any case, and all whose names end alike."""
+    chance = random.Random(seed)
+    root = herds.a_herd()
+    places = herds.namespaces(root, "SALES", "HR", "TAX", "OPS")
+    making = Making(chance, root)
+    making.together()
+    patterns = [people.ensure("pattern", name) for name in ("*@Shop", "*a", "*")]
+    for role in nodes(all_below(root.id).filter(type="role").values_list("securable", flat=True)).values():
+        making.assign(role)
+    for place in places:
+        for holder in making.some([*making.everybody, *patterns], 0.4):
+            making.grant(place, deny=0.0, holder=holder)
+    return root
+
+
+def tables_of(root: Node, now: datetime | None = None) -> InMemory:
+    """What the export would write of a realm as it is now."""
+    realm = Realm.objects.get(pk=root.realm_id)
+    moment = Moment(root, realm, Counter.objects.get().revision, now or timezone.now())
+    with transaction.atomic():
+        return InMemory(
+            {
+                table.name: [
+                    dict(zip((name for name, _ in table.columns), row, strict=True))
+                    for rows in table.rows(moment)
+                    for row in rows
+                ]
+                for table in TABLES
+            }
+        )
