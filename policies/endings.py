@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -11,7 +11,8 @@ from django.db.models import Q
 
 from accounts.models import Principal
 from accounts.record import END, Origin
-from catalog.nodes import Node
+from catalog.models import Placement
+from catalog.nodes import Node, nodes, on_or_below
 from lakewarden import dialects
 from policies import beginnings, deciders, notices
 from policies.changes import fact_code
@@ -27,15 +28,24 @@ Fact = Grant | Assignment
 
 @dataclass(frozen=True)
 class Ending:
-    """A grant or an assignment that ends at `until`, its holder, and the object or role it is about."""
+    """A grant or an assignment that ends at `until`, and the object or role it is about.
+
+    Held by a person, a group or a service, or given by a made `role`.
+    """
 
     fact: Fact
-    holder: Principal
+    holder: Principal | None
     node: Node
+    role: Node | None = None
 
     @property
     def until(self) -> datetime:
         return self.fact.valid_until or END
+
+    @property
+    def code(self) -> str:
+        """The privilege that ends; empty for a role."""
+        return self.fact.privilege if isinstance(self.fact, Grant) else ""
 
     @property
     def what(self) -> str:
@@ -49,12 +59,32 @@ class Ending:
 
 def between(start: datetime, end: datetime) -> list[Ending]:
     """What ends after `start` and not after `end`, the soonest first.  Six queries, however much that is."""
+    return _between(start, end, Q(), Q())
+
+
+def on(owned: Collection[int], start: datetime, end: datetime) -> list[Ending]:
+    """The same on objects and all below them, roles among them; grants and roles alike."""
+    under = Placement.objects.open().filter(on_or_below(owned)).values("securable")
+    return _between(start, end, Q(securable__in=under), Q(role__in=under))
+
+
+def _between(start: datetime, end: datetime, on_objects: Q, on_roles: Q) -> list[Ending]:
     window = {"valid_until__gt": start, "valid_until__lte": end}
-    grants = Grant.objects.open().filter(effect=Effect.ALLOW, securable__isnull=False, **window)
-    roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(**window)
+    grants = Grant.objects.open().filter(on_objects, effect=Effect.ALLOW, securable__isnull=False, **window)
+    roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(on_roles, **window)
     rows: list[Fact] = [*grants.select_related("holder"), *roles.select_related("holder")]
     found = [Ending(one.fact, one.holder, one.node) for one in beginnings.beginnings_of(rows)]
+    held = {fact_code(one.fact) for one in found}
+    found += _by_roles([one for one in rows if isinstance(one, Grant) and fact_code(one) not in held])
     return sorted(found, key=lambda one: (one.until, fact_code(one.fact)))
+
+
+def _by_roles(rows: Sequence[Grant]) -> list[Ending]:
+    """What made roles give and no longer will; whoever holds them.  At most one query."""
+    keys = {key for one in rows for key in (one.role_id, one.securable_id) if key}
+    places = nodes(keys) if keys else {}
+    there = [one for one in rows if one.role_id in places and one.securable_id in places]
+    return [Ending(one, None, places[one.securable_id or 0], places[one.role_id or 0]) for one in there]
 
 
 def remind(now: datetime) -> int:
@@ -71,7 +101,7 @@ def _remind(now: datetime, ahead: timedelta) -> int:
     given = dict(
         Change.objects.filter(revision__in={one.fact.opened for one in due}).values_list("revision", "at")
     )
-    due = [one for one in due if given[one.fact.opened] < one.until - ahead]
+    due = [one for one in due if one.holder and given[one.fact.opened] < one.until - ahead]
     known = set(
         Notice.objects.filter(key__in=[_key(one, ahead) for one in due]).values_list("key", flat=True)
     )
@@ -92,16 +122,20 @@ def _key(one: Ending, ahead: timedelta) -> str:
 
 
 def _tell(one: Ending, ahead: timedelta, others: Sequence[Principal]) -> None:
-    more = {"key": _key(one, ahead), "until": one.until}
-    mine = f"/people/{one.holder.pk}"
-    notices.tell(one.holder, ENDS_SOON, f"What you have ends by itself: {one.what}.", link=mine, **more)
+    if one.holder is None:
+        return
+    key = _key(one, ahead)
+    mine, told = f"/people/{one.holder.pk}", f"What you have ends by itself: {one.what}."
+    notices.tell(one.holder, ENDS_SOON, told, link=mine, key=key, until=one.until)
     others = [other for other in others if other.pk != one.holder.pk]
-    text = f"What {{who}} has ends by itself: {one.what}."
-    notices.tell(others, ENDS_FOR, text, link=extend(one), who=one.holder, **more)
+    told = f"What {{who}} has ends by itself: {one.what}."
+    notices.tell(others, ENDS_FOR, told, link=extend(one), who=one.holder, key=key, until=one.until)
 
 
 def extend(one: Ending) -> str:
     """The page of the console where its end can be moved; its beginning is kept."""
+    if one.role is not None:
+        return f"/roles/{one.role.id}/give/{one.node.id}"
     asked = {"who": str(one.holder), "until": "month"}
     if isinstance(one.fact, Assignment):
         return f"/roles/{one.node.id}/assign?{urlencode(asked)}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
@@ -18,7 +17,7 @@ from catalog.queries import below, holds, named
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
 from policies import slices, texts
-from policies.models import BackendFinding, Grant, Ownership, RealmMember
+from policies.models import BackendFinding, Ownership, RealmMember
 
 
 def none_of(column: str, keys: Collection[object]) -> Q:
@@ -216,39 +215,10 @@ def search(
     return rows.filter(holds(text), visible_below(slice_, root, now=now, types=types)).order_by("name", "pk")
 
 
-@dataclass(frozen=True)
-class Ending:
-    """A direct or role grant on something one owns that ends soon."""
-
-    grant: Grant
-    holder: Principal | None
-
-
 def owned_by(principal: Principal, realm: Node) -> list[int]:
     """The numbers of what a principal owns in a realm, himself or through a group."""
     slice_ = slices.current(principal, realm)
     return [key for key, bits in slice_.bits.items() if bits.owned and isinstance(key, int)]
-
-
-def ending_soon(owned: Collection[int], *, now: datetime, until: datetime) -> list[Ending]:
-    """The grants on owned objects and below that end by themselves before `until`, soonest first."""
-    under = Placement.objects.open().filter(on_or_below(owned))
-    rows = (
-        Grant.objects.open()
-        .filter(securable__in=under.values("securable"), valid_until__gt=now, valid_until__lte=until)
-        .select_related("securable")
-        .order_by("valid_until", "pk")
-    )
-    return [Ending(row, _personal_holder(row)) for row in rows]
-
-
-def _personal_holder(grant: Grant) -> Principal | None:
-    if grant.role is None:
-        return grant.holder
-    held = (
-        grant.role.assignments.filter(closed__isnull=True, origin="system").select_related("holder").first()
-    )
-    return held.holder if held else None
 
 
 def foreign_on(owned: Collection[int]) -> QuerySet[BackendFinding]:

@@ -96,9 +96,20 @@ class Item:
 
 
 @dataclass(frozen=True)
+class Spark:
+    """A small line of numbers: the paths of its area and of its edge, and the same in words."""
+
+    template: ClassVar[str] = "parts/spark.html"
+    area: str
+    line: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Tile:
     label: str
     number: str
     text: str = ""
     url: str = ""
     state: State | None = None
+    spark: Spark | None = None

@@ -81,6 +81,11 @@ def listed(names: Sequence[str], limit: int = 0) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
+def either(names: Sequence[str]) -> str:
+    """Ana; Ana or Ben; Ana, Ben or Carl."""
+    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
+
+
 def spelled(many: int) -> str:
     """One … nine as words, above as digits; headings begin with it."""
     small = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")

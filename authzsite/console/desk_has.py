@@ -1,0 +1,114 @@
+"""What somebody owns, what ends on it, what he reaches and what he will: as rows of Home."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from authzsite.console import naming, words
+from authzsite.console.desk import SHOWN, Desk
+from authzsite.console.parts import Action, Chip, Face, Path, Who
+from authzsite.console.reach import Coming, comings
+from catalog.nodes import Node
+from lakewarden.facts import Rule
+from policies import endings
+from policies.endings import Ending
+
+REACH = 12
+
+
+@dataclass(frozen=True)
+class End:
+    who: Who
+    can: str
+    on: str
+    url: str
+    ends: Chip | None
+    action: Action
+
+
+@dataclass(frozen=True)
+class Reach:
+    what: Who
+    can: str
+    how: Path
+    ends: Chip | None
+
+
+@dataclass(frozen=True)
+class Has:
+    desk: Desk
+
+    def ending(self) -> list[End]:
+        """What ends soon on what one owns."""
+        return [
+            End(
+                holder_of(one),
+                right_words(one),
+                naming.short_name(one.node),
+                naming.page_of(one.node.id, one.node.type),
+                naming.ends_chip(one.until),
+                extend(one),
+            )
+            for one in self.desk.endings[:SHOWN]
+        ]
+
+    def own(self) -> list[dict[str, str]]:
+        mine = [self.desk.places[key] for key in self.desk.first_owned if key in self.desk.places]
+        return [
+            {
+                "url": naming.page_of(node.id, node.type),
+                "name": node.ref.full_name or node.name,
+                "note": self._owned_note(node),
+            }
+            for node in mine
+        ]
+
+    def _owned_note(self, node: Node) -> str:
+        kind, many = naming.kind_of(node.type), self.desk.inside.get(node.id, 0)
+        return f"{kind} with {words.count(many, 'object')}" if many else kind
+
+    def reach(self) -> list[Reach]:
+        """One line an object and a way, what one was given directly first."""
+        ways: dict[tuple[Any, ...], list[Rule]] = {}
+        for rule in self.desk.reached:
+            ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)
+        found = []
+        for (key, _, _), rules in sorted(ways.items(), key=lambda way: (len(way[0][1]), str(way[0][0]))):
+            node = self.desk.places.get(key)
+            if node:
+                found.append(self._line(node, rules))
+        return found[:REACH]
+
+    def _line(self, node: Node, rules: Sequence[Rule]) -> Reach:
+        labels = dict.fromkeys(naming.right(rule.privilege, node.type, node.kind) for rule in rules)
+        can = naming.sentence_list(list(labels))
+        face = Face("thing", naming.icon_of(node.type))
+        above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+        ends = [rule.valid_until for rule in rules if rule.valid_until]
+        return Reach(
+            Who(node.name, face, above, naming.page_of(node.id, node.type)),
+            can if rules[0].allow else "Nothing",
+            naming.path(rules, node, self.desk.groups),
+            naming.ends_chip(min(ends)) if ends else None,
+        )
+
+    def coming(self) -> list[Coming]:
+        return comings(self.desk.coming, self.desk.places)[:REACH]
+
+
+def holder_of(one: Ending) -> Who:
+    """A person, group or service, or the role that gives it."""
+    if one.holder is not None:
+        return naming.who(one.holder)
+    return Who(f"Role {one.role.name}" if one.role else "A role", Face("thing", "role"))
+
+
+def right_words(one: Ending) -> str:
+    """Read; Read tables; Role, for one that is held."""
+    return naming.right(one.code, one.node.type, one.node.kind) if one.code else "Role"
+
+
+def extend(one: Ending) -> Action:
+    return Action("Extend", endings.extend(one), "mini", more=f"for {holder_of(one).name} on {one.node.name}")

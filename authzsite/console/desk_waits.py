@@ -1,0 +1,104 @@
+"""What waits for somebody that no other room has a list of: ends, strangers, orphans, backends that lag."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from authzsite.console import naming, words
+from authzsite.console.desk import Desk
+from authzsite.console.desk_has import extend, holder_of, right_words
+from authzsite.console.lists import Item
+from authzsite.console.parts import Action, Face
+from catalog.nodes import Node
+from policies import ownership
+from policies.models import BackendFinding
+from policies.ownership import GONE, Asked
+
+LATE = {
+    "Not reached": "is not reached",
+    "Needs somebody": "refuses changes and needs somebody",
+    "Held": "holds a plan that takes much until somebody looks at it",
+    "Paused": "is paused",
+}
+
+
+@dataclass(frozen=True)
+class Here:
+    """One line for each thing, those that nobody answers for first."""
+
+    desk: Desk
+
+    def items(self) -> list[Item]:
+        return [*self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
+
+    def _ownerless(self) -> Iterable[Item]:
+        """What lies in what one owns and belongs to somebody who cannot sign in any more."""
+        for realm in self.desk.realms:
+            many = ownership.places(Asked(realm, how=GONE), self.desk.owned).count() if self.desk.owned else 0
+            if many:
+                belongs = "belongs" if many == 1 else "belong"
+                url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"
+                look = Action("Hand over", url, "mini", more=f"objects in {realm.name}")
+                text = f"{words.count(many, 'object')} {belongs} to who cannot sign in"
+                note = "Nobody gives access to them or answers for them · they wait for another owner"
+                yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
+
+    def _ends_now(self) -> Iterable[Item]:
+        """What people lose first; not what only leads to something."""
+        telling = [one for one in self.desk.endings if not one.code.startswith("USE_")]
+        for one in telling[:3]:
+            node, right = one.node, naming.lower(right_words(one))
+            note = f"Ends by itself on {words.moment(one.until)}, {words.ends_in(one.until)}"
+            yield Item(
+                holder_of(one).face,
+                holder_of(one).name,
+                f"loses {right} on" if one.code else "loses role",
+                note,
+                extend(one),
+                naming.short_name(node),
+                naming.page_of(node.id, node.type),
+            )
+
+    def _strangers(self) -> Iterable[Item]:
+        owned, by_place = set(self.desk.owned), dict[Node, list[BackendFinding]]()
+        for row in self.desk.foreign:
+            node = self.desk.places.get(row.securable_id or 0)
+            if node is not None:
+                by_place.setdefault(_nearest(node, owned), []).append(row)
+        for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
+            system = rows[0].backend.get_kind_display()
+            grants = words.count(len(rows), "grant")
+            first = naming.lower(words.moment(min(row.first_seen for row in rows)))
+            note = f"Seen first {first} · left as they are until you decide"
+            look = Action(
+                "Look",
+                reverse("console:object_sync", args=[node.id]),
+                "mini",
+                more=f"at foreign grants on {node.name}",
+            )
+            yield Item(
+                Face("thing", "alien"),
+                "",
+                f"{system} has {grants} that nobody made here on",
+                note,
+                look,
+                naming.short_name(node),
+                naming.page_of(node.id, node.type),
+            )
+
+    def _late(self) -> Iterable[Item]:
+        for line in self.desk.backends if self.desk.owned else []:
+            if line.state.kind in ("failed", "behind", "paused"):
+                look = Action("Look", line.url, "mini", more=f"at {line.name}")
+                text = LATE.get(line.state.word, "has not caught up")
+                note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
+                yield Item(Face("thing", "behind"), line.name, text, note, look)
+
+
+def _nearest(node: Node, owned: Collection[int]) -> Node:
+    """The nearest of an object and those above it that is owned; itself when none is."""
+    return next((one for one in (node, *reversed([*node.above()])) if one.id in owned), node)
