@@ -31,7 +31,7 @@ REQUEST = States(
     WORDS,
     (
         Move("ask_back", ("asked",), "asked_back", "A decider wants to know more before he decides."),
-        Move("answer", ("asked_back",), "asked", "Whoever asked answers, and it waits for a decision again."),
+        Move("answer", ("asked_back",), "asked", "It is answered, or decided without an answer, in part."),
         Move(
             "approve",
             ("asked", "asked_back"),
@@ -140,6 +140,8 @@ class AccessRequest(models.Model):
     moved_at = models.DateTimeField()
     lapses_at = models.DateTimeField()
     state = models.CharField(max_length=16, choices=REQUEST.choices, default=REQUEST.initial)
+    lineage = ArrayField(models.BigIntegerField(), default=list)
+    """The way down to what is asked for, as far as whoever asks may know it."""
 
     class Meta:
         constraints = [
@@ -178,14 +180,11 @@ class RequestWant(models.Model):
     revision = models.BigIntegerField(null=True)
     valid_from = models.DateTimeField(null=True)
     valid_until = models.DateTimeField(null=True)
-    reminded = models.SmallIntegerField(default=0)
-    """How many reminders of its end were sent."""
 
     class Meta:
         constraints = [UniqueConstraint(fields=["request", "number"], name="one_want_a_number")]
         indexes = [
             models.Index(fields=["due"], condition=Q(given_at__isnull=True), name="wants_due"),
-            models.Index(fields=["valid_until"], condition=Q(given_at__isnull=False), name="wants_ending"),
             models.Index(fields=["securable", "-id"], name="wants_of_object"),
         ]
 
@@ -196,10 +195,10 @@ class RequestWant(models.Model):
 class RequestPart(models.Model):
     """One decision that a request needs: privileges on one object, a role, or membership of the realm.
 
-    `wants` are the numbers of what needs it.  `places` are the keys of the object and all above it (see
-    `policies.requests.places`), `addressed` those of them whose deciders are called on now.
-    `given`: the privileges approved; `role`: the role that is given in their stead.  `decided_for` is the
-    absent person for whom a substitute decided.
+    `needed` has, for each privilege (for "" otherwise), the numbers of the wants that need it.  `places` are
+    the keys of the object and all above it (see `policies.requests.places`), `addressed` those of them whose
+    deciders are called on now.  `given`: the privileges approved; `role`: the role that is given in their
+    stead.  `decided_for` is the absent person for whom a substitute decided.
     """
 
     class Kind(models.TextChoices):
@@ -214,7 +213,7 @@ class RequestPart(models.Model):
     name = models.TextField()
     securable = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="request_parts")
     privileges = ArrayField(models.CharField(max_length=32), default=list)
-    wants = ArrayField(models.IntegerField(), default=list)
+    needed = models.JSONField(default=dict)
     places = ArrayField(models.TextField(), default=list)
     addressed = ArrayField(models.TextField(), default=list)
     state = models.CharField(max_length=16, choices=PART.choices, default=PART.initial)
@@ -240,6 +239,16 @@ class RequestPart(models.Model):
 
     def __str__(self) -> str:
         return f"part {self.number} of request {self.request_id}"
+
+    @property
+    def wants(self) -> set[int]:
+        """The numbers of all that needs something of this part."""
+        return {number for numbers in self.needed.values() for number in numbers}
+
+    def gives_to(self, want: int) -> bool:
+        """Whether what was approved here is all that a want needs here."""
+        codes = [code for code, numbers in self.needed.items() if want in numbers]
+        return self.state in GRANTED and all(not code or code in self.given for code in codes)
 
 
 class RequestStep(models.Model):

@@ -9,7 +9,8 @@ One request has wants (an action on an object) and parts (one decision each): `p
                  answer(number, text, by=actor); withdraw(number, by=actor, reason="")
     deciding     approve(number, by=actor, parts=(), give={}, lasts=None, until=None, role=None, note="")
                  refuse(number, reason, by=actor, parts=()); ask_back(number, question, by=actor, parts=())
-                 `parts` are numbers, none for all that the actor may decide; `give`: privileges by part
+                 `parts` are numbers; none: those put to the actor, or else all that he may decide;
+                 `give`: privileges by part
     seeing       get(number, viewer) -> Seen: the request as he may see it; NotFound as for no request
                  waiting_for(viewer), made_by(viewer), decided_by(viewer), on(node) -> QuerySet; page(rows)
     considering  consider(seen) -> Consideration: what a decider wants to know before he decides

@@ -71,11 +71,19 @@ def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None)
     )
 
 
-def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> int:
+def add(
+    wish: Wish,
+    *,
+    by: Actor,
+    reason: str = "",
+    seen: int | None = None,
+    authority: Authority | None = None,
+) -> int:
     """Give the privileges to each holder directly; answers how many rights are new or have a new window.
 
     A direct grant by hand of the same privilege is replaced, so that its end can be moved; what has begun
-    keeps its beginning.  `seen` is the revision the asker looked at.
+    keeps its beginning.  `seen` is the revision the asker looked at; `authority` that of a duty, where it is
+    not the law that lets him.
 
     Raises Refused, Invalid, and Conflict when a grant changed since.
     """
@@ -83,7 +91,7 @@ def add(wish: Wish, *, by: Actor, reason: str = "", seen: int | None = None) -> 
     if problem := wish.problem(now):
         raise Invalid(problem)
     with change(GRANT_ADDED, realm=realm_of(wish.node), by=by, reason=reason) as current:
-        authority = authority_to_grant(wish.node, by, now=now)
+        authority = authority or authority_to_grant(wish.node, by, now=now)
         _unchanged_since(wish.node, wish.holders, seen)
         for holder in wish.holders:
             must_be_member(wish.node, holder)
@@ -158,7 +166,7 @@ def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authorit
     window = {"valid_from": begin, "valid_until": wish.valid_until}
     if mine.filter(**window).exists():
         return False
-    for old in mine:
+    for old in mine if wish.origin != Origin.REQUEST else ():  # what was asked for apart ends apart
         current.end(old, _said(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
     grant = Grant(**held, securable_id=gift.node.id, privilege=gift.privilege, origin=wish.origin, **window)
     current.begin(grant, _said(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
@@ -79,6 +80,8 @@ def grant(
     *,
     by: Actor,
     reason: str = "",
+    valid_until: datetime | None = None,
+    right: Authority | None = None,
 ) -> int:
     """Let a principal or a role have privileges, all when none are named; answers how many are new.
 
@@ -86,8 +89,8 @@ def grant(
     """
     codes = checked(root, target, actions)
     with change(GRANT_ADDED, realm=realm_of(root), by=by, reason=reason) as current:
-        may = authority(root, target, by=by)
-        return give(current, root, target, holder, codes, by=by, authority=may)
+        may = right or authority(root, target, by=by)
+        return give(current, root, target, holder, codes, by=by, authority=may, valid_until=valid_until)
 
 
 def give(
@@ -99,9 +102,11 @@ def give(
     *,
     by: Actor,
     authority: Authority,
+    valid_until: datetime | None = None,
 ) -> int:
-    """Open a lasting grant for each privilege that the holder was not given on this text before."""
-    has = set(open_on(root, str(target), holder).filter(_LASTING).values_list("privilege", flat=True))
+    """Open a grant for each privilege that the holder was not given on this text before for as long."""
+    same = Q(valid_from__isnull=True, valid_until=valid_until) | _LASTING
+    has = set(open_on(root, str(target), holder).filter(same).values_list("privilege", flat=True))
     new = [code for code in dict.fromkeys(codes) if code not in has]
     for code in new:
         row = Grant(
@@ -109,6 +114,7 @@ def give(
             realm_id=root.realm_id,
             pattern=str(target),
             privilege=code,
+            valid_until=valid_until,
             origin=origin_of(by),
         )
         current.begin(row, said_of(GRANT_ADDED, root, row, holder), by=authority)

@@ -1,0 +1,241 @@
+"""What it takes that somebody may do what is asked: every lack, on the object where it can be given.
+
+Worked out along what the asker may know, so that a hidden object needs what an absent one would.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import NamedTuple
+
+from accounts.models import Principal
+from accounts.record import END
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from catalog.resolve import spelled
+from lakewarden import dialects, engine
+from lakewarden.dialects.base import Dialect
+from lakewarden.explain import Explanation, Lack, explain
+from lakewarden.facts import Key, Lineage, Slice
+from lakewarden.objects import BadName, ObjectRef
+from lakewarden.texts import parts_of
+from policies import along, decisions, slices
+from policies.errors import Invalid
+
+HOLD = "hold"
+"""What is asked of a role: to be given it."""
+GIVABLE = ("privilege", "membership", "denied")
+"""The lacks that a request can mend, and denials, which its decider has to see."""
+MOST_WANTED = 50
+
+
+class Wanted(NamedTuple):
+    """An action on the object of that type and id (`demo/shop.sales.orders`)."""
+
+    type: str
+    name: str
+    action: str
+
+
+@dataclass(frozen=True)
+class Need:
+    """One decision that is needed: `kind` as of `RequestPart`, where, and what for which of the wanted."""
+
+    kind: str
+    ref: ObjectRef
+    needed: Mapping[str, tuple[int, ...]]
+
+    @property
+    def privileges(self) -> tuple[str, ...]:
+        return tuple(filter(None, self.needed))
+
+
+@dataclass(frozen=True)
+class Denial:
+    """A privilege that is denied on an object which may be spoken of; no grant helps while it is."""
+
+    privilege: str
+    ref: ObjectRef
+    role: str
+
+
+@dataclass(frozen=True)
+class Worked:
+    """What is needed, in the order in which it is given: membership first, then from the realm down.
+
+    `shown` are the places along each wanted name that may be spoken of.  `already`: nothing is lacking.
+    """
+
+    refs: tuple[ObjectRef, ...]
+    needs: tuple[Need, ...]
+    denials: tuple[Denial, ...]
+    shown: tuple[along.Places, ...]
+    already: bool
+
+
+def refs_of(wanted: Sequence[Wanted]) -> tuple[ObjectRef, ...]:
+    """The objects meant, as their laws spell names, all of one realm.  Raises Invalid."""
+    if not wanted or len(wanted) > MOST_WANTED:
+        raise Invalid(f"Ask for one thing at least, and for {MOST_WANTED} at most.")
+    try:
+        refs = [ObjectRef.parse(one.type, one.name) for one in wanted]
+    except BadName as problem:
+        raise Invalid(f"{problem}.") from problem
+    if len({ref.realm for ref in refs}) > 1:
+        raise Invalid("Ask for each realm apart.")
+    return tuple(spelled(refs))
+
+
+def work_out(
+    wanted: Sequence[Wanted],
+    holder: Principal,
+    asker: Principal,
+    *,
+    now: datetime,
+    end: datetime | None,
+) -> Worked:
+    """Everything that is lacking, now or when it would end.  Raises Invalid for what cannot be asked for."""
+    refs = refs_of(wanted)
+    known = along.places(set(refs))
+    realm = realm_named(refs[0].realm)
+    viewers = _viewers(holder, asker, root(realm), now) if realm else []
+    moments = (now, end - timedelta(microseconds=1) if end else END)
+    each = [
+        _wanted(one, ref, known[ref], viewers, holder, moments) for one, ref in zip(wanted, refs, strict=True)
+    ]
+    needs = _joined((number, need) for number, found in enumerate(each) for need in found.needs)
+    denials = tuple(dict.fromkeys(denial for found in each for denial in found.denials))
+    shown = tuple(found.shown for found in each)
+    return Worked(refs, needs, denials, shown, not needs and not denials)
+
+
+def _viewers(holder: Principal, asker: Principal, top: Node, now: datetime) -> list[Slice]:
+    found = slices.currents(list(dict.fromkeys((holder, asker))), top, now=now)
+    return [found[holder.pk], found[asker.pk]]
+
+
+@dataclass(frozen=True)
+class _One:
+    needs: list[tuple[str, ObjectRef, str]]
+    denials: list[Denial]
+    shown: along.Places
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """The law a question is put to, the way to the object, and the facts about whoever is to have it."""
+
+    law: Dialect
+    lineage: Lineage
+    names: Mapping[Key, ObjectRef]
+    slice: Slice
+    inside: list[Lineage] | None = None
+
+
+def _wanted(
+    one: Wanted,
+    ref: ObjectRef,
+    places: along.Places,
+    viewers: Sequence[Slice],
+    holder: Principal,
+    moments: Sequence[datetime],
+) -> _One:
+    many = along.seen(places, viewers, now=moments[0])
+    shown = places[:many]
+    ground = _known(ref, places, shown, viewers[0]) if shown else _unheard(ref, holder, moments[0])
+    if one.type == "role" and one.action == HOLD:
+        return _One([*_membership(ground), ("role", ref, "")], [], shown)
+    operation = ground.law.action(ref.type, one.action)
+    if operation is None:
+        raise Invalid(f"There is no action {one.action[:60]} on a {ref.type[:30]}.")
+    ground = _with_inside(ground, operation, places, shown, ref)
+    found = [_lacks(ground, operation, one, moment) for moment in moments]
+    lacks = list(dict.fromkeys(lack for some in found for lack in some))
+    needs = [_need(lack, ground) for lack in lacks if lack.kind != "denied"]
+    denials = [_denial(lack, ground) for lack in lacks if lack.kind == "denied"]
+    return _One(needs, denials, shown)
+
+
+def _known(ref: ObjectRef, places: along.Places, shown: along.Places, held: Slice) -> _Ground:
+    law = dialects.get(shown[0].kind)
+    if law.steps_to(ref.type, ref.path) is None and ref.type != law.root_type:
+        raise Invalid(f"In {shown[0].name} nothing is called `{ref.type[:30]} {ref.full_name[:100]}`.")
+    node = along.named_by(ref, places)
+    lineage, names = along.way(ref, node, shown)
+    return _Ground(law, lineage, names, held)
+
+
+def _unheard(ref: ObjectRef, holder: Principal, now: datetime) -> _Ground:
+    """As if nobody had given anything in a realm of that name."""
+    found = along.unheard(ref)
+    if found is None:
+        raise Invalid(f"No realm has a {ref.type[:30]} of such a name.")
+    law, lineage, names = found
+    bare = engine.build(holder.ref, ref.realm, law.code, 0, (), member=False, now=now.timestamp())
+    return _Ground(law, lineage, names, bare)
+
+
+def _with_inside(
+    ground: _Ground, operation: str, places: along.Places, shown: along.Places, ref: ObjectRef
+) -> _Ground:
+    node = along.named_by(ref, places) if len(shown) == len(places) else None
+    if node is None or not decisions.asks_inside(node, operation):
+        return ground
+    inside = [one.levels for one in decisions.inside_of(node)]
+    return _Ground(ground.law, ground.lineage, ground.names, ground.slice, inside)
+
+
+def _membership(ground: _Ground) -> list[tuple[str, ObjectRef, str]]:
+    root_ref = ground.names[ground.lineage[0].key]
+    return [] if ground.slice.member else [("membership", root_ref, "")]
+
+
+def _lacks(ground: _Ground, operation: str, one: Wanted, moment: datetime) -> tuple[Lack, ...]:
+    """The way out that opens least among those that a request can go."""
+    found = explain(ground.slice, operation, ground.lineage, now=moment.timestamp(), inside=ground.inside)
+    if found.decision:
+        return ()
+    ways = [way for way in (found.missing, *found.alternatives) if way]
+    for way in ways:
+        if all(lack.kind in GIVABLE for lack in way):
+            return way
+    raise Invalid(_why_not(found, one, ways))
+
+
+def _why_not(found: Explanation, one: Wanted, ways: Sequence[Sequence[Lack]]) -> str:
+    kinds = {lack.kind for lack in ways[0]} if ways else {found.decision.reason}
+    if "ownership" in kinds:
+        return f"{one.action} on {one.name} is for owners alone; ownership is handed over, not asked for."
+    if "mode" in kinds:
+        return "Authorization is switched off in this realm, so that this cannot be given there."
+    if "service_admin" in kinds:
+        return f"{one.action} on {one.name} is for service admins alone."
+    return f"{one.action} on {one.name} cannot be asked for."
+
+
+def _need(lack: Lack, ground: _Ground) -> tuple[str, ObjectRef, str]:
+    return lack.kind, _place(lack, ground), lack.privilege
+
+
+def _denial(lack: Lack, ground: _Ground) -> Denial:
+    role = next((one.name for one in reversed(lack.via) if one.kind == "role"), "")
+    return Denial(lack.privilege, _place(lack, ground), role)
+
+
+def _place(lack: Lack, ground: _Ground) -> ObjectRef:
+    known = ground.names.get(lack.object)
+    if known is None and ":" in lack.name:
+        return ObjectRef(lack.object_type, ground.names[ground.lineage[0].key].realm, parts_of(lack.name)[1])
+    return known or ground.names[ground.lineage[-1].key]
+
+
+def _joined(found: Iterable[tuple[int, tuple[str, ObjectRef, str]]]) -> tuple[Need, ...]:
+    """One need for each object: all privileges that are lacking there, and what needs each of them."""
+    joined: dict[tuple[str, ObjectRef], dict[str, tuple[int, ...]]] = {}
+    for number, (kind, ref, code) in found:
+        needed = joined.setdefault((kind, ref), {})
+        needed[code] = tuple(dict.fromkeys((*needed.get(code, ()), number)))
+    needs = [Need(kind, ref, needed) for (kind, ref), needed in joined.items()]
+    return tuple(sorted(needs, key=lambda one: (one.kind != "membership", len(one.ref.path))))

@@ -1,0 +1,56 @@
+"""Whose request it is: those whom a yes would serve, none of whom may say it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts.models import Keeping, Membership, Principal
+from lakewarden import dialects
+from policies.models import AccessRequest
+
+OWN = "Nobody decides a request that he made, or that would serve him. Somebody else has to."
+PERSON = Principal.Kind.USER
+
+
+def holders(asker: Principal) -> list[Principal]:
+    """For whom somebody may ask: himself, groups he is in, service accounts he answers for, by name."""
+    groups = Membership.objects.open().within(timezone.now()).filter(member=asker).values("group")
+    kept = Keeping.objects.open().filter(Q(keeper=asker) | Q(keeper__in=groups)).values("service")
+    others = Principal.objects.filter(Q(pk__in=groups) | Q(pk__in=kept)).exclude(pk=asker.pk)
+    return [asker, *sorted(others, key=lambda one: (one.kind, one.label.casefold()))]
+
+
+def of(request: AccessRequest) -> frozenset[int]:
+    """Those whom a request concerns themselves.  Four queries at most."""
+    mine = _reached({request.asker_id, request.holder_id})
+    if request.realm is not None and dialects.get(request.realm.law).ignores_case:
+        mine |= _namesakes(mine)
+    return frozenset(mine)
+
+
+def _reached(named: set[int]) -> set[int]:
+    """With a service account those who answer for it, with a group everybody in it, now or later."""
+    kept = Keeping.objects.open().filter(service__in=named).values_list("keeper", flat=True)
+    found = named | set(kept)
+    inside = Membership.objects.open().filter(group__in=found).values_list("member", flat=True)
+    return found | set(inside)
+
+
+def _namesakes(people: Iterable[int]) -> set[int]:
+    """Who bears one of their names in other letters: in such a realm he is the same person."""
+    names = Principal.objects.filter(pk__in=list(people)).values_list("name", flat=True)
+    same = Q(pk__in=[])
+    for name in names:
+        same |= Q(name__iexact=name.strip())
+    return set(Principal.objects.filter(same).values_list("pk", flat=True))
+
+
+def served_by_own(person: Principal) -> list[int]:
+    """Those for whom a request concerns this person too, as `holder` or as who asks.  Two queries."""
+    groups = Membership.objects.open().filter(member=person).values("group")
+    kept = Keeping.objects.open().filter(Q(keeper=person) | Q(keeper__in=groups)).values("service")
+    rows = Principal.objects.filter(Q(pk=person.pk) | Q(pk__in=groups) | Q(pk__in=kept))
+    return list(rows.values_list("pk", flat=True))

@@ -1,0 +1,193 @@
+"""Where a decision is made, as keys: what a part is addressed to, and what somebody decides on.
+
+`o12`: who may grant on object 12; `d12`: who has the duty on it; `m12` and `n12`: who may admit people or
+groups to the realm whose root is 12; `r12` and `g12`: who may give role 12 to people or groups;
+`t12:dataset:ns1.d`: who may grant on that text in the realm whose root is 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.nodes import Node, nodes
+from lakewarden import dialects
+from lakewarden.facts import Slice
+from lakewarden.objects import ObjectRef
+from lakewarden.texts import parts_of
+from policies import along, deciders, decisions, queries, slices
+from policies.deciders import APPROVE, Decider
+from policies.models import RequestPart
+from policies.models.requests import WAITING
+from policies.services import duties
+from policies.services.members import ADMITS
+
+Kind = RequestPart.Kind
+GROUP_ROLE = "Permission.grantRolesToGroup"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one decision is made: on `node` the law is asked for `action`; `exact`: it is the very object."""
+
+    kind: str
+    node: Node
+    action: str
+    exact: bool
+    whose: str
+    way: along.Places
+
+    def keys(self, node: Node) -> list[str]:
+        """The keys of one level of the way."""
+        found = [f"d{node.id}"] if node.exists else []
+        if self.kind == Kind.MEMBERSHIP:
+            return [*found, f"{_by_kind(self.whose, 'm', 'n')}{node.id}"]
+        if self.kind == Kind.ROLE and node.type == "role":
+            return [*found, f"{_by_kind(self.whose, 'r', 'g')}{node.id}"]
+        if dialects.get(node.kind).by_text and node.id != node.root_id:
+            return [*found, f"t{node.root_id}:{node.levels[-1].key if not node.exists else _text(node)}"]
+        return [*found, f"o{node.id}"]
+
+    @property
+    def levels(self) -> list[Node]:
+        """From the realm down."""
+        return [*self.node.above(), self.node]
+
+    @property
+    def text(self) -> str:
+        """The text that a grant here is about, where the law is about texts."""
+        key = self.node.levels[-1].key
+        return _text(self.node) if self.node.exists else str(key)
+
+    @property
+    def all_keys(self) -> list[str]:
+        return [key for level in self.levels for key in self.keys(level)]
+
+    def from_level(self, depth: int) -> list[str]:
+        """The keys of that level and of all below it."""
+        return [key for level in self.levels[depth:] for key in self.keys(level)]
+
+    def nearest(self, found: Collection[Decider]) -> list[str]:
+        """The keys down to the nearest level on which somebody decides; none where nobody does."""
+        return self.from_level(max(map(_depth, found))) if found else []
+
+    def next(self, found: Collection[Decider], addressed: Collection[str]) -> list[str]:
+        """The keys down to the next level above those addressed on which somebody decides."""
+        now = next((at for at, one in enumerate(self.levels) if set(self.keys(one)) & set(addressed)), None)
+        above = [one for one in found if now is None or _depth(one) < now]
+        return self.nearest(above) or list(addressed)
+
+    def deciders(self, without: Collection[int] = (), *, now: datetime | None = None) -> list[Decider]:
+        """The people who may decide here, nearest first."""
+        found = deciders.of(self.node, duty=APPROVE, now=now, action=self.action)
+        return [one for one in found if one.principal.pk not in without]
+
+
+def _depth(one: Decider) -> int:
+    return len(one.where.levels) - 1
+
+
+def _by_kind(kind: str, person: str, group: str) -> str:
+    return group if kind == Principal.Kind.GROUP else person
+
+
+def _text(node: Node) -> str:
+    return f"{node.type}:{'.'.join(node.names[1:])}"
+
+
+def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
+    """Where a part is decided as things stand; None where no realm bears the name.  Two queries.
+
+    `whose` is the kind of principal that is to have it.
+    """
+    known = along.places([ref])[ref]
+    return of(kind, ref, whose, known)
+
+
+def of(kind: str, ref: ObjectRef, whose: str, known: along.Places) -> Place | None:
+    """The same when what exists along the name is at hand."""
+    if not known:
+        return None
+    node = along.named_by(ref, known)
+    there = node or known[-1]
+    if kind == Kind.MEMBERSHIP:
+        return Place(kind, known[0], ADMITS[whose], True, whose, known)
+    exact = node is not None and (node.exists or not _must_exist(node))
+    action = deciders.GRANT
+    if kind == Kind.ROLE and there.type == "role" and whose == Principal.Kind.GROUP:
+        action = decisions.operation_for(there, GROUP_ROLE) if _knows(there, GROUP_ROLE) else action
+    return Place(kind, there, action, exact, whose, known)
+
+
+def _knows(node: Node, operation: str) -> bool:
+    return operation in dialects.get(node.kind).operations
+
+
+def _must_exist(node: Node) -> bool:
+    return "ALL" in dialects.get(node.kind).privileges
+
+
+def decided_by(
+    person: Principal, *, now: datetime | None = None, among: Collection[str] | None = None
+) -> list[str]:
+    """The keys on which somebody decides, of some or of all to which something open is addressed.
+
+    A number of queries that depends on the realms he belongs to alone.
+    """
+    now = now or timezone.now()
+    wanted = _addressed() if among is None else set(among)
+    mine = {f"d{number}" for number in duties.held(person, APPROVE, now=now)} & wanted
+    for top in queries.realms_of(person):
+        slice_ = slices.current(person, top, now=now)
+        mine |= _by_law(slice_, top, wanted, now)
+    return sorted(mine)
+
+
+def _addressed() -> set[str]:
+    with connection.cursor() as cursor:
+        cursor.execute(_KEYS, [list(WAITING)])
+        return {key for (key,) in cursor.fetchall()}
+
+
+_KEYS = "SELECT DISTINCT unnest(addressed) FROM policies_requestpart WHERE state = ANY(%s)"
+
+
+def _by_law(slice_: Slice, top: Node, wanted: Iterable[str], now: datetime) -> set[str]:
+    law, known = dialects.get(top.kind), slice_.bits.keys() | {top.id}
+    found, numbered = set(), {}
+    for key in wanted:
+        head, _, text = key[1:].partition(":")
+        if key[0] == "t":
+            if int(head) == top.id and law.by_text and _may_on_text(slice_, top, text, now):
+                found.add(key)
+        elif int(head) in known or key[0] in "rg":
+            numbered[key] = int(head)
+    there = nodes(set(numbered.values()) - {top.id}) | {top.id: top} if numbered else {}
+    return found | {
+        key for key, number in numbered.items() if _may(slice_, key[0], there.get(number), top, now)
+    }
+
+
+def _may_on_text(slice_: Slice, top: Node, text: str, now: datetime) -> bool:
+    type_, path = parts_of(text)
+    node = along.named_by(ObjectRef(type_, top.name, path), (top,))
+    return node is not None and bool(decisions.answer(slice_, deciders.GRANT, node, now=now))
+
+
+def _may(slice_: Slice, sign: str, node: Node | None, top: Node, now: datetime) -> bool:
+    if node is None or node.realm_id != top.realm_id:
+        return False
+    actions = {
+        "o": deciders.GRANT,
+        "r": deciders.GRANT,
+        "g": GROUP_ROLE if _knows(node, GROUP_ROLE) else deciders.GRANT,
+        "m": ADMITS[Principal.Kind.USER],
+        "n": ADMITS[Principal.Kind.GROUP],
+    }
+    action = actions.get(sign)
+    return action is not None and bool(decisions.answer(slice_, action, node, now=now))

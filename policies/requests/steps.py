@@ -1,0 +1,71 @@
+"""What happens to a request, on the record: each step an event of its change and a row of the request."""
+
+from __future__ import annotations
+
+from django.db.models import QuerySet
+
+from policies.authority import Authority
+from policies.changes import ChangeInProgress
+from policies.events import Said, event
+from policies.models import AccessRequest, RequestStep
+
+ASKED = event("request.asked", "asked that {person} may {what} (request {request})")
+ASKED_BACK = event(
+    "request.asked_back", "wants to know more about request {request}, that {person} may {what}"
+)
+ANSWERED = event("request.answered", "answered about request {request}, that {person} may {what}")
+APPROVED = event("request.approved", "approved {part} of request {request} for {person}")
+APPROVED_LESS = event("request.approved_less", "approved less of {part} of request {request} for {person}")
+REFUSED = event("request.refused", "refused {part} of request {request} for {person}")
+WITHDRAWN = event("request.withdrawn", "took back request {request}, that {person} may {what}")
+LAPSED = event("request.lapsed", "let request {request} lapse, that {person} may {what}: nobody decided it")
+ESCALATED = event("request.escalated", "asked the next level to decide {part} of request {request}")
+GIVEN = event("request.given", "gave {person} what request {request} asked for: {what}")
+REOPENED = event(
+    "request.reopened", "opened {part} of request {request} again: {deputy} may no longer approve it"
+)
+PROVED = event("request.proved", "found what request {request} gave {person} in {backend}")
+STUCK = event("request.stuck", "cannot bring what request {request} gave {person} to {backend}")
+
+
+def stepped(
+    current: ChangeInProgress,
+    request: AccessRequest,
+    kind: str,
+    *,
+    by: Authority,
+    text: str = "",
+    part: int | None = None,
+    **data: object,
+) -> RequestStep:
+    """Record one step; `text` is what was said with it, `data` goes into the event's sentence."""
+    current.say(_said(request, kind, part=data.pop("told", "all"), **data), by=by)
+    return RequestStep.objects.create(
+        request=request,
+        part=part,
+        move=kind.removeprefix("request."),
+        at=current.at,
+        by=by.actor.principal,
+        on_behalf_of=by.actor.on_behalf_of,
+        text=text,
+        revision=current.revision,
+    )
+
+
+def _said(request: AccessRequest, kind: str, **data: object) -> Said:
+    wants = list(request.wants.order_by("number"))
+    people = dict.fromkeys((request.holder.pseudonym, request.asker.pseudonym))
+    what = ", ".join(f"{one.action} {one.type} {one.name}" for one in wants[:3])
+    more = f" and {len(wants) - 3} more" if len(wants) > 3 else ""
+    named = {"request": request.pk, "person": request.holder.pseudonym, "what": f"{what}{more}"}
+    return Said(kind, wants[0].type, wants[0].name, tuple(request.lineage), tuple(people), {**named, **data})
+
+
+def row_of(request: AccessRequest) -> QuerySet[AccessRequest]:
+    """The request as rows, for a move."""
+    return AccessRequest.objects.filter(pk=request.pk)
+
+
+def fresh(request: AccessRequest) -> AccessRequest:
+    """The request as it is now."""
+    return AccessRequest.objects.select_related("realm", "asker", "holder").get(pk=request.pk)

@@ -1,0 +1,214 @@
+"""From a question to working access, after exactly the decisions that the law requires."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from accounts.record import Origin
+from catalog.nodes import Node
+from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.models import AccessRequest, Change, Event, Grant, Notice, RequestStep
+from policies.requests import asking
+from tests.factories import the
+from tests.requests.world import approve, ask, by, can, refuse, told, who
+
+
+def test_one_question_files_every_prerequisite_with_its_own_owner(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", lasts="P30D")
+    assert told(request) == [
+        "USE_CATALOG on catalog demo/shop: asked",
+        "USE_SCHEMA on schema demo/shop.sales: asked",
+        "SELECT_TABLE on table demo/shop.sales.orders: asked",
+    ]
+    notices = Notice.objects.filter(kind="request.to_decide").values_list("recipient__name", "link")
+    assert sorted(notices) == [
+        (name, f"/requests/{request.pk}") for name in ("carla", "dora", "olivia", "theo")
+    ]
+
+
+def test_access_works_after_exactly_the_decisions_that_the_law_requires(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", lasts="P30D")
+    for decider, part in (("carla", 0), ("olivia", 1)):
+        assert approve(request, decider, parts=[part]).state == "asked"
+        assert not Grant.objects.filter(origin=Origin.REQUEST).exists()
+        assert not can("ana")
+    assert approve(request, "theo").state == "approved"
+    assert can("ana")
+    given = Grant.objects.filter(origin=Origin.REQUEST)
+    assert {row.privilege for row in given} == {"USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE"}
+    [want] = request.wants.all()
+    assert {row.valid_until for row in given} == {want.valid_until}
+    assert want.valid_until - want.valid_from == timedelta(days=30)
+
+
+def test_the_clock_starts_when_it_is_given_and_not_when_it_is_asked(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", lasts="PT8H")
+    AccessRequest.objects.update(asked_at=datetime(2020, 1, 1, tzinfo=UTC))
+    for decider in ("carla", "olivia", "theo"):
+        approve(request, decider)
+    [want] = request.wants.all()
+    ends = want.valid_until
+    assert ends - want.given_at == timedelta(hours=8)
+    assert can("ana", now=ends - timedelta(microseconds=1))
+    assert not can("ana", now=ends)
+
+
+def test_who_stands_higher_may_decide_for_all_below(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    assert approve(request, "marek").state == "approved"
+    assert can("ana")
+
+
+def test_a_duty_decides_what_lies_below_it_and_nothing_above(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    approve(request, "dora", parts=[1, 2])
+    assert [text.split(": ")[1] for text in told(request)] == ["asked", "approved", "approved"]
+    assert approve(request, "carla").state == "approved"
+    assert can("ana")
+    assert not can("dora")
+
+
+def test_a_refusal_ends_what_cannot_work_without_it_and_says_why(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    approve(request, "carla")
+    assert refuse(request, "theo", "ask for customers instead").state == "refused"
+    assert [text.split(": ")[1] for text in told(request)] == ["needless", "needless", "refused"]
+    assert not Grant.objects.filter(origin=Origin.REQUEST).exists()
+    answer = Notice.objects.get(kind="request.answers")
+    assert (answer.recipient.name, answer.text.split(":")[0]) == ("ana", "Your request was refused")
+
+
+def test_of_two_objects_one_can_be_given_and_the_other_refused(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", "read shop.sales.customers")
+    approve(request, "carla")
+    approve(
+        request,
+        "olivia",
+        parts=[part.number for part in request.parts.all() if "orders" not in part.name][1:],
+    )
+    assert can("ana", table="shop.sales.customers")
+    assert refuse(request, "theo").state == "approved_less"
+    assert not can("ana")
+    assert can("ana", table="shop.sales.customers")
+
+
+def test_less_and_shorter_can_be_given_but_neither_more_nor_longer(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", "write shop.sales.orders", lasts="P30D")
+    approve(request, "carla")
+    approve(request, "olivia", parts=[1])
+    [table] = request.parts.filter(type="table")
+    for bad in ({"give": {table.number: ["CREATE_TABLE"]}}, {"give": {table.number: []}}, {"lasts": "P31D"}):
+        with pytest.raises(Invalid):
+            approve(request, "theo", **bad)
+    done = approve(request, "theo", give={table.number: ["SELECT_TABLE"]}, lasts="P7D")
+    assert done.state == "approved_less"
+    assert can("ana") and not can("ana", "write")
+    want = request.wants.get(action="read")
+    assert want.valid_until - want.valid_from == timedelta(days=7)
+    assert request.wants.get(action="write").given_at is None
+
+
+def test_a_decider_asks_back_and_is_answered(shop: Node) -> None:
+    from policies.requests import deciding
+
+    request = ask("ana", "read shop.sales.orders")
+    assert deciding.ask_back(request.pk, "Which report?", by=by("theo")).state == "asked_back"
+    assert Notice.objects.get(kind="request.questions").recipient.name == "ana"
+    with pytest.raises(NotFound):
+        asking.answer(request.pk, "mine", by=by("ben"))
+    assert asking.answer(request.pk, "The one of March", by=by("ana")).state == "asked"
+    assert [(one.move, one.text) for one in request.steps.order_by("pk")][1:] == [
+        ("asked_back", "Which report?"),
+        ("answered", "The one of March"),
+    ]
+
+
+def test_one_takes_his_own_request_back_and_nobody_elses(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    approve(request, "carla")
+    with pytest.raises(NotFound):
+        asking.withdraw(request.pk, by=by("theo"))
+    assert asking.withdraw(request.pk, by=by("ana")).state == "withdrawn"
+    assert {text.split(": ")[1] for text in told(request)} == {"withdrawn"}
+    with pytest.raises(Conflict, match="withdrawn"):
+        approve(request, "theo")
+
+
+def test_the_same_key_asks_once(shop: Node) -> None:
+    first = ask("ana", "read shop.sales.orders", key="job 7")
+    assert ask("ana", "read shop.sales.orders", key="job 7") == first
+    with pytest.raises(Conflict, match="key"):
+        ask("ana", "read shop.sales.customers", key="job 7")
+    with pytest.raises(Conflict, match=f"request {first.pk}"):
+        ask("ana", "read shop.sales.orders")
+    assert ask("ben", "read shop.sales.orders", key="job 7") != first
+
+
+@pytest.mark.parametrize(
+    ("asker", "wants", "more", "said"),
+    [
+        ("ana", ["read shop.sales.orders"], {"reason": "."}, "Say why"),
+        ("ana", ["read shop.sales.orders"], {"reason": "aaaaaaaaaaaaaaa"}, "Say why"),
+        ("ana", ["read shop.sales.orders"], {"lasts": "forever"}, "no length of time"),
+        ("ana", ["read shop.sales.orders"], {"lasts": "P0D"}, "no length of time"),
+        ("ana", ["read shop.sales.orders"], {"lasts": "P9999D"}, "ten years"),
+        ("ana", ["read shop.sales.orders"], {"zone": "Mars/Olympus"}, "no time zone"),
+        ("ana", ["read shop.sales.orders"], {"until": datetime(2020, 1, 1, tzinfo=UTC)}, "future"),
+        ("ana", ["fly shop.sales.orders"], {}, "no action fly"),
+        ("ana", ["drop shop.sales.orders"], {}, "owners alone"),
+        ("ana", [], {}, "one thing at least"),
+        ("theo", ["read shop.sales.orders"], {}, "may do this already"),
+        ("ana", ["read shop.sales.orders"], {"reason": "of \0 use to us"}, "cannot be kept"),
+    ],
+)
+def test_what_makes_no_sense_is_told_and_leaves_no_trace(shop: Node, asker, wants, more, said) -> None:
+    before = Change.objects.count()
+    with pytest.raises(Invalid, match=said):
+        ask(asker, *wants, **more)
+    assert Change.objects.count() == before
+    assert not AccessRequest.objects.exists()
+
+
+def test_one_asks_for_himself_his_groups_and_his_services_only(shop: Node) -> None:
+    assert [str(one) for one in asking.holders(who("ben"))] == ["user:ben", "group:analysts"]
+    with pytest.raises(Refused, match="yourself"):
+        ask("ana", "read shop.sales.orders", holder="user:ben")
+    with pytest.raises(Refused, match="yourself"):
+        ask("ana", "read shop.sales.orders", holder="group:analysts")
+    assert ask("ben", "read shop.sales.orders", holder="group:analysts").holder.name == "analysts"
+
+
+def test_history_says_all_of_it_by_the_number_of_the_request(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    approve(request, "marek", note="as agreed")
+    moves = list(RequestStep.objects.filter(request=request).order_by("pk").values_list("move", flat=True))
+    assert moves == ["asked", "approved", "approved", "approved", "given"]
+    last = request.steps.latest("pk")
+    kinds = set(Event.objects.filter(change=last.revision).values_list("kind", flat=True))
+    assert {"request.approved", "request.given", "grant.added"} <= kinds
+    assert {e.data["request"] for e in Event.objects.filter(kind__startswith="request.")} == {request.pk}
+
+
+def test_membership_comes_first_where_it_is_lacking(shop: Node) -> None:
+    from accounts import people
+
+    people.make_account("zoe")
+    request = ask("zoe", "read shop.sales.orders")
+    assert told(request)[0] == "membership of demo: asked"
+    assert approve(request, "marek", parts=[0, 1, 2, 3]).state == "approved"
+    assert can("zoe")
+
+
+def test_a_role_can_be_asked_for_and_is_given_by_who_may_give_it(shop: Node) -> None:
+    from policies.models import Assignment
+
+    request = ask("ana", "hold role browse", lasts="P7D")
+    assert told(request) == ["role demo/browse: asked"]
+    with pytest.raises(NotFound):
+        approve(request, "carla")
+    assert approve(request, "gil").state == "approved"
+    [held] = Assignment.objects.open().filter(holder=who("ana"))
+    assert (held.role_id, held.origin) == (the("role", "browse").id, "request")
+    assert held.valid_until is not None

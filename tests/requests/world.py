@@ -1,0 +1,64 @@
+"""Asking and deciding in a few words: `ask("ana", "read shop.sales.orders")`, `approve(request, "theo")`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from accounts import people
+from accounts.models import Principal
+from policies import decisions
+from policies.authority import Actor
+from policies.models import AccessRequest
+from policies.requests import asking, deciding
+from policies.requests.asking import Asking, Wanted
+from tests.factories import the
+
+WHY = "quarterly revenue report"
+TYPES = {0: "metalake", 1: "catalog", 2: "schema", 3: "table"}
+
+
+def who(text: str) -> Principal:
+    kind, _, name = text.rpartition(":")
+    return people.ensure(kind or "user", name)
+
+
+def by(text: str, via: str = "console") -> Actor:
+    return Actor(who(text), via)
+
+
+def wanted(text: str, realm: str = "demo") -> Wanted:
+    """`read shop.sales.orders`, `write schema shop.sales`, `hold role sales_read`."""
+    action, *rest = text.split(" ")
+    full = rest[-1] if rest else ""
+    type_ = rest[0] if len(rest) == 2 else TYPES[len(full.split(".")) if full else 0]
+    return Wanted(type_, f"{realm}/{full}" if full else realm, action)
+
+
+def an_asking(asker: str, *wants: str, realm: str = "demo", holder: str = "", **more: Any) -> Asking:
+    more.setdefault("reason", WHY)
+    return Asking(tuple(wanted(one, realm) for one in wants), who(holder or asker), **more)
+
+
+def ask(asker: str, *wants: str, **more: Any) -> AccessRequest:
+    return asking.ask(an_asking(asker, *wants, **more), by=by(asker))
+
+
+def approve(request: AccessRequest, decider: str, **more: Any) -> AccessRequest:
+    return deciding.approve(request.pk, by=by(decider), **more)
+
+
+def refuse(
+    request: AccessRequest, decider: str, reason: str = "not for reports", **more: Any
+) -> AccessRequest:
+    return deciding.refuse(request.pk, reason, by=by(decider), **more)
+
+
+def told(request: AccessRequest) -> list[str]:
+    """Each part with its state: `USE_SCHEMA on schema demo/shop.sales: waiting for a decision`."""
+    from policies.requests.carrying import part_in_words
+
+    return [f"{part_in_words(one)}: {one.state}" for one in request.parts.order_by("number")]
+
+
+def can(name: str, action: str = "read", table: str = "shop.sales.orders", **more: Any) -> bool:
+    return bool(decisions.ask(who(name), action, the("table", table), **more))
