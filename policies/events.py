@@ -89,6 +89,8 @@ REALM_REPAIRED = event("realm.repaired", "repaired {object}, whose owner could n
 PERSON_ERASED = event("person.erased", "erased {person}")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
+HINT_DISMISSED = event("hint.dismissed", "dismissed the hint `{hint}` about {object}")
+HINT_BROUGHT_BACK = event("hint.brought_back", "brought back the hint `{hint}` about {object}")
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,84 @@
+"""What a hint can say: each kind's ground as a sentence, and the change that mends it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+REMOVE, OWN, LEAVE, MERGE, NARROW = "remove", "own", "leave", "merge", "narrow"
+"""What mends a hint: end the one grant, name an owner, take everything from somebody, make one role of two,
+give less.  Only the first needs no choice, so a hint can do it by itself."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of hint.  `ground` and `mends` are filled with the hint's data."""
+
+    code: str
+    label: str
+    ground: str
+    mends: str
+    deed: str
+
+
+KINDS = {
+    one.code: one
+    for one in (
+        Kind(
+            "unused_grant",
+            "Nobody uses it",
+            "None of the {people} who have {privilege} by it used it in the {days} days that reports "
+            "cover; they tell of {reported} of the {objects} objects here.",
+            "Take {privilege} back",
+            REMOVE,
+        ),
+        Kind(
+            "redundant_grant",
+            "Given twice",
+            "Everybody who has {privilege} by it has it here anyway, by {others}.",
+            "Take {privilege} back; nobody loses anything",
+            REMOVE,
+        ),
+        Kind(
+            "wide_grant",
+            "Wider than used",
+            "{privilege} reaches {objects} objects here; in {days} days its holders used {used} of them.",
+            "Give it on what is used, and take it here",
+            NARROW,
+        ),
+        Kind(
+            "idle_deny",
+            "Denies nothing",
+            "None of the {people} whom it is about would have {privilege} here or below without it{others}.",
+            "Take the denial back; nobody gains anything",
+            REMOVE,
+        ),
+        Kind(
+            "dormant_person",
+            "Access that sleeps",
+            "{why}, and still holds {holds} in this realm.",
+            "Take the access back",
+            LEAVE,
+        ),
+        Kind(
+            "dormant_service",
+            "A service account that sleeps",
+            "{why}, and still holds {holds} in this realm.",
+            "Take the access back",
+            LEAVE,
+        ),
+        Kind(
+            "ownerless",
+            "Nobody owns it",
+            "{why}; {objects} objects are concerned.",
+            "Name an owner",
+            OWN,
+        ),
+        Kind(
+            "near_roles",
+            "Two roles that are nearly one",
+            "{shared} of the {rules} rules of the two are the same; {only} are only in this one.",
+            "Make one role of the two",
+            MERGE,
+        ),
+    )
+}

@@ -1,0 +1,256 @@
+"""Hints where access could be tighter: who may see them, dismissing one with a reason, and mending it.
+
+They are found by the pipeline `unused_grants`; a hint shows what was true at its revision, so mending decides
+again on what is true now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.nodes import Node, node, nodes
+from lakewarden import dialects, engine
+from lakewarden.dialects.cdap.authorizable import parse
+from policies import decisions, slices
+from policies.authority import Actor, Authority
+from policies.changes import change
+from policies.errors import Conflict, Invalid, NotFound
+from policies.events import HINT_BROUGHT_BACK, HINT_DISMISSED
+from policies.hint_kinds import KINDS, REMOVE, Kind
+from policies.models import Grant, Hint
+from policies.saying import said
+from policies.services import duties, grants, patterns, personal, realm_of, roles
+
+LOOKED_AT = 2_000
+"""So many hints at the most are gone through to find those that somebody may see."""
+REVIEW = "review_access"
+
+
+@dataclass(frozen=True)
+class Told:
+    """One hint as it is shown.
+
+    `node` is the object it is about, the realm's root where it is about none; `role` and `other` are the
+    roles, `holder` who is concerned: a person, a group, or the one behind a personal role.
+    """
+
+    row: Hint
+    node: Node
+    role: Node | None = None
+    other: Node | None = None
+
+    @property
+    def kind(self) -> Kind:
+        return KINDS[self.row.kind]
+
+    @property
+    def label(self) -> str:
+        return self.kind.label
+
+    @property
+    def holder(self) -> Principal | None:
+        return self.row.holder
+
+    @property
+    def ground(self) -> str:
+        """Why, in a sentence."""
+        return self.kind.ground.format(**self._words)
+
+    @property
+    def mends(self) -> str:
+        """The change that mends it, in words."""
+        return self.kind.mends.format(**self._words)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether `mend` can do it without a further choice."""
+        return self.kind.deed == REMOVE and self.row.grant is not None
+
+    @cached_property
+    def _words(self) -> dict[str, Any]:
+        known = dialects.get(self.node.kind).privilege(self.row.privilege)
+        named = {"people": self.row.people, "privilege": known.label if known else self.row.privilege}
+        return {**named, **self.row.data}
+
+    def age(self, now: datetime | None = None) -> timedelta:
+        """How long ago it was last found."""
+        return (now or timezone.now()) - self.row.seen
+
+
+def about_object(place: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
+    """The hints on one object, for those who may change who has access to it or review that."""
+    if not _may_see_on(by, place):
+        return []
+    return told(_open(place, dismissed=dismissed).filter(securable=place.id), place)
+
+
+def about_role(role: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
+    """The hints about a role and what it gives, as far as the asker may see what they are about."""
+    rows = _open(role, dismissed=dismissed).filter(Q(role=role.id) | Q(other_role=role.id))
+    return _seen(by, told(rows[:LOOKED_AT], role))
+
+
+def about_person(person: Principal, root: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
+    """The hints about what a person holds in a realm, as far as the asker may see what they are about."""
+    rows = _open(root, dismissed=dismissed).filter(holder=person)
+    return _seen(by, told(rows[:LOOKED_AT], root))
+
+
+def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) -> list[Told]:
+    """The weightiest hints of a realm that the asker may see; at most LOOKED_AT are looked at."""
+    rows = _open(root, dismissed=dismissed)
+    if kind:
+        rows = rows.filter(kind=kind)
+    return _seen(by, told(rows.order_by("-people", "id")[:LOOKED_AT], root))
+
+
+def counts(root: Node) -> dict[str, int]:
+    """How many hints of each kind are open in a realm; for those who may see all of it.  One query."""
+    rows = _open(root, dismissed=False).values_list("kind", flat=True)
+    found = dict.fromkeys(KINDS, 0)
+    for kind in rows:
+        found[kind] = found.get(kind, 0) + 1
+    return {kind: n for kind, n in found.items() if n}
+
+
+def hint(number: int, by: Actor) -> Told:
+    """One hint that the asker may see.  Raises NotFound."""
+    row = Hint.objects.select_related("holder", "dismissed_by").filter(pk=number).first()
+    root = _root_of(row) if row else None
+    found = told([row], root) if row and root else []
+    if not _seen(by, found):
+        raise NotFound("There is no such hint.")
+    return found[0]
+
+
+def dismiss(number: int, *, by: Actor, reason: str) -> Told:
+    """Leave it as it is, for a reason; it does not come back with the next run.
+
+    Raises NotFound, Refused, Invalid, and Conflict when somebody else has dismissed it.
+    """
+    if not reason.strip():
+        raise Invalid("Say why it stays; whoever looks at it next will ask.")
+    about = hint(number, by)
+    with change(HINT_DISMISSED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        authority = authority_over(about, by)
+        rows = Hint.objects.filter(pk=number, dismissed__isnull=True)
+        if not rows.update(dismissed=current.at, dismissed_by=by.decides_as, reason=reason.strip()):
+            raise Conflict("It is already dismissed.")
+        current.say(said(HINT_DISMISSED, about.node, hint=about.label), by=authority)
+    about.row.refresh_from_db()
+    return about
+
+
+def bring_back(number: int, *, by: Actor, reason: str = "") -> Told:
+    """Take a dismissal back.  Raises NotFound, Refused, Conflict."""
+    about = hint(number, by)
+    with change(HINT_BROUGHT_BACK, realm=realm_of(about.node), by=by, reason=reason) as current:
+        authority = authority_over(about, by)
+        rows = Hint.objects.filter(pk=number, dismissed__isnull=False)
+        if not rows.update(dismissed=None, dismissed_by=None, reason=""):
+            raise Conflict("It is not dismissed.")
+        current.say(said(HINT_BROUGHT_BACK, about.node, hint=about.label), by=authority)
+    about.row.refresh_from_db()
+    return about
+
+
+def mend(number: int, *, by: Actor, reason: str = "") -> Told:
+    """End the grant that a hint is about, by the service that ends it anywhere else; the hint is gone then.
+
+    Raises NotFound, Refused, Invalid for a hint that needs a choice, Conflict when the grant has ended.
+    """
+    about = hint(number, by)
+    if not about.at_once:
+        raise Invalid(f"{about.mends}: that takes a choice of yours.")
+    row = Grant.objects.open().filter(pk=about.row.grant).select_related("holder").first()
+    if row is None:
+        Hint.objects.filter(pk=number).delete()
+        raise Conflict("It has ended meanwhile.")
+    _end(about, row, by, reason or f"{about.label}: {about.ground}")
+    Hint.objects.filter(realm=about.row.realm_id, grant=row.pk).delete()
+    return about
+
+
+def authority_over(about: Told, by: Actor) -> Authority:
+    """The right to dismiss or mend a hint: that of changing who has access to its object.  Raises Refused."""
+    return grants.authority_to_grant(about.node, by)
+
+
+def _end(about: Told, row: Grant, by: Actor, reason: str) -> None:
+    if row.pattern:
+        bearer = row.holder or about.role
+        if bearer is None:
+            raise Conflict("Who holds it is no longer there.")
+        patterns.revoke(about.node, parse(row.pattern), bearer, [row.privilege], by=by, reason=reason)
+    elif row.holder is not None:
+        grants.remove(about.node, [row.holder], [row.privilege], by=by, reason=reason)
+    elif about.role is None:
+        raise Conflict("The role is no longer there.")
+    elif personal.is_personal(about.role.name) and row.effect == "allow" and about.holder is not None:
+        grants.remove(about.node, [about.holder], [row.privilege], by=by, reason=reason)
+    else:
+        ended = [roles.Privilege(row.privilege, row.effect)]
+        authority = authority_over(about, by)
+        roles.remove_privileges(about.role, about.node, ended, by=by, authority=authority, reason=reason)
+
+
+def told(rows: Iterable[Hint], near: Node) -> list[Told]:
+    """Hints with what they are about; those whose object or role is gone are left out.  Two queries."""
+    rows = list(rows)
+    keys = {key for row in rows for key in (row.securable_id, row.role_id, row.other_role_id) if key}
+    known = nodes({*keys, near.root_id})
+    root = known.get(near.root_id, near)
+    found = []
+    for row in rows:
+        about = known.get(row.securable_id) if row.securable_id else root
+        gone = any(key and key not in known for key in (row.role_id, row.other_role_id))
+        if about is not None and not gone:
+            found.append(Told(row, about, known.get(row.role_id or 0), known.get(row.other_role_id or 0)))
+    return found
+
+
+def _open(near: Node, *, dismissed: bool) -> QuerySet[Hint]:
+    rows = Hint.objects.filter(realm=near.realm_id, dismissed__isnull=not dismissed)
+    return rows.select_related("holder", "dismissed_by").order_by("-people", "id")
+
+
+def _root_of(row: Hint) -> Node | None:
+    about = node(row.securable_id) if row.securable_id else None
+    if about is not None:
+        return about
+    from catalog.queries import root
+
+    return root(row.realm)
+
+
+def _may_see_on(by: Actor, place: Node) -> bool:
+    who = by.decides_as
+    if who is None:
+        return by.via == "operator"
+    return bool(decisions.ask(who, grants.GRANT, place)) or duties.has(who, REVIEW, place)
+
+
+def _seen(by: Actor, found: list[Told]) -> list[Told]:
+    """Those of the hints whose object the asker may give access to, or reviews.  Three queries."""
+    who = by.decides_as
+    if who is None or not found:
+        return found if by.via == "operator" else []
+    now = timezone.now()
+    slice_ = slices.current(who, found[0].node, now=now)
+    reviewed = duties.held(who, REVIEW, now=now)
+    return [
+        one
+        for one in found
+        if not reviewed.isdisjoint(one.node.lineage)
+        or engine.decide(
+            slice_, decisions.operation_for(one.node, grants.GRANT), one.node.levels, now=now.timestamp()
+        )
+    ]

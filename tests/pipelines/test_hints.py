@@ -1,0 +1,165 @@
+"""A hint is seen by those who may act on it, dismissed with a reason, mended by the change that it names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.objects import ObjectRef
+from policies import hints
+from policies.authority import OPERATOR
+from policies.errors import Conflict, Invalid, NotFound
+from policies.hint_kinds import KINDS
+from policies.models import Event, Grant, Hint, PipelineRun
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import acting, the
+from tests.policies.conftest import shop
+
+__all__ = ["shop"]
+
+
+def a_run(root: Node) -> PipelineRun:
+    made, _ = PipelineRun.objects.get_or_create(
+        name="unused_grants", realm_id=root.realm_id, revision=1, defaults={"asked": timezone.now()}
+    )
+    return made
+
+
+def a_hint(root: Node, grant: Grant | None = None, **more: Any) -> Hint:
+    now = timezone.now()
+    about = {"kind": "unused_grant", "people": 2, "data": {"days": 90, "reported": 3, "objects": 3}, **more}
+    if grant is not None:
+        about |= {
+            "grant": grant.pk,
+            "securable": grant.securable,
+            "role": grant.role,
+            "privilege": grant.privilege,
+        }
+    return Hint.objects.create(
+        realm_id=root.realm_id,
+        run=a_run(root),
+        key=f"{Hint.objects.count()}",
+        revision=1,
+        found=now,
+        seen=now,
+        **about,
+    )
+
+
+@pytest.fixture
+def unused(shop: Node) -> Hint:
+    """Nobody uses what role sales_read gives on schema sales, which Olivia owns."""
+    grant = Grant.objects.open().get(role__placements__name="sales_read", privilege="SELECT_TABLE")
+    return a_hint(shop, grant)
+
+
+def test_it_says_its_ground_and_what_mends_it(unused: Hint) -> None:
+    [told] = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
+    assert told.ground == (
+        "None of the 2 who have Read by it used it in the 90 days that reports cover; "
+        "they tell of 3 of the 3 objects here."
+    )
+    assert (told.mends, told.at_once, told.label) == ("Take Read back", True, "Nobody uses it")
+    assert told.role is not None
+    assert told.role.name == "sales_read"
+
+
+@pytest.mark.parametrize(
+    ("name", "sees"), [("marek", True), ("olivia", True), ("mia", False), ("ana", False), ("nobody", False)]
+)
+def test_those_see_it_who_may_act_on_it(shop: Node, unused: Hint, name: str, *, sees: bool) -> None:
+    by, expected = acting(name), [unused.pk] if sees else []
+    role = find(ObjectRef("role", "demo", ("sales_read",)))
+    assert role is not None
+    assert [one.row.pk for one in hints.about_object(the("schema", "shop.sales"), by)] == expected
+    assert [one.row.pk for one in hints.about_role(role, by)] == expected
+    assert [one.row.pk for one in hints.all_of(shop, by)] == expected
+    if not sees:
+        with pytest.raises(NotFound):
+            hints.hint(unused.pk, by)
+        with pytest.raises(NotFound):
+            hints.mend(unused.pk, by=by)
+        with pytest.raises(NotFound):
+            hints.dismiss(unused.pk, by=by, reason="mine")
+    assert Grant.objects.open().filter(pk=unused.grant).exists()
+
+
+def test_mending_it_ends_the_grant_by_the_usual_way(unused: Hint) -> None:
+    hints.mend(unused.pk, by=acting("olivia"))
+    assert not Grant.objects.open().filter(pk=unused.grant).exists()
+    assert not Hint.objects.exists()
+    event = Event.objects.filter(kind="grant.removed").latest("pk")
+    assert event.data["by"] == "Permission.grantPrivilegeToRole"
+    assert "None of the 2 who have Read" in event.change.reason
+
+
+def test_a_direct_grant_is_mended_too(shop: Node) -> None:
+    orders, mia = the("table", "shop.sales.orders"), people.ensure("user", "mia")
+    grants.add(Wish(orders, (mia,), ("MODIFY_TABLE",), way=False), by=acting("olivia"))
+    row = Grant.objects.open().get(privilege="MODIFY_TABLE")
+    made = a_hint(shop, row, holder=mia)
+    [told] = hints.about_person(mia, shop, acting("olivia"))
+    assert told.row == made
+    hints.mend(made.pk, by=acting("olivia"))
+    assert not Grant.objects.open().filter(privilege="MODIFY_TABLE").exists()
+
+
+def test_a_grant_that_ended_meanwhile_is_said(shop: Node, unused: Hint) -> None:
+    Grant.objects.filter(pk=unused.grant).update(closed=99)
+    with pytest.raises(Conflict, match="ended meanwhile"):
+        hints.mend(unused.pk, by=acting("olivia"))
+    assert not Hint.objects.exists()
+
+
+def test_what_takes_a_choice_is_not_done_at_once(shop: Node) -> None:
+    made = a_hint(shop, kind="ownerless", securable_id=shop.id, data={"why": "Nobody owns it", "objects": 3})
+    [told] = hints.about_object(shop, acting("marek"))
+    assert (told.ground, told.mends, told.at_once) == (
+        "Nobody owns it; 3 objects are concerned.",
+        "Name an owner",
+        False,
+    )
+    with pytest.raises(Invalid, match="choice"):
+        hints.mend(made.pk, by=acting("marek"))
+
+
+def test_it_is_dismissed_with_a_reason_and_brought_back(shop: Node, unused: Hint) -> None:
+    olivia = acting("olivia")
+    with pytest.raises(Invalid, match="Say why"):
+        hints.dismiss(unused.pk, by=olivia, reason="  ")
+    hints.dismiss(unused.pk, by=olivia, reason="For the yearly report")
+    assert hints.all_of(shop, olivia) == []
+    [gone] = hints.all_of(shop, olivia, dismissed=True)
+    assert (gone.row.reason, gone.row.dismissed_by) == ("For the yearly report", olivia.principal)
+    with pytest.raises(Conflict, match="already dismissed"):
+        hints.dismiss(unused.pk, by=acting("marek"), reason="Me too")
+    hints.bring_back(unused.pk, by=acting("marek"))
+    assert hints.counts(shop) == {"unused_grant": 1}
+    kinds = Event.objects.filter(kind__startswith="hint.").order_by("pk").values_list("kind", flat=True)
+    assert list(kinds) == ["hint.dismissed", "hint.brought_back"]
+
+
+def test_every_kind_can_be_told(shop: Node) -> None:
+    data = {
+        "days": 1,
+        "reported": 1,
+        "objects": 2,
+        "used": 1,
+        "others": "role x",
+        "why": "Nobody came",
+        "holds": "2 roles",
+        "shared": 9,
+        "rules": 10,
+        "only": 1,
+    }
+    for kind in KINDS:
+        a_hint(shop, kind=kind, data=data, privilege="SELECT_TABLE")
+    found = hints.all_of(shop, OPERATOR)
+    assert {one.row.kind for one in found} == set(KINDS)
+    assert all(one.ground.endswith(".") and one.mends for one in found)
