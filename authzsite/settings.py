@@ -167,6 +167,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": crontab(hour=2, minute=15),
         "options": {"expires": 3600.0},
     },
+    "reviews": {"task": "policies.tasks.reviews", "schedule": 30.0, "options": {"expires": 30.0}},
     "bootstrap": {"task": "policies.tasks.bootstrap", "schedule": 20.0, "options": {"expires": 20.0}},
 }
 

@@ -9,9 +9,10 @@ from django.utils import timezone
 
 from policies import beginnings, bootstrap, checkpoints, discoveries, endings, uses, verifications
 from policies.exports import feeds
-from policies.models import Backend
+from policies.models import Backend, Review
 from policies.notices import posting
 from policies.pipelines import asking, running
+from policies.reviews import clock, closing, population
 from policies.sync import restored, worker
 from policies.sync.errors import BackendError
 
@@ -117,6 +118,38 @@ def run_pipelines() -> None:
 def ask_for_pipelines() -> None:
     """Ask for every pipeline that is to run each night."""
     asking.ask_nightly()
+
+
+@shared_task(name="policies.tasks.build_review")
+def build_review(review: int) -> None:
+    population.build(Review.objects.get(pk=review))
+
+
+@shared_task(name="policies.tasks.carry_review")
+def carry_review(review: int) -> None:
+    closing.work(Review.objects.get(pk=review))
+
+
+@shared_task(name="policies.tasks.build_reviews")
+def build_reviews() -> None:
+    """Write down the populations that wait to be, or that a killed worker left."""
+    for review in population.waiting():
+        build_review.delay(review.pk)  # each by itself: one that fails must not keep the others waiting
+
+
+@shared_task(name="policies.tasks.carry_reviews")
+def carry_reviews() -> None:
+    """Carry out, prove and close the reviews in which deciding is over."""
+    for review in closing.waiting():
+        carry_review.delay(review.pk)
+
+
+@shared_task(name="policies.tasks.reviews")
+def look_after_reviews() -> None:
+    """What time brings about in reviews, and what nudges that were lost would have."""
+    clock.tick()
+    build_reviews.delay()
+    carry_reviews.delay()
 
 
 @shared_task(name="policies.tasks.forget_uses")

@@ -1,6 +1,7 @@
-"""Files that an auditor takes away, checked without the site: the whole record, or evidence about one object.
+"""Files that an auditor takes away, checked without the site: the whole record, evidence about one object, or
+that of a review (`review.py`).
 
-Both are zip archives with a signed manifest.  Needs the public key (`manage.py audit_key`), nothing else.
+All are zip archives with a signed manifest.  Needs the public key (`manage.py audit_key`), nothing else.
 """
 
 from __future__ import annotations
@@ -42,6 +43,10 @@ def check(path: Path, key: notes.PublicKey, person: str = "") -> Found:
             manifest = _manifest(archive, key)
             if manifest["kind"] == "record":
                 return _record(archive, key, manifest)
+            if manifest["kind"] == "review":
+                from lakewarden.record import review  # it builds on what is below
+
+                return review.check(archive, key, manifest, person)
             return _evidence(archive, key, manifest, person)
     except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
         raise Broken(f"the archive is damaged: {error}") from error
@@ -165,20 +170,10 @@ def _evidence(
     archive: zipfile.ZipFile, key: notes.PublicKey, manifest: Mapping[str, Any], person: str
 ) -> Found:
     """Evidence: every change is in the signed tree, and every row rests on what the changes say."""
-    signed = _signed(archive, key)
-    size = max(signed)
-    if len(signed[size]) != 1:
-        raise Broken(f"two records of {size} changes were signed")
-    [root] = signed[size]
-    facts = Facts(manifest["question"]["revision"])
-    for line in archive.read("changes.jsonl").splitlines():
-        entry = json.loads(line)
-        _unchanged(entry)
-        proof = [bytes.fromhex(part) for part in entry["proof"]]
-        leaf, place = bytes.fromhex(entry["digest"]), entry["change"]["revision"] - 1
-        if (root_from_proof(leaf, place, size, proof) or b"").hex() != root:
-            raise Broken(f"change {place + 1} is not among those that were signed")
-        facts.take(entry["change"])
+    facts, last = Facts(manifest["question"]["revision"]), 0
+    for size, change in proved(archive, key):
+        facts.take(change)
+        last = size
     told = json.loads(archive.read("access.json"))
     rows = [row for row in told["rows"] if person in ("", row["principal"])]
     if not rows:
@@ -186,10 +181,28 @@ def _evidence(
     question = manifest["question"]
     where = f"{question['object']['type']} {question['object']['id']}"
     when = f"{question['as_of']} (revision {question['revision']})"
-    found = Found([f"proved: {where} as of {when}, record signed up to {size}"])
+    found = Found([f"proved: {where} as of {when}, record signed up to {last}"])
     for row in rows:
         found.lines += _told(row, told["objects"], facts)
     return found
+
+
+def proved(archive: zipfile.ZipFile, key: notes.PublicKey) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """Each change of the archive that is in the signed tree, with the tree's size.  Raises Broken."""
+    signed = _signed(archive, key)
+    size = max(signed)
+    if len(signed[size]) != 1:
+        raise Broken(f"two records of {size} changes were signed")
+    [root] = signed[size]
+    with archive.open("changes.jsonl") as lines:
+        for line in lines:
+            entry = json.loads(line)
+            _unchanged(entry)
+            proof = [bytes.fromhex(part) for part in entry["proof"]]
+            leaf, place = bytes.fromhex(entry["digest"]), entry["change"]["revision"] - 1
+            if (root_from_proof(leaf, place, size, proof) or b"").hex() != root:
+                raise Broken(f"change {place + 1} is not among those that were signed")
+            yield size, entry["change"]
 
 
 class Facts:

@@ -70,7 +70,7 @@ def gather(question: Question) -> Evidence:
         "with_access": sum(bool(row["actions"]) for row in rows),
     }
     evidence = Evidence(question, checkpoint, population, str(access.holding.query), rows)
-    evidence.changes = _proved(checkpoint, _codes(rows))
+    evidence.changes = proved(checkpoint, revisions_of(_codes(rows)))
     return evidence
 
 
@@ -156,9 +156,9 @@ def _codes(rows: Iterable[dict[str, Any]]) -> set[str]:
     return {code for row in rows for path in row["paths"] for code in path["facts"]}
 
 
-def _proved(checkpoint: Checkpoint, codes: Iterable[str]) -> list[dict[str, Any]]:
-    """The changes that began or ended the facts, up to the checkpoint, each with its proof."""
-    revisions = sorted(revision for revision in _revisions(codes) if revision <= checkpoint.size)
+def proved(checkpoint: Checkpoint, wanted: Iterable[int]) -> list[dict[str, Any]]:
+    """The changes of these revisions, up to the checkpoint, each with its proof."""
+    revisions = sorted(revision for revision in set(wanted) if revision <= checkpoint.size)
     maker = ProofMaker(revision - 1 for revision in revisions)
     for leaf in checkpoints.leaves(checkpoints.CHANGES, 0, checkpoint.size):
         maker.append(leaf)
@@ -177,7 +177,8 @@ def _proved(checkpoint: Checkpoint, codes: Iterable[str]) -> list[dict[str, Any]
     ]
 
 
-def _revisions(codes: Iterable[str]) -> set[int]:
+def revisions_of(codes: Iterable[str]) -> set[int]:
+    """The revisions at which facts began or ended."""
     numbers: dict[str, set[int]] = {}
     for code in codes:
         name, _, number = code.partition(":")

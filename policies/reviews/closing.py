@@ -21,6 +21,7 @@ from policies.errors import Conflict
 from policies.events import REVIEW_ALL_CARRIED, REVIEW_CLOSED
 from policies.models import Review, ReviewRow
 from policies.reviews import carrying, proving, states
+from policies.reviews.guarding import AGAIN
 from policies.reviews.leading import notice_key
 from policies.reviews.population import LEASE, Lost, keep_lease, release, take_lease
 from policies.saying import said
@@ -127,7 +128,7 @@ def exceptions(review: Review) -> QuerySet[ReviewRow]:
     """What a review leaves to look at: silence, doubt, and what was not carried out or not proved."""
     left = Q(state__in=("failed", "carried", "waiting")) | Q(choice=Choice.UNSURE)
     left |= Q(default=True, state="kept") | Q(kind=Kind.FOREIGN, state="kept")
-    left |= Q(state="kept", far=True, quick=True, seen_twice=False)
+    left |= Q(desk__key__startswith=f"{AGAIN}:", seen_twice=False)
     rows = ReviewRow.objects.filter(left, review=review).order_by("rank", "number")
     return rows.select_related("holder", "group", "decided_by", "desk")
 
@@ -160,7 +161,7 @@ def _why(row: ReviewRow) -> str:
         return "The reviewer did not know."
     if row.default:
         return "Nobody decided."
-    return "Given outside, and kept." if row.kind == Kind.FOREIGN else "Kept quickly, though it reaches far."
+    return "Given outside, and kept." if row.kind == Kind.FOREIGN else "Nobody looked at it again."
 
 
 def waiting() -> list[Review]:

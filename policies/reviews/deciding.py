@@ -17,7 +17,7 @@ from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat
-from policies.reviews import states
+from policies.reviews import guarding, states
 from policies.reviews.reviewers import is_own, selves
 from policies.reviews.telling import said_of
 
@@ -218,10 +218,16 @@ class _Step:
                 refused.append((row.pk, str(problem)))
             else:
                 decided.append(row.pk)
+        self._have_looked_at([row for row, _ in pairs if row.pk in decided])
         return Outcome(tuple(decided), tuple(refused))
 
+    def _have_looked_at(self, rows: Sequence[ReviewRow]) -> None:
+        if self.each is not None and self.each < self.review.pace:
+            given = (self.current, self.review, rows, self.reviewer, self.authority)
+            guarding.look_again(*given)
+
     def _decide(self, row: ReviewRow, verdict: Verdict) -> None:
-        again = row.state == "again"
+        row.seen_twice = row.seen_twice or row.state == "again"
         _move(
             row,
             verdict.version,
@@ -233,7 +239,7 @@ class _Step:
             decided_by=self.reviewer,
             decided_at=self.current.at,
             quick=self.each is not None and self.each < self.review.pace,
-            seen_twice=again or row.seen_twice,
+            seen_twice=row.seen_twice,
         )
         _log(row, self.reviewer, self.review, verdict, self.current, self.each, self.many)
         told = {"choice": verdict.choice, "takes": list(verdict.takes), "reason": verdict.reason.strip()}

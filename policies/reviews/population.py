@@ -57,6 +57,12 @@ def build(review: Review, *, told: Callable[[int], None] | None = None) -> bool:
         _Build(review).run(told or (lambda many: None))
     except Lost:
         return False
+    except Exception as error:
+        # the next worker tries again; until then whoever started it sees what is wrong
+        Review.objects.filter(pk=review.pk, lease=review.lease).update(
+            error=str(error)[:2000], lease="", leased=None
+        )
+        raise
     return True
 
 
@@ -141,7 +147,7 @@ class _Build:
         with change(REVIEW_OPENED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
             rows = Review.objects.filter(pk=review.pk, lease=review.lease)
             states.REVIEW.move(
-                rows, "open", opened=current.at, counts=counts, digest=digest, lease="", leased=None
+                rows, "open", opened=current.at, counts=counts, digest=digest, lease="", leased=None, error=""
             )
             event = said(
                 REVIEW_OPENED,

@@ -1,7 +1,8 @@
-"""Events about the rows of a review."""
+"""Events about reviews and their rows."""
 
 from __future__ import annotations
 
+from catalog.nodes import Node
 from catalog.queries import root
 from policies.events import Said
 from policies.models import Review, ReviewRow
@@ -12,14 +13,14 @@ def said_of(kind: str, review: Review, row: ReviewRow, **data: object) -> Said:
     people = tuple(one.pseudonym for one in (row.holder, row.group) if one is not None)
     person = {"person": people[0]} if people else {}
     told = {"review": review.pk, "row": row.number, "key": row.key, **data, **person}
-    name = f"{realm_name(review)}/{row.what}"
+    name = f"{place_of(review).name}/{row.what}"
     return Said(kind, row.type, name, tuple(row.lineage), people, told)
 
 
-def realm_name(review: Review) -> str:
-    """What the realm is called now; asked once for a review at hand."""
-    name: str | None = review.__dict__.get("_realm_name")
-    if name is None:
-        name = root(review.realm).name
-        review.__dict__["_realm_name"] = name
-    return name
+def place_of(review: Review) -> Node:
+    """The realm of a review; asked once for a review at hand."""
+    found: Node | None = review.__dict__.get("_place")
+    if found is None:
+        found = root(review.realm)
+        review.__dict__["_place"] = found
+    return found

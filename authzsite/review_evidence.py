@@ -1,0 +1,110 @@
+"""The evidence of a review as an archive: tables for programs and spreadsheets, and a page to print."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Any
+
+from django.template.loader import render_to_string
+
+from authzsite.sheet import cell
+from lakewarden.record import chain
+from lakewarden.record.review import POPULATION, ROWS
+from policies.exports import archives
+from policies.models import Review
+from policies.reviews import closing, evidence
+from policies.reviews.evidence import Evidence
+
+HOW = """Check this archive far from the site it comes from:
+
+    pip install lakewarden cryptography
+    python -m lakewarden.record {name} --key 'PUBLIC KEY'
+
+Get the public key from the site's operator by another way than this archive: `manage.py audit_key`.
+
+population.jsonl          every row there was at the start, as it was sealed before anybody decided
+rows.jsonl, rows.csv      what was decided about each and why, what was done, when it was read again
+changes.jsonl             what the record says of it, each change with its proof
+checkpoints.txt           how far the record was signed
+names.json                the names behind the pseudonyms, and how fast each reviewer decided
+report.html               the same to read and to print
+manifest.json, .sig       the digests of all files, signed
+"""
+LISTED = 1000
+"""So many rows stand in the page to read; the tables have all."""
+
+
+def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
+    """Gather the evidence of a review and write the archive; its rows stream."""
+    found = evidence.gather(review)
+    with tempfile.TemporaryDirectory() as folder:
+        files: dict[str, bytes | Path] = {
+            POPULATION: _lines(Path(folder) / POPULATION, evidence.population_lines(review)),
+            ROWS: _lines(Path(folder) / ROWS, evidence.row_lines(review)),
+            "rows.csv": _table(Path(folder) / "rows.csv", review),
+            "changes.jsonl": _lines(
+                Path(folder) / "changes", (chain.canonical(one).encode() + b"\n" for one in found.changes)
+            ),
+            "checkpoints.txt": found.checkpoint.note.encode(),
+            "names.json": chain.canonical({"names": found.names, "paces": _paces(found)}).encode(),
+            "report.html": _report(found).encode(),
+            "README.txt": HOW.format(name=name).encode(),
+        }
+        archives.write(target, "review", files, {"review": found.about(), "population": found.counts})
+    return found
+
+
+def _lines(path: Path, lines: Iterable[bytes]) -> Path:
+    with path.open("wb") as file:
+        file.writelines(lines)
+    return path
+
+
+def _table(path: Path, review: Review) -> Path:
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        head: list[str] | None = None
+        for row in evidence.rows(review):
+            if head is None:
+                head = list(row)
+                table.writerow(head)
+            table.writerow([cell(_plain(value)) for value in row.values()])
+    return path
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return " ".join(f"{name}={one}" for name, one in value.items())
+    return " ".join(map(str, value)) if isinstance(value, list) else value
+
+
+def _paces(found: Evidence) -> list[dict[str, Any]]:
+    return [
+        {
+            "reviewer": one.reviewer.pseudonym,
+            "decided": one.decided,
+            "seconds": one.seconds,
+            "quick": one.quick,
+            "kept": one.kept,
+            "together": one.together,
+        }
+        for one in found.paces
+    ]
+
+
+def _report(found: Evidence) -> str:
+    listed = [row for row, _ in zip(evidence.rows(found.review), range(LISTED), strict=False)]
+    return render_to_string(
+        "evidence/review.html",
+        {
+            "found": found,
+            "review": found.review,
+            "about": found.about(),
+            "rows": [{**row, "by": found.names.get(row["decided_by"] or "", "")} for row in listed],
+            "exceptions": closing.listed(found.review, limit=LISTED),
+            "limit": LISTED,
+        },
+    )

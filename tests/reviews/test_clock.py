@@ -1,0 +1,112 @@
+"""What time brings: reminders to those who owe something, stages, the end, the next of a series."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from catalog.nodes import Node
+from policies.models import Notice, Review, ReviewSeat
+from policies.reviews import clock, population
+from policies.reviews.plans import Stage
+from policies.services import duties, grants
+from policies.services.grants import Wish
+from tests.factories import AUTHORITY, BY, acting, owned, the
+from tests.reviews.world import a_review, can_sign_in, decides, person, rows
+
+
+@pytest.fixture
+def given(shop: Node) -> Node:
+    can_sign_in("marek", "olivia", "ana", "mia", "carl")
+    for name in ("ana", "mia"):
+        wish = Wish(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE",))
+        grants.add(wish, by=acting("olivia"))
+    return shop
+
+
+def told(kind: str) -> list[str]:
+    found = Notice.objects.filter(kind=kind).order_by("pk").select_related("recipient")
+    return [one.recipient.name for one in found]
+
+
+def test_those_who_owe_something_are_reminded_three_times_and_once_each(given: Node) -> None:
+    review = a_review()
+    begin = review.opened or timezone.now()
+    days = [1, 7.1, 7.2, 11.1, 13.1, 13.5]
+    reminded = []
+    for day in days:
+        review.refresh_from_db()
+        clock.look_after(review, begin + timedelta(days=day))
+        reminded.append(len(told("review.remind")))
+    assert reminded == [0, 1, 1, 2, 3, 3]
+    assert set(told("review.remind")) == {"olivia"}
+
+
+def test_who_owes_nothing_is_not_reminded(given: Node) -> None:
+    review = a_review(reasons="never")
+    for row in rows(review).values():
+        decides("olivia", row, "keep")
+    clock.look_after(review, timezone.now() + timedelta(days=12))
+    assert told("review.remind") == []
+
+
+def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:
+    duties.give(the("schema", "shop.sales"), "review_access", person("carl"), by=BY, authority=AUTHORITY)
+    review = a_review(stages=(Stage("owner", days=5), Stage("duty", days=5)))
+    found = rows(review)
+    decides("olivia", found["ana shop.sales.orders"], "keep")
+    decides("olivia", found["mia shop.sales.orders"], "unsure")
+    clock.look_after(review, timezone.now() + timedelta(days=5, hours=1))
+    review.refresh_from_db()
+    after = rows(review)
+    assert review.stage == 1
+    assert after["ana shop.sales.orders"].choice == "keep"
+    assert after["mia shop.sales.orders"].state == "open"
+    carl = ReviewSeat.objects.filter(reviewer=person("carl"))
+    asked = {name for name, row in after.items() if row.desk_id in set(carl.values_list("desk", flat=True))}
+    # what his own roles say is not his to decide
+    assert asked == {"mia shop.sales.orders", "ana shop.sales"}
+    assert "carl" in told("review.asked")
+
+
+def test_what_nobody_decides_goes_to_the_starter_where_that_was_stated(given: Node) -> None:
+    named = (Stage("people", (person("carl"),), days=5),)
+    review = a_review(stages=named, silence="escalate")
+    clock.look_after(review, timezone.now() + timedelta(days=6))
+    review.refresh_from_db()
+    assert (review.state, review.stage) == ("open", 1)
+    assert decides("olivia", rows(review)["ana shop.sales.orders"], "remove").decided
+    clock.look_after(review, timezone.now() + timedelta(days=30))
+    review.refresh_from_db()
+    assert review.state == "closing"
+
+
+def test_the_end_comes_by_itself(given: Node) -> None:
+    review = a_review()
+    clock.tick(timezone.now() + timedelta(days=15))
+    review.refresh_from_db()
+    assert review.state == "closing"
+
+
+def test_a_review_comes_again(given: Node) -> None:
+    review = a_review(every=3)
+    clock.tick(timezone.now() + timedelta(days=80))
+    assert Review.objects.count() == 1
+    clock.tick(timezone.now() + timedelta(days=95))
+    clock.tick(timezone.now() + timedelta(days=96))
+    again = Review.objects.exclude(pk=review.pk).get()
+    assert (again.series, again.every, again.title) == (review, 3, review.title)
+    population.build(again)
+    again.refresh_from_db()
+    assert again.counts["rows"] == review.counts["rows"]
+
+
+def test_it_does_not_for_a_starter_who_may_no_longer_grant(given: Node) -> None:
+    review = a_review(every=3)
+    owned(the("schema", "shop.sales"), "ana")
+    clock.tick(timezone.now() + timedelta(days=95))
+    review.refresh_from_db()
+    assert (Review.objects.count(), review.every) == (1, None)
+    assert told("review.repeat") == ["olivia"]

@@ -1,0 +1,137 @@
+"""The auditor's bundle: checked far from the site, and broken by whatever is changed in it."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from authzsite import review_evidence
+from catalog.nodes import Node
+from lakewarden.record import bundle
+from lakewarden.record.__main__ import main
+from policies import signing
+from policies.exports import archives
+from policies.models import Review
+from policies.reviews import closing, leading
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import acting, the
+from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
+
+
+@pytest.fixture
+def closed(shop: Node) -> Review:
+    can_sign_in("marek", "olivia", "ana", "mia", "carl")
+    for name in ("ana", "mia"):
+        wish = Wish(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE", "MODIFY_TABLE"))
+        grants.add(wish, by=acting("olivia"))
+    review = a_review()
+    found = rows(review)
+    decides("olivia", found["ana shop.sales.orders"], "remove", reason="left the team")
+    decides("olivia", found["mia shop.sales.orders"], "reduce", takes=("MODIFY_TABLE",))
+    decides("olivia", found["role:sales_read shop.sales"], "keep")
+    decides("olivia", found["ana shop.sales"], "unsure")
+    leading.end(review, by=acts("olivia"))
+    closing.work(review)
+    review.refresh_from_db()
+    assert review.state == "closed"
+    return review
+
+
+@pytest.fixture
+def archive(closed: Review, tmp_path: Path) -> Path:
+    path = tmp_path / "review.zip"
+    with path.open("wb") as file:
+        review_evidence.write(file, closed, name="review.zip")
+    return path
+
+
+def test_it_says_for_each_removal_when_the_backend_was_read_without_it(
+    archive: Path, closed: Review, capsys: pytest.CaptureFixture[str]
+) -> None:
+    key = str(signing.public_key())
+    assert main([str(archive), "--key", key]) == 0
+    told = capsys.readouterr().out
+    assert "user:ana lost MODIFY_TABLE, SELECT_TABLE on shop.sales.orders" in told
+    assert "user:mia lost MODIFY_TABLE of MODIFY_TABLE, SELECT_TABLE on shop.sales.orders" in told
+    assert "left the team" in told
+    assert told.count("the console was read at revision") == 2
+    assert main([str(archive), "--key", key, "--person", "user:ana"]) == 0
+    assert "user:mia" not in capsys.readouterr().out
+    assert main([str(archive), "--key", key, "--person", "user:nobody"]) == 1
+    with zipfile.ZipFile(archive) as files:
+        table, report = files.read("rows.csv").decode(), files.read("report.html").decode()
+        manifest = json.loads(files.read("manifest.json"))
+    many = closed.counts["rows"]
+    assert (len(table.splitlines()), manifest["population"]["rows"]) == (many + 1, many)
+    assert "The reviewer did not know." in report
+
+
+def rewritten(archive: Path, name: str, edit: Callable[[bytes], bytes]) -> Path:
+    """The archive with one file edited and signed again, as somebody with the site's key could."""
+    with zipfile.ZipFile(archive) as files:
+        content = {one: files.read(one) for one in files.namelist()}
+    manifest = json.loads(content["manifest.json"])
+    content[name] = edit(content[name])
+    kept = {one: value for one, value in content.items() if not one.startswith("manifest")}
+    target = io.BytesIO()
+    said = {one: manifest[one] for one in ("review", "population")}
+    archives.write(target, "review", kept, said)
+    path = archive.with_name("changed.zip")
+    path.write_bytes(target.getvalue())
+    return path
+
+
+def line(number: int, changed: dict[str, Any]) -> Callable[[bytes], bytes]:
+    def edited(content: bytes) -> bytes:
+        lines = content.splitlines(keepends=True)
+        row = json.loads(lines[number])
+        row.update(changed)
+        lines[number] = json.dumps(row, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        return b"".join(lines)
+
+    return edited
+
+
+def where(archive: Path, holder: str, what: str) -> int:
+    with zipfile.ZipFile(archive) as files:
+        found = [json.loads(one) for one in files.read("rows.jsonl").splitlines()]
+    return next(at for at, row in enumerate(found) if row["holder"] == holder and row["object"] == what)
+
+
+TAMPERED = [
+    ("population.jsonl", {"privileges": ["SELECT_TABLE"]}, "not the one that was sealed"),
+    ("rows.jsonl", {"choice": "keep", "state": "kept"}, "does not say that row"),
+    ("rows.jsonl", {"reason": "asked for by the owner"}, "does not say that row"),
+    ("rows.jsonl", {"carried_revision": 3}, "was carried out"),
+    ("rows.jsonl", {"decided_by": "somebody"}, "decided by somebody else"),
+    ("rows.jsonl", {"default": True}, "was decided, though"),
+    ("rows.jsonl", {"number": 99}, "not those of the population"),
+]
+
+
+def test_whatever_is_changed_is_found_though_it_is_signed_again(archive: Path) -> None:
+    at = where(archive, "user:ana", "shop.sales.orders")
+    for name, changed, problem in TAMPERED:
+        broken = rewritten(archive, name, line(at, changed))
+        with pytest.raises(bundle.Broken, match=problem):
+            bundle.check(broken, signing.public_key())
+
+
+def test_what_is_left_out_or_was_never_signed_is_found(archive: Path) -> None:
+    shorter = rewritten(
+        archive, "rows.jsonl", lambda content: b"".join(content.splitlines(keepends=True)[1:])
+    )
+    with pytest.raises(bundle.Broken, match="not those of the population"):
+        bundle.check(shorter, signing.public_key())
+    other = rewritten(
+        archive, "changes.jsonl", lambda content: content.replace(b'"left the team"', b'"was asked to"')
+    )
+    with pytest.raises(bundle.Broken, match="was changed after it was written"):
+        bundle.check(other, signing.public_key())
