@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lakewarden.engine import Decision
+    from policies.separation.book import Clash
 
 
 class PolicyError(Exception):
@@ -30,6 +31,14 @@ class Conflict(PolicyError):
 
 class Gone(PolicyError):
     """It was there, and is not kept any more."""
+
+
+class Separated(Conflict):
+    """It would give somebody both sides of a rule of separation; `clashes` says whom."""
+
+    def __init__(self, message: str, clashes: tuple[Clash, ...] = ()):
+        super().__init__(message)
+        self.clashes = clashes
 
 
 class Refused(PolicyError):

@@ -8,6 +8,7 @@ from accounts.record import Fact
 from catalog.models import Placement
 from policies.errors import Conflict, Invalid, NotFound
 from policies.models import Assignment, Grant, Ownership
+from policies.separation import guard
 
 if TYPE_CHECKING:
     from policies.changes import ChangeInProgress
@@ -18,6 +19,7 @@ def check(current: ChangeInProgress) -> None:
     _stands_on_what_is_there(current)
     _realm_keeps_an_owner(current)
     _no_allow_beside_deny(current)
+    guard.check(current)
 
 
 def _stands_on_what_is_there(current: ChangeInProgress) -> None:

@@ -13,7 +13,7 @@ from kombu.exceptions import OperationalError
 
 from accounts.record import Fact
 from catalog.models import Placement
-from policies.models import Backend, Grant, OutboxEntry, Ownership
+from policies.models import Backend, Grant, OutboxEntry, Ownership, SeparationException, SeparationRule
 from policies.touches import touched_by
 
 if TYPE_CHECKING:
@@ -67,9 +67,8 @@ def _reaches(backend: Backend, current: ChangeInProgress) -> bool:
 
 
 def _concerns_people(current: ChangeInProgress) -> bool:
-    return any(
-        not isinstance(fact, Grant | Placement | Ownership) for fact in (*current.begun, *current.ended)
-    )
+    apart = (Grant, Placement, Ownership, SeparationRule, SeparationException)
+    return any(not isinstance(fact, apart) for fact in (*current.begun, *current.ended))
 
 
 def _looks(current: ChangeInProgress) -> set[tuple[str, datetime, bool]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from accounts.models import Keeping, Membership
 from accounts.record import Fact
 from catalog.models import Mode, Placement
-from policies.models import Assignment, Grant, Ownership, RealmMember
+from policies.models import Assignment, Grant, Ownership, RealmMember, SeparationException, SeparationRule
 
 
 def principal_key(pk: int) -> str:
@@ -37,6 +37,8 @@ def touched_by(fact: Fact) -> tuple[str, ...]:
             return (principal_key(fact.member_id),)
         case Keeping():
             return ()  # who answers for a service account has none of its rights by that
+        case SeparationRule() | SeparationException():
+            return ()  # they forbid and let changes, and no answer follows from them
         case Mode():
             return (realm_key(fact.realm_id),)
         case Placement():

@@ -16,6 +16,7 @@ from policies.models.requests import (
     Substitute,
 )
 from policies.models.reviews import Review, ReviewDecision, ReviewDesk, ReviewRow, ReviewSeat
+from policies.models.separation import SeparationException, SeparationRule
 from policies.models.sync import (
     Backend,
     BackendFinding,
@@ -67,6 +68,8 @@ __all__ = [
     "ReviewRow",
     "ReviewSeat",
     "Substitute",
+    "SeparationException",
+    "SeparationRule",
     "SyncItem",
     "SyncRun",
     "Touch",

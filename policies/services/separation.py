@@ -1,0 +1,161 @@
+"""Rules that nobody may have both of two things, and who may all the same; owners of a realm write them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.text import told
+from catalog.nodes import Node, nodes
+from lakewarden import dialects
+from policies import offices
+from policies.authority import Actor, origin_of
+from policies.changes import change
+from policies.errors import AlreadyExists, Invalid, NotFound
+from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, SEPARATION_MADE
+from policies.models import SeparationException, SeparationRule
+from policies.saying import said
+from policies.separation import telling
+from policies.separation.reach import PEOPLE
+from policies.separation.sides import Side
+from policies.services import personal, realm_of
+
+LONGEST_NAME = 100
+LONGEST_EXCEPTION = timedelta(days=366)
+SHORTEST_REASON = 8
+
+
+def unsaved(root: Node, name: str, one: Side, other: Side) -> SeparationRule:
+    """A rule as it would be, checked against the realm and its law.  Raises Invalid."""
+    name = told(name.strip(), LONGEST_NAME)
+    if not name:
+        raise Invalid("Give the rule a name that people will understand when it stops them.")
+    places = nodes(side.key for side in (one, other))
+    for side in (one, other):
+        _check(root, side, places.get(side.key))
+    if one == other:
+        raise Invalid("The two sides are the same.")
+    return SeparationRule(
+        realm_id=root.realm_id,
+        name=name,
+        one_role_id=one.role,
+        one_object_id=one.object,
+        one_privileges=sorted(one.privileges),
+        other_role_id=other.role,
+        other_object_id=other.object,
+        other_privileges=sorted(other.privileges),
+    )
+
+
+def _check(root: Node, side: Side, node: Node | None) -> None:
+    if node is None or node.root_id != root.id:
+        raise Invalid("Each side is a role, or rights on an object, of this realm.")
+    law = dialects.get(root.kind)
+    if side.role is not None:
+        if node.type != "role" or personal.is_personal(node.name):
+            raise Invalid("Choose a role that somebody made; what a person has alone is no role to part.")
+        return
+    if law.by_text or node.type == "role":
+        raise Invalid("Here a side is a role.")
+    known = [law.privilege(code) for code in side.privileges]
+    if not known or any(one is None for one in known):
+        raise Invalid("Choose at least one right that this realm's law knows.")
+
+
+def make(root: Node, name: str, one: Side, other: Side, *, by: Actor, reason: str = "") -> SeparationRule:
+    """Make a rule; who has both already is not touched by it, and stands in its list.
+
+    Raises Refused, Invalid, AlreadyExists.
+    """
+    with change(SEPARATION_MADE, realm=realm_of(root), by=by, reason=reason) as current:
+        authority = offices.of_realm(by, root)
+        rule = unsaved(root, name, one, other)
+        rule.origin = origin_of(by)
+        if SeparationRule.objects.open().filter(realm=root.realm_id, name=rule.name).exists():
+            raise AlreadyExists(f"There is a rule {rule.name} in {root.name} already.")
+        places = nodes(side.key for side in (one, other))
+        words = {"one": telling.side(one, places), "other": telling.side(other, places)}
+        current.begin(rule, said(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
+    return rule
+
+
+def end(rule: SeparationRule, root: Node, *, by: Actor, reason: str = "") -> bool:
+    """End a rule with its exceptions; False when it had ended.  Raises Refused."""
+    with change(SEPARATION_ENDED, realm=realm_of(root), by=by, reason=reason) as current:
+        authority = offices.of_realm(by, root)
+        row = SeparationRule.objects.open().filter(pk=rule.pk, realm=root.realm_id).first()
+        if row is None:
+            return False
+        let = SeparationException.objects.open().filter(rule=row).select_related("person")
+        ended = [(one, said(EXCEPTION_ENDED, root, one.person, rule=row.name)) for one in let]
+        current.end_all(ended, by=authority)
+        current.end(row, said(SEPARATION_ENDED, root, rule=row.name), by=authority)
+    return True
+
+
+def let(
+    rule: SeparationRule,
+    root: Node,
+    person: Principal,
+    *,
+    owner: Principal,
+    until: datetime,
+    reason: str,
+    by: Actor,
+) -> SeparationException:
+    """Let somebody have both sides until an end; `owner` answers for it, and is another person.
+
+    An exception that there is, is replaced.  Raises Refused, Invalid, NotFound.
+    """
+    with change(EXCEPTION_MADE, realm=realm_of(root), by=by, reason=reason) as current:
+        authority = offices.of_realm(by, root)
+        row = _open(rule, root)
+        _check_exception(person, owner, until, reason)
+        for old in SeparationException.objects.open().filter(rule=row, person=person):
+            current.end(old, said(EXCEPTION_ENDED, root, person, rule=row.name), by=authority)
+        made = SeparationException(
+            rule=row, person=person, owner=owner, valid_until=until, origin=origin_of(by)
+        )
+        event = said(EXCEPTION_MADE, root, person, owner, rule=row.name, until=until.isoformat())
+        current.begin(made, event, by=authority)
+    return made
+
+
+def _check_exception(person: Principal, owner: Principal, until: datetime, reason: str) -> None:
+    now = timezone.now()
+    if person.kind not in PEOPLE or owner.kind != Principal.Kind.USER:
+        raise Invalid("An exception is for a person or a service account, and a person answers for it.")
+    if person == owner:
+        raise Invalid("Nobody answers for his own exception; name another person.")
+    if not now < until <= now + LONGEST_EXCEPTION:
+        raise Invalid("An exception ends within a year.")
+    if len(reason.strip()) < SHORTEST_REASON:
+        raise Invalid(f"Say why, in at least {SHORTEST_REASON} characters.")
+
+
+def end_exception(
+    rule: SeparationRule, root: Node, person: Principal, *, by: Actor, reason: str = ""
+) -> bool:
+    """End an exception; what the person has stays, and stands in the list of conflicts.  Raises Refused."""
+    with change(EXCEPTION_ENDED, realm=realm_of(root), by=by, reason=reason) as current:
+        authority = offices.of_realm(by, root)
+        row = SeparationException.objects.open().filter(rule=_open(rule, root), person=person).first()
+        if row is None:
+            return False
+        current.end(row, said(EXCEPTION_ENDED, root, person, rule=rule.name), by=authority)
+    return True
+
+
+def _open(rule: SeparationRule, root: Node) -> SeparationRule:
+    row = SeparationRule.objects.open().filter(pk=rule.pk, realm=root.realm_id).first()
+    if row is None:
+        raise NotFound("There is no such rule any more.")
+    return row
+
+
+def rules_of(root: Node) -> Sequence[SeparationRule]:
+    """The open rules of a realm, by name."""
+    return list(SeparationRule.objects.open().filter(realm=root.realm_id).order_by("name", "pk"))
