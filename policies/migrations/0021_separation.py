@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0006_unread"),
         ("catalog", "0006_located"),
-        ("policies", "0021_words_in_blocks"),
+        ("policies", "0020_requests_needed"),
     ]
 
     operations = [
