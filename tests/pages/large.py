@@ -72,6 +72,7 @@ def fill(root: Node, tables: int = TABLES, persons: int = PEOPLE) -> None:
     small = min(500, tables // 20)
     flat, teams = under(the("catalog", "shop"), "schema", "raw_events")[0], _teams(root, small)
     owner = people.ensure("user", "owen")
+    people.make_account("owen")
     admit(root, "owen")
     _register(flat, tables - small * 10, owner)
     for team in teams:
