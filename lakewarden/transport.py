@@ -40,6 +40,10 @@ class MayNotAsk(ConsoleError):
     """The token is good, but its holder may not ask this question."""
 
 
+class Gone(ConsoleError):
+    """What was asked about is not kept any more."""
+
+
 class BadQuestion(ConsoleError):
     """The console did not understand the question."""
 
@@ -48,7 +52,7 @@ class NotConfigured(ConsoleError, ValueError):
     """The address or the token is missing or unusable."""
 
 
-_BY_STATUS = {400: BadQuestion, 401: BadCredentials, 403: MayNotAsk}
+_BY_STATUS = {400: BadQuestion, 401: BadCredentials, 403: MayNotAsk, 410: Gone}
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -93,9 +97,12 @@ class Transport:
         """The JSON object that answers.  Only for what may be repeated.  Raises ConsoleError."""
         return self._repeated("POST", path, json.dumps(body).encode(), "").value or {}
 
-    def get(self, path: str, asked: Mapping[str, str], *, etag: str = "") -> Reply:
-        """The JSON object that answers; none when it is still the one of that tag.  Raises ConsoleError."""
-        return self._repeated("GET", f"{path}?{urllib.parse.urlencode(asked)}", None, etag)
+    def get(self, path: str, asked: Mapping[str, Any], *, etag: str = "") -> Reply:
+        """The JSON object that answers; none when it is still the one of that tag.  Raises ConsoleError.
+
+        A parameter may have several values.
+        """
+        return self._repeated("GET", f"{path}?{urllib.parse.urlencode(asked, doseq=True)}", None, etag)
 
     def _repeated(self, method: str, path: str, content: bytes | None, etag: str) -> Reply:
         request_id = str(uuid.uuid4())

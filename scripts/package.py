@@ -14,6 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 LONG_AGO = (2026, 1, 1, 0, 0, 0)
+PACKAGES = ("lakewarden", "pyspark_lakewarden")
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc")
 
 
@@ -22,7 +23,8 @@ def main(folder: Path) -> int:
     with tempfile.TemporaryDirectory() as kept:
         source = Path(kept) / "source"
         # setuptools would leave its own folders in the checkout
-        shutil.copytree(ROOT / "lakewarden", source / "lakewarden", ignore=LEFT_OUT)
+        for package in PACKAGES:
+            shutil.copytree(ROOT / package, source / package, ignore=LEFT_OUT)
         shutil.copy(ROOT / "pyproject.toml", source)
         wheel = build(source, Path(kept) / "made")
         target = folder / wheel.name
@@ -42,9 +44,9 @@ def build(source: Path, made: Path) -> Path:
 
 
 def pack(target: Path) -> None:
-    """The package folder at the zip's root; the same code is always the same bytes."""
+    """The package folders at the zip's root; the same code is always the same bytes."""
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as packed:
-        for path in sorted((ROOT / "lakewarden").rglob("*")):
+        for path in sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 entry = zipfile.ZipInfo(str(path.relative_to(ROOT)), LONG_AGO)
                 entry.compress_type = zipfile.ZIP_DEFLATED

@@ -2,49 +2,31 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
-
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 import lakewarden
 from accounts.models.tokens import SCOPES
 from authzsite.api.surface import respond
+from authzsite.api.v1 import review_calls
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import (
+    FLAG,
+    MOMENT,
+    PAGED,
+    PRINCIPAL,
+    TEXT,
+    WHOLE,
+    Schema,
+    Told,
+    answer,
+    either,
+    listed,
+    page,
+    record,
+    ref,
+)
 from lakewarden.snapshot import SCHEMA
-
-Schema = dict[str, Any]
-
-TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-MOMENT: Schema = {"type": "string", "format": "date-time"}
-PRINCIPAL: Schema = {"type": "string", "examples": ["user:ana", "group:analysts", "service:etl"]}
-
-
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def listed(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def record(needed: Sequence[str] = (), **properties: Schema) -> Schema:
-    found: Schema = {"type": "object", "properties": properties}
-    return {**found, "required": list(needed)} if needed else found
-
-
-def either(*schemas: Schema) -> Schema:
-    return {"oneOf": list(schemas)}
-
-
-def page(items: Schema) -> Schema:
-    return record(("results", "next"), results=listed(items), next=either(TEXT, {"type": "null"}))
-
 
 SCHEMAS: dict[str, Schema] = {
     "Problem": record(("title", "status", "detail"), title=TEXT, status=WHOLE, detail=TEXT),
@@ -137,66 +119,11 @@ SCHEMAS: dict[str, Schema] = {
         at=MOMENT,
         splits=listed(record(("after", "upto"), after=TEXT, upto=TEXT)),
     ),
-    "Row": {"type": "object", "description": "one row of the view; docs/pipelines.md lists its columns"},
+    "Row": {"type": "object", "description": "one row of the view; docs/spark.md lists its columns"},
     "Reading": record(("token", "expires"), token=TEXT, expires=MOMENT),
     "Run": record(("run", "runs_as", "token", "expires"), run=TEXT, runs_as=TEXT, token=TEXT, expires=MOMENT),
 }
 
-PLACES: dict[str, Schema] = {
-    "realm": TEXT,
-    "for": PRINCIPAL,
-    "principal": PRINCIPAL,
-    "action": TEXT,
-    "resource": {**TEXT, "examples": ["table:demo/shop.sales.orders", "demo/shop.sales.orders"]},
-    "type": TEXT,
-    "as_of": {"description": "a revision; for splits also a time", **either(WHOLE, MOMENT)},
-    "view": {**TEXT, "enum": ["access", "grants", "audit", "uses", "objects"]},
-    "n": {"type": "integer", "minimum": 1, "maximum": 256, "default": 1},
-    "after": TEXT,
-    "upto": TEXT,
-    "revision": WHOLE,
-    "at": MOMENT,
-    "since": MOMENT,
-    "kind": TEXT,
-    "actor": TEXT,
-    "format": {**TEXT, "enum": ["json", "csv", "ocsf"]},
-    "cursor": TEXT,
-    "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
-}
-
-
-@dataclass(frozen=True)
-class Told:
-    """One call: its parameters (`!` marks those that must be there), its body and its answer."""
-
-    path: str
-    method: str
-    summary: str
-    scope: str
-    answer: Schema
-    asked: tuple[str, ...] = ()
-    body: Schema | None = None
-    status: int = 200
-    others: Mapping[int, str] = field(default_factory=dict)
-
-    def wire(self) -> Schema:
-        answers = {str(self.status): _answer("the answer", "application/json", self.answer)}
-        answers |= {str(code): {"description": text} for code, text in self.others.items()}
-        found: Schema = {
-            "summary": self.summary,
-            "operationId": f"{self.method}-{self.path}",
-            "description": f"A token with scopes needs `{self.scope}`.",
-            "parameters": [*_in_path(self.path), *(_parameter(name) for name in self.asked)],
-            "responses": answers | {code: {"$ref": "#/components/responses/Problem"} for code in PROBLEMS},
-        }
-        if self.body is not None:
-            content = {"application/json": {"schema": self.body}}
-            found["requestBody"] = {"required": True, "content": content}
-        return found
-
-
-PROBLEMS = ("400", "401", "403")
-PAGED = ("cursor", "limit")
 PART = ("after", "upto", "revision")
 GONE = {410: "the revision is not kept any more: ask for splits again"}
 CALLS = (
@@ -255,21 +182,8 @@ CALLS = (
         record(("backend", "state"), backend=WHOLE, state=TEXT),
         body=record(objects=listed(TEXT)), status=202,
     ),
+    *review_calls.CALLS,
 )  # fmt: skip
-
-
-def _answer(description: str, kind: str, schema: Schema) -> Schema:
-    return {"description": description, "content": {kind: {"schema": schema}}}
-
-
-def _in_path(path: str) -> list[Schema]:
-    named = re.findall(r"{(\w+)}", path)
-    return [{"name": name, "in": "path", "required": True, "schema": WHOLE} for name in named]
-
-
-def _parameter(name: str) -> Schema:
-    plain = name.rstrip("!")
-    return {"name": plain, "in": "query", "required": name.endswith("!"), "schema": PLACES[plain]}
 
 
 def document() -> Schema:
@@ -277,7 +191,7 @@ def document() -> Schema:
     paths: Schema = {}
     for call in CALLS:
         paths.setdefault(f"/authz/v1/{call.path}", {})[call.method] = call.wire()
-    problem = _answer("why not, as RFC 9457 writes it", "application/problem+json", ref("Problem"))
+    problem = answer("why not, as RFC 9457 writes it", "application/problem+json", ref("Problem"))
     return {
         "openapi": "3.1.0",
         "info": {
@@ -288,7 +202,7 @@ def document() -> Schema:
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS,
+            "schemas": SCHEMAS | review_calls.SCHEMAS,
             "responses": {"Problem": problem},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
