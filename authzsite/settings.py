@@ -158,6 +158,7 @@ CELERY_BEAT_SCHEDULE = {
     },
     "begin": {"task": "policies.tasks.begin", "schedule": 30.0, "options": {"expires": 30.0}},
     "remind": {"task": "policies.tasks.remind", "schedule": 3600.0, "options": {"expires": 3600.0}},
+    "requests": {"task": "policies.tasks.requests", "schedule": 30.0, "options": {"expires": 30.0}},
     "feed": {"task": "policies.tasks.feed", "schedule": 5.0, "options": {"expires": 5.0}},
     "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
     "uses": {"task": "policies.tasks.forget_uses", "schedule": 86400.0, "options": {"expires": 3600.0}},

@@ -12,6 +12,7 @@ from policies.exports import feeds
 from policies.models import Backend, Review
 from policies.notices import posting
 from policies.pipelines import asking, running
+from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
 from policies.sync import restored, worker
 from policies.sync.errors import BackendError
@@ -26,6 +27,7 @@ def deliver(backend: int) -> None:
     row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
     if row is not None:
         worker.deliver(row)
+        following.look(row.pk)
 
 
 @shared_task(name="policies.tasks.deliver_due")
@@ -45,6 +47,12 @@ def begin() -> None:
 def remind() -> None:
     """Tell people of what ends soon."""
     endings.remind(timezone.now())
+
+
+@shared_task(name="policies.tasks.requests")
+def look_after_requests() -> None:
+    """What time brings about in requests, and how far what they gave has come."""
+    ageing.tick(timezone.now())
 
 
 @shared_task(name="policies.tasks.look_again")

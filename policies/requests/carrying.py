@@ -41,7 +41,9 @@ def carry(current: ChangeInProgress, request: AccessRequest, by: Actor, decided:
             continue
         mine = [part for part in parts if want.number in part.wants]
         held = _mandates(current, request, mine, by, decided)
-        if held is not None:
+        if held is None:
+            RequestWant.objects.filter(pk=want.pk).update(due=None)
+        else:
             _give(current, request, want, held)
 
 

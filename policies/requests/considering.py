@@ -1,0 +1,169 @@
+"""What a decider wants to know before he decides: what there is, what a yes would add, and to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from accounts.models import Principal
+from accounts.record import Origin
+from catalog.nodes import Node
+from lakewarden import dialects
+from lakewarden.facts import Rule
+from policies import decisions, peers, preview, slices
+from policies.authority import Actor
+from policies.models import AccessRequest, RequestPart, RequestWant
+from policies.models.requests import WAITING
+from policies.peers import Question, Share
+from policies.preview import Preview
+from policies.requests import carrying, needs, places, proposing
+from policies.requests.needs import Denial, Wanted
+from policies.requests.proposing import Proposal
+from policies.requests.seeing import Seen
+from policies.requests.telling import ref_of
+from policies.separation import book, foreseeing, telling
+from policies.services.grants import Wish
+
+EARLIER = 10
+CLASHES = 5
+Kind = RequestPart.Kind
+
+
+@dataclass(frozen=True)
+class Present:
+    """What whoever is to have it can do already with what is wanted; `node` is None where there is none."""
+
+    want: RequestWant
+    node: Node | None
+    can: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Peers:
+    """How many comparable people have what a part would give."""
+
+    part: RequestPart
+    share: Share
+
+
+@dataclass(frozen=True)
+class Consideration:
+    """`effects`: who would gain what if all of it were approved, by object; `clashes` are sentences."""
+
+    present: tuple[Present, ...]
+    earlier: tuple[AccessRequest, ...]
+    effects: tuple[tuple[Node, Preview], ...]
+    peers: tuple[Peers, ...]
+    roles: tuple[Proposal, ...]
+    denials: tuple[Denial, ...]
+    clashes: tuple[str, ...]
+    end: datetime | None
+
+
+def consider(seen: Seen) -> Consideration:
+    """All of that, for somebody who may decide; empty for anybody else."""
+    if not seen.mandates:
+        return Consideration((), (), (), (), (), (), (), None)
+    request, found = seen.request, _places(seen)
+    end = carrying.ends(request, seen.parts, max(seen.now, request.starts or seen.now))
+    given = [(part, place) for part, place in found if part.kind == Kind.PRIVILEGE and place.exact]
+    return Consideration(
+        tuple(_present(seen, want) for want in seen.wants),
+        tuple(earlier(request)),
+        tuple(_effects(seen, given, end)),
+        tuple(_peers(request, given)),
+        tuple(proposing.roles(request, seen.viewer)) if _any_open(seen) else (),
+        _denials(seen, end),
+        tuple(_clashes(request, found, end, seen.now)),
+        end,
+    )
+
+
+Placed = Sequence[tuple[RequestPart, places.Place]]
+
+
+def _places(seen: Seen) -> Placed:
+    found = ((part, places.find(part.kind, ref_of(part), seen.request.holder.kind)) for part in seen.parts)
+    return [(part, place) for part, place in found if place is not None]
+
+
+def _any_open(seen: Seen) -> bool:
+    return any(part.state in WAITING and part.kind == Kind.PRIVILEGE for part in seen.parts)
+
+
+def _present(seen: Seen, want: RequestWant) -> Present:
+    place = places.find(Kind.PRIVILEGE, ref_of(want), seen.request.holder.kind)
+    if place is None or not place.exact:
+        return Present(want, None, ())
+    held = slices.current(seen.request.holder, place.node, now=seen.now)
+    names = dialects.get(place.node.kind).actions_for(place.node.type)
+    can = (name for name in names if decisions.answer(held, name, place.node, now=seen.now))
+    return Present(want, place.node, tuple(can))
+
+
+def earlier(request: AccessRequest) -> list[AccessRequest]:
+    """What was asked before for the same one in the same realm, the newest first.  Three queries."""
+    rows = AccessRequest.objects.filter(holder=request.holder, realm_name=request.realm_name)
+    rows = rows.filter(pk__lt=request.pk).order_by("-pk").select_related("asker", "holder")
+    return list(rows.prefetch_related("wants", "parts")[:EARLIER])
+
+
+def _effects(seen: Seen, given: Placed, end: datetime | None) -> list[tuple[Node, Preview]]:
+    """Foretold as for a grant by hand, where the law knows objects; texts are granted to nobody else."""
+    wishes = [
+        Wish(
+            place.node,
+            (seen.request.holder,),
+            tuple(part.privileges),
+            valid_until=end,
+            way=False,
+            origin=Origin.REQUEST,
+        )
+        for part, place in given
+        if not dialects.get(place.node.kind).by_text
+    ]
+    return preview.of_grants(wishes, Actor(seen.viewer, "console"), now=seen.now) if wishes else []
+
+
+def _peers(request: AccessRequest, given: Placed) -> list[Peers]:
+    if not given or request.holder.kind == Principal.Kind.GROUP:
+        return []
+    questions = [_question(request.holder, part, place) for part, place in given]
+    found = peers.shares(questions, given[0][1].node.realm_id)
+    return [Peers(part, found[number]) for number, (part, _) in enumerate(given)]
+
+
+def _question(holder: Principal, part: RequestPart, place: places.Place) -> Question:
+    by_text = dialects.get(place.node.kind).by_text
+    text = place.text if by_text else ""
+    return Question(holder.pk, () if by_text else place.node.lineage, part.privileges, text)
+
+
+def _denials(seen: Seen, end: datetime | None) -> tuple[Denial, ...]:
+    """What is denied now to whoever is to have it, as the decider may know it."""
+    wanted = [Wanted(want.type, want.name, want.action) for want in seen.wants]
+    try:
+        worked = needs.work_out(wanted, seen.request.holder, seen.viewer, now=seen.now, end=end)
+    except needs.Invalid:
+        return ()
+    return worked.denials
+
+
+def _clashes(request: AccessRequest, found: Placed, end: datetime | None, now: datetime) -> list[str]:
+    """The rules of separation that it would break, one sentence a person and rule."""
+    if not found:
+        return []
+    top, given = found[0][1].way[0], []
+    until = end.timestamp() if end else None
+    for part, place in found:
+        if part.kind == Kind.ROLE and place.exact:
+            given.append(foreseeing.role(request.holder, place.node, (now, end)))
+        elif part.kind == Kind.PRIVILEGE and place.exact:
+            key = place.text if dialects.get(place.node.kind).by_text else place.node.id
+            rules = [Rule(key, code, valid_until=until) for code in part.privileges]
+            given.append(foreseeing.rights(request.holder, rules))
+    new = foreseeing.conflicts(top, given, now=now)
+    if not new:
+        return []
+    return [telling.refusal([one], book.of_realm(top, now.timestamp()), many=1) for one in new[:CLASHES]]
