@@ -140,7 +140,7 @@ def _rows(
         }
         for number, one in enumerate(questions)
     ]
-    values = {
+    values: dict[str, str | int | datetime] = {
         "asked": json.dumps(asked),
         "realm": realm_id,
         "largest": LARGEST,

@@ -158,7 +158,7 @@ class Deed:
 
     def grant(self) -> None:
         """What was given to somebody himself, on an object or a text."""
-        rows: list[Grant] = list(self.facts(Grant).filter(privilege__in=self.wanted))  # type: ignore[arg-type]
+        rows = [row for row in self.facts(Grant) if isinstance(row, Grant) and row.privilege in self.wanted]
         if not rows:
             raise Gone
         first = rows[0]
@@ -214,7 +214,7 @@ class Deed:
 
     def assignment(self) -> None:
         """A role that somebody holds."""
-        rows: list[Assignment] = list(self.facts(Assignment))  # type: ignore[arg-type]
+        rows = [row for row in self.facts(Assignment) if isinstance(row, Assignment)]
         same = Assignment.objects.open().filter(role=self.row.role_id, holder=self.holder)
         self._only_these(same, rows)
         self.authority = may(self.actor, roles.operation(self.role, "assign"), self.role)

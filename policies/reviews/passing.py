@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable
 
 from django.db.models import F, Q, QuerySet
 from django.utils import timezone
@@ -32,7 +32,7 @@ def pass_on(
     to: Principal,
     *,
     by: Actor,
-    rows: Collection[int] | None = None,
+    rows: Iterable[int] | None = None,
     reason: str = "",
 ) -> int:
     """Have somebody else decide rows that are still open; answers how many.
@@ -70,10 +70,10 @@ def _check(review: Review, to: Principal) -> None:
         raise Conflict(states.REVIEW.too_late(state))
 
 
-def _passable(review: Review, by: Actor, rows: Collection[int] | None) -> QuerySet[ReviewRow]:
+def _passable(review: Review, by: Actor, rows: Iterable[int] | None) -> QuerySet[ReviewRow]:
     found = ReviewRow.objects.filter(review=review, state__in=states.UNDECIDED)
     if rows is not None:
-        return found.filter(pk__in=rows)
+        return found.filter(pk__in=list(rows))
     mine = _seats(review, by)
     if mine.exists():
         return found.filter(desk__in=mine.values("desk"))

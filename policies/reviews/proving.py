@@ -60,8 +60,8 @@ def _proof(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
     if oldest.proved_revision < (row.carried_revision or 0) or oldest.proved_at is None:
         return None
     names = ", ".join(sorted(str(one) for one in concerned))
-    at = max(one.proved_at for one in concerned if one.proved_at)
-    return {"backend": names, "revision": oldest.proved_revision, "at": at.isoformat()}
+    read = max(one.proved_at for one in concerned if one.proved_at)
+    return {"backend": names, "revision": oldest.proved_revision, "at": read.isoformat()}
 
 
 def _still_true(row: ReviewRow) -> bool:
@@ -95,12 +95,12 @@ def _foreign_gone(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
     if row.choice == ReviewRow.Choice.END:
         at = row.carried_at.isoformat() if row.carried_at else None
         return {"backend": CONSOLE, "revision": row.carried_revision, "at": at}
-    orders = ForeignOrder.objects.filter(backend=backend, revision=row.carried_revision)
+    orders = ForeignOrder.objects.filter(backend=backend, revision=row.carried_revision or 0)
     done = [order.done for order in orders]
     if not done or any(one is None for one in done):
         return None
-    at = max(one for one in done if one is not None)
-    return {"backend": str(backend), "revision": backend.proved_revision, "at": at.isoformat()}
+    taken = max(one for one in done if one is not None)
+    return {"backend": str(backend), "revision": backend.proved_revision, "at": taken.isoformat()}
 
 
 def _by_backend(

@@ -85,7 +85,7 @@ class Weigher:
         rows = Grant.objects.as_of(self.review.revision).filter(
             effect="deny", securable__realm=self.review.realm_id
         )
-        return frozenset(rows.values_list("securable", flat=True).distinct()[:100_000])  # type: ignore[arg-type]
+        return frozenset(rows.values_list("securable", flat=True).distinct()[:100_000])
 
     def below(self, keys: set[int]) -> Mapping[int, int]:
         """How many objects there are below each container.  One query for those not asked before."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.text import holdable
-from catalog.queries import root
 from policies.errors import Invalid
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat
 from policies.reviews import leading, states
 from policies.reviews.reviewers import selves
+from policies.reviews.telling import place_of
 from policies.services import duties
 
 OPEN = Q(state__in=states.UNDECIDED)
@@ -74,7 +74,7 @@ def standing(review: Review, person: Principal | None) -> Standing:
         return Standing(False, False, False)
     asked = ReviewSeat.objects.filter(desk__review=review, reviewer=person).exists()
     leads = review.starter_id == person.pk or leading.leads(review, person)
-    reads = leads or duties.has(person, "view_history", root(review.realm))
+    reads = leads or duties.has(person, "view_history", place_of(review))
     return Standing(asked, leads, reads)
 
 
@@ -191,6 +191,12 @@ def progress(review: Review) -> list[Progress]:
         known[0], known[1] = known[0] + whole, known[1] + left
     listed = [Progress(one, whole, left) for one, (whole, left) in found.items()]
     return sorted(listed, key=lambda one: one.reviewer.label.casefold())
+
+
+def keys(review: Review, numbers: Collection[int]) -> dict[int, int]:
+    """The rows of these numbers, by number, as the database knows them.  One query."""
+    rows = ReviewRow.objects.filter(review=review, number__in=set(numbers))
+    return dict(rows.values_list("number", "pk"))
 
 
 def row(review: Review, number: int) -> ReviewRow | None:

@@ -8,6 +8,18 @@ from authzsite.api.v1.explain import Explain
 from authzsite.api.v1.openapi import OpenApi
 from authzsite.api.v1.ranges import Grants, Objects, Readings, Splits
 from authzsite.api.v1.resolve import Resolve
+from authzsite.api.v1.reviews import (
+    Decisions,
+    Deed,
+    Effect,
+    Evidence,
+    Exceptions,
+    OneReview,
+    Paces,
+    Pass,
+    Reviews,
+    Rows,
+)
 from authzsite.api.v1.runs import Runs
 from authzsite.api.v1.snapshot import Snapshot
 from authzsite.api.v1.uses import Uses
@@ -25,6 +37,19 @@ urlpatterns = [
     path("authz/v1/resolve", Resolve.as_view(), name="resolve"),
     path("authz/v1/uses", Uses.as_view(), name="uses"),
     path("authz/v1/backends/<int:id>/changed", Changed.as_view(), name="changed"),
+    path("authz/v1/reviews", Reviews.as_view(), name="reviews"),
+    path("authz/v1/reviews/<int:id>", OneReview.as_view(), name="review"),
+    path("authz/v1/reviews/<int:id>/rows", Rows.as_view(), name="review_rows"),
+    path("authz/v1/reviews/<int:id>/rows/<int:number>/effect", Effect.as_view(), name="review_effect"),
+    path("authz/v1/reviews/<int:id>/decisions", Decisions.as_view(), name="review_decisions"),
+    *(
+        path(f"authz/v1/reviews/<int:id>/{deed}", Deed.as_view(deed=deed), name=f"review_{deed}")
+        for deed in ("close", "extend", "cancel", "repeat")
+    ),
+    path("authz/v1/reviews/<int:id>/pass", Pass.as_view(), name="review_pass"),
+    path("authz/v1/reviews/<int:id>/exceptions", Exceptions.as_view(), name="review_exceptions"),
+    path("authz/v1/reviews/<int:id>/pace", Paces.as_view(), name="review_pace"),
+    path("authz/v1/reviews/<int:id>/evidence", Evidence.as_view(), name="review_evidence"),
     path("authz/v1/openapi.json", OpenApi.as_view(), name="openapi"),
     # last: what nobody above knows
     re_path(r"^(?:authz|access)/v1(?:/.*)?$", unknown),
