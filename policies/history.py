@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any
 
-from django.contrib.postgres.search import SearchQuery, SearchVector
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet, Window
+from django.db.models import Count, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from accounts.models import Principal
@@ -19,17 +18,15 @@ from catalog.models import Placement
 from catalog.nodes import Node, any_in, nodes
 from lakewarden import dialects, engine
 from lakewarden.facts import Slice
-from policies import slices
+from policies import slices, worded
 from policies.events import SENTENCES
 from policies.facts import is_service_admin
-from policies.models import Change, Event
-from policies.models.worded import NAME_WORDS, REASON_WORDS, beginning_so
+from policies.models import Change, Counter, Event
+from policies.models.worded import beginning_so
 from policies.services import duties
+from policies.worded import Worded
 
 VIEW_HISTORY = "view_history"
-COMMON = 2000
-"""Words that more rows have than this are found soon by reading the newest first."""
-Row = TypeVar("Row", Change, Event)
 
 
 @dataclass(frozen=True)
@@ -161,19 +158,16 @@ class Page:
 def page(
     asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50, lines: int | None = None
 ) -> Page:
-    """One page of the record.  Five queries, whatever its length.
+    """One page of the record.  Five queries, whatever its length; with words a few more.
 
     With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
     """
     events = asked.events().filter(seen.covers())
-    changes, worded = _newest(asked, events, before, limit + 1)
+    changes, found = _newest(asked, events, before, limit + 1)
     shown = changes[:limit]
     mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
     told = events.filter(change__in=mine)
-    if worded is not None:  # of a change whose reason has the words all is told, else what has them
-        told = told.annotate(words=NAME_WORDS).filter(
-            Q(change__in=worded) | Q(words=beginning_so(asked.text))
-        )
+    told = found.told(told) if found else told
     counts = _counts(told) if lines is not None else {}
     if lines is not None:
         at = Window(RowNumber(), partition_by="change", order_by="number")
@@ -193,35 +187,22 @@ def page(
 
 def _newest(
     asked: Filter, events: QuerySet[Event], before: int | None, most: int
-) -> tuple[list[Change], set[int] | None]:
+) -> tuple[list[Change], Worded | None]:
     """The newest changes that were asked for and of which some event is among `events`, newest first.
 
-    Where words were asked for, also which of these have them in their reason.  One query; with words four.
+    Where words were asked for, also what of these has them.  One query; with words a few.
     """
     rows = asked.changes().order_by("-revision")
     if before is not None:  # said of both tables, else one of them is read from its end
         rows, events = rows.filter(revision__lt=before), events.filter(change__lt=before)
     if not asked.text:
-        return list(_among(rows, events)[:most]), None
+        return list(worded.among(rows, events)[:most]), None
     words = beginning_so(asked.text) if holdable(asked.text) else None
     if words is None:
-        return [], set()
-    by_reason = list(_among(_worded(rows, REASON_WORDS, words, "revision"), events)[:most])
-    by_name = _among(rows, _worded(events, NAME_WORDS, words, "pk"))[:most]
-    both = {change.revision: change for change in (*by_name, *by_reason)}
-    newest = [both[revision] for revision in sorted(both, reverse=True)[:most]]
-    return newest, {change.revision for change in by_reason}
-
-
-def _worded(rows: QuerySet[Row], vector: SearchVector, words: SearchQuery, key: str) -> QuerySet[Row]:
-    """Those that have the words; rare ones are picked out first, by the index that knows them."""
-    found = rows.annotate(words=vector).filter(words=words)
-    rare = list(found.order_by().values_list(key, flat=True)[: COMMON + 1])
-    return rows.filter(**{f"{key}__in": rare}) if len(rare) <= COMMON else found
-
-
-def _among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
-    return rows.filter(Exists(events.filter(change=OuterRef("pk"))))
+        return [], None
+    last = Counter.objects.values_list("revision", flat=True).get() if before is None else before - 1
+    found = worded.newest(rows, events, words, last, most)
+    return list(found.changes), found
 
 
 def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:

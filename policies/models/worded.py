@@ -1,4 +1,4 @@
-"""Words in the record: names of objects fall into words at dots and slashes; beginnings find words."""
+"""Words in the record: names and reasons fall into words at dots, dashes and slashes; beginnings find them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,22 @@ from django.contrib.postgres.search import SearchQuery, SearchVector
 from django.db.models import F, Func, TextField, Value
 
 SIMPLE = "simple"  # no stems and no stop words: names belong to no language
-NAME_WORDS = SearchVector(
-    Func(F("object_name"), Value("/._-\"'"), Value("      "), function="translate", output_field=TextField()),
-    config=SIMPLE,
-)
-REASON_WORDS = SearchVector("reason", config=SIMPLE)
+_JOINTS = "/._-\"'"
+
+
+def _words(field: str) -> SearchVector:
+    parted = Func(
+        F(field),
+        Value(_JOINTS),
+        Value(" " * len(_JOINTS)),
+        function="translate",
+        output_field=TextField(),
+    )
+    return SearchVector(parted, config=SIMPLE)
+
+
+NAME_WORDS = _words("object_name")
+REASON_WORDS = _words("reason")
 
 
 def beginning_so(text: str) -> SearchQuery | None:
