@@ -53,6 +53,7 @@ PLACES: dict[str, Schema] = {
     "at": MOMENT,
     "since": MOMENT,
     "kind": TEXT,
+    "list": {**TEXT, "enum": ["mine", "waiting", "decided", "object"], "default": "mine"},
     "actor": TEXT,
     "format": {**TEXT, "enum": ["json", "csv", "ocsf"]},
     "order": {**TEXT, "enum": ["risk", "person", "object"], "default": "risk"},

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 import lakewarden
 from accounts.models.tokens import SCOPES
 from authzsite.api.surface import respond
-from authzsite.api.v1 import review_calls
+from authzsite.api.v1 import request_calls, review_calls
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.describing import (
     FLAG,
@@ -183,6 +183,7 @@ CALLS = (
         body=record(objects=listed(TEXT)), status=202,
     ),
     *review_calls.CALLS,
+    *request_calls.CALLS,
 )  # fmt: skip
 
 
@@ -202,7 +203,7 @@ def document() -> Schema:
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS | review_calls.SCHEMAS,
+            "schemas": SCHEMAS | review_calls.SCHEMAS | request_calls.SCHEMAS,
             "responses": {"Problem": problem},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

@@ -7,6 +7,9 @@ from authzsite.api.v1.changed import Changed
 from authzsite.api.v1.explain import Explain
 from authzsite.api.v1.openapi import OpenApi
 from authzsite.api.v1.ranges import Grants, Objects, Readings, Splits
+from authzsite.api.v1.request_settings import OneSubstitute, RequestRules, Substitutes
+from authzsite.api.v1.requests import Deed as RequestDeed
+from authzsite.api.v1.requests import Foreseen, OneRequest, Requests, Weighed
 from authzsite.api.v1.resolve import Resolve
 from authzsite.api.v1.reviews import (
     Decisions,
@@ -50,6 +53,17 @@ urlpatterns = [
     path("authz/v1/reviews/<int:id>/exceptions", Exceptions.as_view(), name="review_exceptions"),
     path("authz/v1/reviews/<int:id>/pace", Paces.as_view(), name="review_pace"),
     path("authz/v1/reviews/<int:id>/evidence", Evidence.as_view(), name="review_evidence"),
+    path("authz/v1/requests", Requests.as_view(), name="requests"),
+    path("authz/v1/requests/foreseen", Foreseen.as_view(), name="request_foreseen"),
+    path("authz/v1/requests/<int:id>", OneRequest.as_view(), name="request"),
+    path("authz/v1/requests/<int:id>/consideration", Weighed.as_view(), name="request_weighed"),
+    *(
+        path(f"authz/v1/requests/<int:id>/{deed}", RequestDeed.as_view(deed=deed), name=f"request_{deed}")
+        for deed in ("approve", "refuse", "ask_back", "answer", "withdraw")
+    ),
+    path("authz/v1/request-rules", RequestRules.as_view(), name="request_rules"),
+    path("authz/v1/substitutes", Substitutes.as_view(), name="substitutes"),
+    path("authz/v1/substitutes/<int:id>", OneSubstitute.as_view(), name="substitute"),
     path("authz/v1/openapi.json", OpenApi.as_view(), name="openapi"),
     # last: what nobody above knows
     re_path(r"^(?:authz|access)/v1(?:/.*)?$", unknown),
