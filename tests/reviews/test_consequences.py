@@ -1,0 +1,75 @@
+"""What taking access away really does, before anybody does it."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from catalog.nodes import Node
+from policies.models import Review
+from policies.reviews import consequences
+from policies.reviews.consequences import Consequence
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import acting, the
+from tests.reviews.world import a_review, can_sign_in, person, rows
+
+ORDERS = "shop.sales.orders"
+
+
+@pytest.fixture
+def review(shop: Node) -> Review:
+    """Mia reads orders as an analyst, and directly; Ana directly alone; Carl is denied."""
+    can_sign_in("marek", "olivia")
+    for name in ("ana", "mia"):
+        grants.add(Wish(the("table", ORDERS), (person(name),), ("SELECT_TABLE",)), by=acting("olivia"))
+    return a_review(the("metalake"), by="marek")
+
+
+def of(review: Review, name: str) -> Consequence:
+    row = rows(review)[name]
+    return consequences.of(review, [row])[row.pk]
+
+
+def told(found: Consequence) -> tuple[set[tuple[str, str]], set[str]]:
+    loses = {(one.person.name, action) for one in found.loses for action in one.actions}
+    return loses, {one.person.name for one in found.keeps}
+
+
+def test_who_has_no_other_path_loses_it(review: Review) -> None:
+    assert told(of(review, f"ana {ORDERS}")) == ({("ana", "read")}, set())
+
+
+def test_who_has_another_path_keeps_it_and_the_row_of_that_path_is_named(review: Review) -> None:
+    found = of(review, f"mia {ORDERS}")
+    assert told(found) == (set(), {"mia"})
+    assert found.nothing
+    [kept] = found.keeps
+    assert [station.name for rule in kept.paths for station in rule.via] == ["analysts", "sales_read"]
+    named = {row.pk: name for name, row in rows(review).items()}
+    assert [named[row.pk] for row in found.rows] == ["group:analysts sales_read"]
+
+
+def test_a_role_is_many_people(review: Review) -> None:
+    found = of(review, "group:analysts sales_read")
+    lost = {one.person.name for one in found.loses}
+    assert lost == {"mia", "carl"}  # use of the schema; Mia keeps nothing that she could reach
+
+
+def test_a_denial_that_goes_opens_something(review: Review) -> None:
+    found = of(review, "role:no_contractors shop.sales")
+    assert not found.loses
+    found = of(review, "carl no_contractors")
+    assert {one.person.name for one in found.loses} == set()
+
+
+def test_a_page_of_rows_takes_the_same_queries_as_one(review: Review) -> None:
+    every = list(rows(review).values())
+    counts = []
+    for some in (every[:2], every):
+        with CaptureQueriesContext(connection) as queries:
+            consequences.of(review, some)
+        counts.append(len(queries))
+    assert max(counts) <= 12
+    assert counts[1] - counts[0] <= 1

@@ -1,0 +1,138 @@
+"""After a review everybody can do what he could at its start, less exactly what was proved to have gone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.models import Realm
+from catalog.nodes import Node
+from lakewarden import dialects, engine
+from lakewarden.facts import Rule
+from policies import decisions, facts, queries
+from policies.models import Grant, Review, ReviewRow, ReviewSeat
+from policies.reviews import closing, deciding, leading
+from policies.reviews.deciding import Verdict
+from policies.services import grants, owners
+from policies.services.grants import Wish
+from tests.factories import AUTHORITY, BY, acting
+from tests.policies.test_agreement import NAMES, a_random_world, everything
+from tests.reviews.world import a_review, acts, can_sign_in, person
+
+
+def a_world(chance: random.Random) -> Node:
+    root = a_random_world(chance)
+    can_sign_in("marek", *NAMES)
+    owners.set_owner(root, person("marek"), by=BY, authority=AUTHORITY)
+    places = [one for one in everything(root) if one.type == "table"]
+    admitted = [str(one) for one in queries.admitted(root)]
+    for place in chance.sample(places, 3):
+        holder = person(chance.choice(admitted))
+        codes = tuple(chance.sample(("SELECT_TABLE", "MODIFY_TABLE"), chance.randint(1, 2)))
+        grants.add(Wish(place, (holder,), codes, way=False), by=acting("marek"))
+    return root
+
+
+Abilities = dict[tuple[str, str], frozenset[str]]
+
+
+def able(root: Node, rules_of: Any) -> Abilities:
+    """Everything that everybody can do to every table, view, schema and catalog."""
+    now, law = timezone.now(), dialects.get(root.kind)
+    people = [person(name) for name in NAMES]
+    loaded = facts.load(_realm(root), root.realm, [one.pk for one in people], now=now)
+    found: Abilities = {}
+    for one in people:
+        slice_ = engine.with_rules(loaded.slice_of(one), tuple(rules_of(one)), now=now.timestamp())
+        for node in everything(root):
+            if node.type != "role":
+                names = law.actions_for(node.type)
+                can = {name for name in names if decisions.answer(slice_, name, node, now=now, inside=())}
+                found[one.name, node.ref.full_name] = frozenset(can)
+    return found
+
+
+def _realm(root: Node) -> Realm:
+    return Realm(pk=root.realm_id, kind=root.kind)
+
+
+class Oracle:
+    """The rules of the start, less those that rest on what was proved to have gone."""
+
+    def __init__(self, root: Node, review: Review) -> None:
+        people = [person(name).pk for name in NAMES]
+        self.loaded = facts.load(_realm(root), root.realm, people, as_of=review.revision)
+        proved = ReviewRow.objects.filter(review=review, state="proved").exclude(choice="end")
+        self.gone: set[str] = set()
+        self.roles: set[tuple[int | None, int | None]] = set()
+        self.groups: set[tuple[int | None, int | None]] = set()
+        for row in proved:
+            if row.kind == "role":
+                self.roles.add((row.holder_id, row.role_id))
+            elif row.kind == "member":
+                self.groups.add((row.holder_id, row.group_id))
+            else:
+                self.gone |= set(self._facts(row))
+
+    def _facts(self, row: ReviewRow) -> Iterable[str]:
+        takes = set(row.takes if row.choice == "reduce" else row.privileges)
+        for code in row.facts:
+            kind, _, number = code.partition(":")
+            if kind != "grant" or Grant.objects.get(pk=number).privilege in takes:
+                yield code
+
+    def rules_of(self, one: Principal) -> Iterable[Rule]:
+        for rule in self.loaded.rules_of(one.pk):
+            holder, whole = one.pk, str(rule.fact) not in self.gone
+            for station in rule.via:
+                if station.kind == "group":
+                    whole = whole and (one.pk, station.key) not in self.groups
+                    holder = int(str(station.key))
+                else:
+                    whole = whole and (holder, station.key) not in self.roles
+            if whole:
+                yield rule
+
+
+def decide_by_lot(review: Review, chance: random.Random) -> None:
+    for row in ReviewRow.objects.filter(review=review).order_by("number"):
+        seats = ReviewSeat.objects.filter(desk=row.desk_id, left__isnull=True)
+        reviewer = chance.choice(list(seats.order_by("pk").values_list("reviewer__name", flat=True)))
+        if chance.random() < 0.2:
+            continue
+        choice = chance.choice(deciding.choices(row))
+        verdict = Verdict(
+            row.pk,
+            row.version,
+            choice,
+            takes=(chance.choice(row.privileges),) if choice == "reduce" else (),
+            until=timezone.now() + timedelta(days=9) if choice == "end" else None,
+            reason="by lot",
+        )
+        deciding.decide(review, [verdict], by=acts(reviewer))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_after_a_review_access_is_the_population_less_what_was_proved(
+    db: None, seed: int, settings: Any
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = ["marek"]  # so that places in groups are reviewed too
+    chance = random.Random(seed)
+    root = a_world(chance)
+    review = a_review(root, by="marek", silence=chance.choice(("keep", "remove")))
+    decide_by_lot(review, chance)
+    leading.end(review, by=acts("marek"))
+    closing.work(review)
+    review.refresh_from_db()
+    assert review.state == "closed"
+    proved = ReviewRow.objects.filter(review=review, state="proved").exclude(choice="end")
+    assert {row.kind for row in proved} & {"grant", "role", "member"}
+    oracle = Oracle(root, review)
+    loaded = facts.load(_realm(root), root.realm, [person(name).pk for name in NAMES])
+    assert able(root, lambda one: loaded.rules_of(one.pk)) == able(root, oracle.rules_of)
