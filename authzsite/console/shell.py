@@ -18,7 +18,10 @@ from policies.facts import is_service_admin
 
 SHEETS = tuple(
     f"css/{name}.css"
-    for name in ("tokens", "base", "shell", "parts", "tables", "forms", "rooms", "catalog", "print")
+    for name in (
+        *("tokens", "base", "shell", "parts", "tables", "forms"),
+        *("rooms", "reviews", "catalog", "print"),
+    )
 )
 TOAST = "toast"
 KINDS = {"metalake": "Metalake", "herd": "Herd", "instance": "CDAP instance"}
@@ -45,7 +48,7 @@ class Room:
 
 
 NAV = (
-    ("Work", (Room("home", "Home", "home", "h"),)),
+    ("Work", (Room("home", "Home", "home", "h"), Room("reviews", "Reviews", "review", "v", rest=True))),
     (
         "Look up",
         (

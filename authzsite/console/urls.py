@@ -65,6 +65,7 @@ from authzsite.console import (
 )
 from authzsite.console.inbox import urls as inbox
 from authzsite.console.leaving import urls as leaving
+from authzsite.console.reviewing import urls as reviewing
 
 app_name = "console"
 
@@ -72,6 +73,7 @@ app_name = "console"
 urlpatterns = [
     *inbox.urlpatterns,
     *leaving.urlpatterns,
+    *reviewing.urlpatterns,
     path("", home.room, name="home"),
     path("sign-in", session.sign_in, name="sign_in"),
     path("sign-out", session.sign_out, name="sign_out"),

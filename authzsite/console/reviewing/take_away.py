@@ -1,0 +1,58 @@
+"""Two small pages: how removal works here, and the evidence of a review as an archive."""
+
+from __future__ import annotations
+
+import tempfile
+
+from django.http import FileResponse, Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+
+from authzsite import review_evidence
+from authzsite.console import words
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads, writes
+from authzsite.console.requests import Request
+from authzsite.console.reviewing.result import EXPORT, may_export
+from authzsite.console.reviewing.visit import meet
+from authzsite.console.reviewing.work import SILENCE
+from authzsite.console.shell import page, say
+from policies import access_log
+
+
+@reads
+@signed_in
+def how(request: Request, id: int) -> HttpResponse:
+    """What happens to a row that is to go, in this review."""
+    visit = meet(request, id)
+    review = visit.review
+    later = review.stage + 1 < len(review.stages)
+    context = {
+        "crumbs": visit.crumbs(inner=True),
+        "due": words.moment(review.due),
+        "starter": review.starter.label,
+        "silence": SILENCE[review.silence][:1].lower() + SILENCE[review.silence][1:],
+        "unsure": "the next round decides" if later else "it is listed as an exception",
+        "bulk": words.number(review.bulk),
+        "back": visit.url(),
+    }
+    return page(request, "console/reviewing/how.html", context, room="reviews", realm=visit.root.name)
+
+
+@writes
+@signed_in
+def evidence(request: Request, id: int) -> HttpResponseBase:
+    """The archive; for who reads the whole review and may export the history of its realm."""
+    visit = meet(request, id)
+    if not visit.standing.reads:
+        raise Http404
+    if not may_export(visit):
+        access_log.refused(visit.asker, EXPORT, visit.root, via="console")
+        say(request, f"Taking evidence away is a duty; ask the owner of {visit.root.name} for it")
+        return redirect(visit.url("review_result"))
+    access_log.looked(visit.asker, f"evidence of review {id}", visit.root, via="console")
+    name = f"review-{id}.zip"
+    content = tempfile.TemporaryFile()  # noqa: SIM115 - the response closes it when it is sent
+    review_evidence.write(content, visit.review, name=name)
+    content.seek(0)
+    return FileResponse(content, as_attachment=True, filename=name)

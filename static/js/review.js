@@ -1,0 +1,60 @@
+// Deciding rows by keyboard: j and k go from row to row, 1 to 4 choose; nothing here submits.
+"use strict";
+
+for (const form of document.querySelectorAll("[data-review]")) {
+  const rows = [...form.querySelectorAll("[data-row]")];
+  const said = form.querySelector("[data-ready]"), submit = form.querySelector("[data-submit]");
+  const chosenAtFirst = form.querySelectorAll("[data-row] [type=radio]:checked").length;
+  const elsewhere = said ? Math.max(0, Number(said.dataset.elsewhere)) : 0;
+  const first = new Map(rows.map(row => [row, row.querySelector("[type=radio]:checked")?.value]));
+  const ready = new Set();
+  let at = -1;
+
+  function go(to) {
+    if (!rows[to]) return;
+    rows[at]?.classList.remove("picked");
+    at = to;
+    rows[at].classList.add("picked");
+    const radio = rows[at].querySelector("[type=radio]:checked") ?? rows[at].querySelector("[type=radio]");
+    radio?.focus({ preventScroll: true });
+    rows[at].scrollIntoView({ block: "nearest" });
+  }
+
+  function tell() {
+    if (!said || !submit) return;
+    const counted = new Map();
+    for (const row of ready) {
+      const word = row.querySelector("[type=radio]:checked")?.parentElement.textContent.trim().replace("…", "").toLowerCase();
+      if (word) counted.set(word, (counted.get(word) ?? 0) + 1);
+    }
+    const many = elsewhere + ready.size, what = many === 1 ? "1 decision" : `${many} decisions`;
+    const kinds = [...counted].map(([word, number]) => `${number} ${word}`).join(", ");
+    said.innerHTML = "";
+    const strong = document.createElement("strong");
+    strong.textContent = what;
+    said.append(strong, kinds ? ` ready: ${kinds}` : " ready");
+    submit.textContent = `Submit ${what}`;
+  }
+
+  form.addEventListener("change", event => {
+    const row = event.target.closest("[data-row]");
+    if (!row || !event.target.matches("[type=radio]")) return;
+    if (first.get(row) === event.target.value) ready.delete(row); else ready.add(row);
+    tell();
+  });
+  form.addEventListener("focusin", event => {
+    const row = event.target.closest("[data-row]");
+    if (row && rows.indexOf(row) !== at) { rows[at]?.classList.remove("picked"); at = rows.indexOf(row); row.classList.add("picked"); }
+  });
+  // before the browser's own keys: an arrow or a letter on a radio button would choose
+  document.addEventListener("keydown", event => {
+    if (document.body.dataset.keys === "off" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (typing(event.target) || document.querySelector("dialog:modal")) return;
+    if (event.key === "j") { event.preventDefault(); go(Math.min(at + 1, rows.length - 1)); }
+    else if (event.key === "k") { event.preventDefault(); go(Math.max(at - 1, 0)); }
+    else if (/^[1-4]$/.test(event.key) && rows[at]) {
+      const radio = rows[at].querySelector(`[data-key="${event.key}"]`);
+      if (radio) { event.preventDefault(); radio.focus({ preventScroll: true }); if (!radio.checked) radio.click(); }
+    }
+  });
+}
