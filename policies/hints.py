@@ -168,9 +168,10 @@ def mend(number: int, *, by: Actor, reason: str = "") -> Told:
     Raises NotFound, Refused, Invalid for a hint that needs a choice, Conflict when the grant has ended.
     """
     about = hint(number, by)
-    if not about.at_once:
+    number_of_grant = about.row.grant
+    if not about.at_once or number_of_grant is None:
         raise Invalid(f"{about.mends}: that takes a choice of yours.")
-    row = Grant.objects.open().filter(pk=about.row.grant).select_related("holder").first()
+    row = Grant.objects.open().filter(pk=number_of_grant).select_related("holder").first()
     if row is None:
         Hint.objects.filter(pk=number).delete()
         raise Conflict("It has ended meanwhile.")

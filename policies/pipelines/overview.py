@@ -89,7 +89,9 @@ def overview(root: Node, by: Actor) -> Overview | None:
         found["pairs"],
         found["people"],
         [(start, people) for start, people in found["reach"]],
-        *(lines[kind] for kind in (Figure.Kind.OBJECT, Figure.Kind.ROLE, Figure.Kind.PERSON)),
+        exposed=lines[Figure.Kind.OBJECT],
+        broadest=lines[Figure.Kind.ROLE],
+        furthest=lines[Figure.Kind.PERSON],
         growth=growth(root),
     )
 

@@ -7,18 +7,16 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.db import transaction
 from django.utils import timezone
 
 from accounts import people
 from accounts.models import Membership, Principal
-from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden import dialects
 from lakewarden.spark.pipelines.inmemory import InMemory
-from policies.exports.tables import TABLES, Moment
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
+from policies.pipelines import rows
 from tests.factories import a_metalake, a_role, under
 from tests.herd import world as herds
 
@@ -148,16 +146,4 @@ def a_herd(seed: int) -> Node:
 
 def tables_of(root: Node, now: datetime | None = None) -> InMemory:
     """What the export would write of a realm as it is now."""
-    realm = Realm.objects.get(pk=root.realm_id)
-    moment = Moment(root, realm, Counter.objects.get().revision, now or timezone.now())
-    with transaction.atomic():
-        return InMemory(
-            {
-                table.name: [
-                    dict(zip((name for name, _ in table.columns), row, strict=True))
-                    for rows in table.rows(moment)
-                    for row in rows
-                ]
-                for table in TABLES
-            }
-        )
+    return rows.of(root, Counter.objects.get().revision, now or timezone.now())

@@ -10,7 +10,7 @@ from typing import Any
 
 from lakewarden.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import HOLDER, OWNER, ROLE, Realm, Standing, Unit, Who
+from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, Who
 
 Tables = Mapping[str, Iterable[Mapping[str, Any]]]
 """Rows by table; each names its columns as the export does."""
@@ -30,7 +30,7 @@ class InMemory:
     def rows(self, name: str, *columns: str) -> list[Any]:
         return [tuple(row[one] for one in columns) for row in self.tables[name]]
 
-    def standing(self) -> Standing:
+    def standing(self, when: str = NOW) -> Standing:
         rows = self.rows
         return Standing(
             self.realm,
@@ -39,6 +39,7 @@ class InMemory:
             members=rows("members", "principal", "from", "until"),
             assignments=rows("assignments", "role", "holder", "from", "until"),
             roles=dict(rows("roles", "key", "name")),
+            when=when,
         )
 
     def places(self) -> list[Place]:

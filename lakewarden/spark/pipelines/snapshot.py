@@ -9,7 +9,7 @@ from typing import Any
 
 from lakewarden.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import HOLDER, OWNER, ROLE, Realm, Standing, Unit, Who
+from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, Who
 
 MOMENTS = ("from", "until", "at")
 FACT = (
@@ -52,7 +52,7 @@ class Snapshot:
             json.loads(row["settings"] or "{}"),
         )
 
-    def standing(self, realm: Realm) -> Standing:
+    def standing(self, realm: Realm, when: str = NOW) -> Standing:
         rows = self.rows
         return Standing(
             realm,
@@ -61,6 +61,7 @@ class Snapshot:
             members=rows("members", "principal", "from", "until"),
             assignments=rows("assignments", "role", "holder", "from", "until"),
             roles=dict(rows("roles", "key", "name")),
+            when=when,
         )
 
     def facts(self) -> Any:

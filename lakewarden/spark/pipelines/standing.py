@@ -20,6 +20,7 @@ from lakewarden.spark.pipelines.crowds import Crowd, Numbering
 ROLE, HOLDER, OWNER = "role", "holder", "owner"
 """What a fact is given to: a role, a principal, or a principal as the owner of an object."""
 PEOPLE = ("user", "service")
+NOW, LASTING, EVER = "now", "lasting", "ever"
 Window = tuple[Optional[float], Optional[float]]
 ALWAYS: Window = (None, None)
 
@@ -68,7 +69,8 @@ class Standing:
     """All people of a realm and how they are grouped, as of the realm's moment.
 
     `memberships` are rows (group, member, from, until), `assignments` (role, holder, from, until), `members`
-    (principal, from, until); `roles` names them by key.  Moments are seconds since 1970.
+    (principal, from, until); `roles` names them by key.  Moments are seconds since 1970.  `when` is one of
+    NOW, LASTING (only what has no end) and EVER (what holds now or will).
     """
 
     def __init__(
@@ -80,8 +82,9 @@ class Standing:
         members: Iterable[Sequence[Any]],
         assignments: Iterable[Sequence[Any]],
         roles: Mapping[int, str],
+        when: str = NOW,
     ) -> None:
-        self.realm = realm
+        self.realm, self._when = realm, when
         self.principals = {one.key: one for one in principals}
         self.people = Numbering(one.key for one in self.principals.values() if one.kind in PEOPLE)
         self.services = self._people(lambda one: one.kind == "service")
@@ -192,7 +195,9 @@ class Standing:
             self._namesakes[one.key] = self.people.crowd(alike)
 
     def _now(self, window: Window) -> bool:
-        return contains(window, self.realm.at)
+        if self._when == EVER:
+            return contains((None, window[1]), self.realm.at)
+        return contains(window, self.realm.at) and (self._when == NOW or window[1] is None)
 
 
 def contains(window: Window, now: float) -> bool:

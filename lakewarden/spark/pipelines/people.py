@@ -1,0 +1,88 @@
+"""Hints that are about people and roles rather than objects: who sleeps, and which roles are nearly one."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+
+from lakewarden.spark.pipelines.crowds import count
+from lakewarden.spark.pipelines.least import DAY, WINDOW, Found
+from lakewarden.spark.pipelines.standing import PEOPLE, ROLE, Standing, Unit
+
+ALIKE = 0.8
+"""Two roles are nearly one when so much of all their rules is the same."""
+FEWEST = 3
+"""A role with fewer rules is like many others by chance."""
+COMMON = 50
+"""A rule that more roles have says nothing of which of them are alike."""
+
+
+def sleeping(
+    standing: Standing,
+    assignments: Iterable[tuple[int, int]],
+    grants: Mapping[int, int],
+    owned: Mapping[int, int],
+    last: Mapping[int, float],
+) -> Iterator[Found]:
+    """People and services that hold something themselves and did nothing for WINDOW days, as jobs tell.
+
+    `assignments` are pairs of a role and its holder, `grants` and `owned` count what is given to a principal
+    and what it owns, `last` is when a use by it was last told of.  Whether somebody signed in is not known
+    here.
+    """
+    roles = Counter(holder for _, holder in assignments)
+    now = standing.realm.at
+    for key in sorted({*roles, *grants, *owned}):
+        one = standing.principals.get(key)
+        if one is None or one.kind not in PEOPLE:
+            continue
+        if one.able and now - last.get(key, 0.0) < WINDOW * DAY:
+            continue
+        holds = (
+            (roles[key], "role", "roles"),
+            (grants.get(key, 0), "grant", "grants"),
+            (owned.get(key, 0), "object of its own", "objects of its own"),
+        )
+        words = [f"{n} {single if n == 1 else many}" for n, single, many in holds if n]
+        kind = "dormant_service" if one.kind == "service" else "dormant_person"
+        data = {"holds": " and ".join(words), "able": one.able, "used": last.get(key)}
+        yield Found(kind, holder=key, people=1, data=data)
+
+
+def nearly_one(
+    standing: Standing, rules: Iterable[tuple[int, object]], personal: Mapping[int, int]
+) -> Iterator[Found]:
+    """Pairs of roles of which nearly all rules are the same; roles of one person alone are left out.
+
+    `rules` are pairs of a role and what stands for one of its rules.
+    """
+    of_role: dict[int, set[object]] = defaultdict(set)
+    for role, rule in rules:
+        if role not in personal and role in standing.roles:
+            of_role[role].add(rule)
+    having: dict[object, list[int]] = defaultdict(list)
+    for role in sorted(of_role):
+        if len(of_role[role]) >= FEWEST:
+            for rule in of_role[role]:
+                having[rule].append(role)
+    pairs = {
+        (one, other)
+        for roles in having.values()
+        if len(roles) <= COMMON
+        for place, one in enumerate(roles)
+        for other in roles[place + 1 :]
+    }
+    for one, other in sorted(pairs):
+        shared, every = len(of_role[one] & of_role[other]), len(of_role[one] | of_role[other])
+        if shared >= ALIKE * every:
+            yield _pair(standing, one, other, shared, every, len(of_role[one]) - shared)
+
+
+def _pair(standing: Standing, one: int, other: int, shared: int, rules: int, only: int) -> Found:
+    held = standing.crowd(Unit(ROLE, one)) | standing.crowd(Unit(ROLE, other))
+    data = {"shared": shared, "rules": rules, "only": only}
+    return Found("near_roles", role=one, other_role=other, people=count(held), data=data)
+
+
+def counted(holders: Iterable[int]) -> Mapping[int, int]:
+    return Counter(holders)

@@ -1,0 +1,173 @@
+"""Pipeline `unused_grants`: where a realm gives more than is needed, as hints.
+
+Written to the output folder: `hints` with a row for each hint (lakewarden.spark.pipelines.least.Found), and
+`summary.json` with how many of each kind there are.
+"""
+
+from __future__ import annotations
+
+import json
+from argparse import ArgumentParser, Namespace
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from lakewarden.spark.pipelines import beneath, people
+from lakewarden.spark.pipelines.effective import data_types
+from lakewarden.spark.pipelines.inmemory import InMemory
+from lakewarden.spark.pipelines.least import Beneath, Found, Least
+from lakewarden.spark.pipelines.levels import Place
+from lakewarden.spark.pipelines.snapshot import Snapshot, place_of
+from lakewarden.spark.pipelines.standing import EVER, HOLDER, LASTING, ROLE
+from lakewarden.spark.pipelines.telling import Telling
+
+COLUMNS = (
+    "kind string, object bigint, role bigint, other_role bigint, holder bigint, grant bigint, "
+    "pattern string, privilege string, people bigint, data string"
+)
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """It takes none of its own."""
+
+
+def in_memory(tables: InMemory) -> list[Found]:
+    """The hints of a small realm, from its rows."""
+    places = tables.places()
+    containers = tables.containers(places)
+    uses = tables.rows("uses", "principal", "object", "action", "executed", "at")
+    below = beneath.of_rows(places, tables.facts, uses, data_types(tables.realm.dialect), tables.realm.at)
+    standing = tables.standing()
+    personal = _personal(tables.rows("roles", "key", "holder"))
+    done = [(at, on) for _, on, _, executed, at in uses if executed]
+    least = Least(
+        standing,
+        tables.standing(LASTING),
+        tables.standing(EVER),
+        containers,
+        personal,
+        min((at for at, _ in done), default=None),
+        _tops(places, {on for _, on in done}),
+    )
+    last: dict[int, float] = {}
+    for person, _, _, executed, at in uses:
+        if executed:
+            last[person] = max(at, last.get(person, at))
+    owners = [fact.unit.key for _, fact in tables.facts if fact.unit.kind == "owner"]
+    direct = [fact.unit.key for _, fact in tables.facts if fact.unit.kind == HOLDER]
+    rules = [
+        (fact.unit.key, (on, fact.on, fact.privilege, fact.allow))
+        for on, fact in tables.facts
+        if fact.unit.kind == ROLE
+    ]
+    assigned = tables.rows("assignments", "role", "holder")
+    return [
+        *(one for place in places for one in least.found(place, below[place.key])),
+        *people.sleeping(standing, assigned, people.counted(direct), people.counted(owners), last),
+        *people.nearly_one(standing, rules, personal),
+    ]
+
+
+def run(spark: Any, given: Namespace, tell: Telling) -> None:
+    output = Path(given.output)
+    with tell.step("reading the snapshot", 150):
+        snapshot = Snapshot(spark, given.input)
+        facts, uses = snapshot.facts(), snapshot.table("uses")
+        places = snapshot.places(facts).cache()
+        least = _least(snapshot, places, uses)
+    target = str(output / "hints")
+    if not (output / "hints" / "_SUCCESS").exists():
+        with tell.step("looking at what is given", 650):
+            rest = [*_sleeping(snapshot, least, facts, uses), *_nearly_one(least, facts)]
+            rows = spark.createDataFrame([_row(one) for one in rest], COLUMNS)
+            frame = beneath.with_beneath(places, facts, uses, data_types(least.law), least.standing.realm.at)
+            found = _mapped(spark, least, frame)
+            found.union(rows).write.mode("overwrite").parquet(target)
+    with tell.step("adding up", 150):
+        kinds = spark.read.parquet(target).groupBy("kind").count().collect()
+    summary = {"kinds": {row["kind"]: row["count"] for row in kinds}, "days": least.days}
+    (output / "summary.json").write_text(json.dumps(summary))
+
+
+def _mapped(spark: Any, least: Least, frame: Any) -> Any:
+    sent = spark.sparkContext.broadcast(least)
+
+    def find(batches: Iterable[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        finding = sent.value
+        for batch in batches:
+            rows = [_row(one) for place, below in _read(batch) for one in finding.found(place, below)]
+            yield pa.RecordBatch.from_arrays(_arrays(pa, rows), names=list(Found._fields))
+
+    return frame.mapInArrow(find, COLUMNS)
+
+
+def _read(batch: Any) -> Iterator[tuple[Place, Beneath]]:
+    for row in zip(*(column.to_pylist() for column in batch.columns)):  # noqa: B905  not in 3.9
+        yield place_of(row[:5]), beneath.beneath_of(*row[5:])
+
+
+def _row(found: Found) -> tuple[Any, ...]:
+    return (*found[:-1], json.dumps(found.data, sort_keys=True))
+
+
+def _arrays(pa: Any, rows: list[tuple[Any, ...]]) -> list[Any]:
+    number, text = pa.int64(), pa.string()
+    types = (text, number, number, number, number, number, text, text, number, text)
+    columns = list(zip(*rows)) or [()] * len(types)  # noqa: B905  not in 3.9
+    return [pa.array(list(column), type) for column, type in zip(columns, types)]  # noqa: B905
+
+
+def _least(snapshot: Snapshot, places: Any, uses: Any) -> Least:
+    from pyspark.sql import functions as f
+
+    realm = snapshot.realm()
+    done = uses.where("executed")
+    [first] = done.agg(f.min("at")).collect()
+    top = f.coalesce(f.try_element_at("ancestors", f.lit(2)), f.col("key"))
+    tops = places.join(done.select(f.col("object").alias("key")).distinct(), "key", "left_semi").select(top)
+    return Least(
+        snapshot.standing(realm),
+        snapshot.standing(realm, LASTING),
+        snapshot.standing(realm, EVER),
+        snapshot.containers(places),
+        _personal(snapshot.rows("roles", "key", "holder")),
+        first[0],
+        frozenset(row[0] for row in tops.distinct().collect()),
+    )
+
+
+def _sleeping(snapshot: Snapshot, least: Least, facts: Any, uses: Any) -> Iterator[Found]:
+    from pyspark.sql import functions as f
+
+    last = uses.where("executed").groupBy("principal").agg(f.max("at")).collect()
+    held = facts.where("fact.kind <> 'role'").groupBy("fact.kind", "fact.unit").count().collect()
+    direct = {row["unit"]: row["count"] for row in held if row["kind"] == HOLDER}
+    owned = {row["unit"]: row["count"] for row in held if row["kind"] != HOLDER}
+    assigned = snapshot.rows("assignments", "role", "holder")
+    return people.sleeping(least.standing, assigned, direct, owned, {row[0]: row[1] for row in last})
+
+
+def _nearly_one(least: Least, facts: Any) -> Iterator[Found]:
+    from pyspark.sql import functions as f
+
+    rule = f.xxhash64("object", "fact.on", "fact.privilege", "fact.allow")
+    rules = facts.where("fact.kind = 'role'").select("fact.unit", rule).collect()
+    return people.nearly_one(least.standing, [(row[0], row[1]) for row in rules], least.personal)
+
+
+def _personal(rows: Iterable[tuple[int, int | None]]) -> dict[int, int]:
+    return {role: holder for role, holder in rows if holder is not None}
+
+
+def _tops(places: Iterable[Place], told: set[int]) -> frozenset[int]:
+    """The objects right below the root that a use was told of, or of something below them."""
+    return frozenset(
+        place.ancestors[1] if len(place.ancestors) > 1 else place.key for place in places if place.key in told
+    )
+
+
+def kinds(found: Iterable[Found]) -> dict[str, int]:
+    return dict(Counter(one.kind for one in found))

@@ -1,0 +1,124 @@
+"""From facts and told uses to hints, from run to run: what is mended goes, what is dismissed stays so."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import User
+from catalog.nodes import Node
+from policies import hints, uses
+from policies.authority import OPERATOR
+from policies.models import Grant, PipelineRun
+from policies.pipelines import asking, running
+from policies.uses import Used
+from tests.factories import acting, the
+from tests.policies.conftest import shop
+
+__all__ = ["shop"]
+ORDERS = ("table", "shop.sales.orders")
+
+
+def used(name: str, days: int, *, action: str = "read", on: tuple[str, str] = ORDERS) -> None:
+    """A job told that somebody did it so many days ago."""
+    person, node = people.ensure("user", name), the(*on)
+    at = timezone.now() - timedelta(days=days)
+    reporter = people.ensure("service", "etl")
+    uses.take(node.realm_id, reporter, f"run-{name}-{days}", [Used(person, node, action, True, at)])
+
+
+def found(root: Node, kind: str) -> list[tuple[str, str]]:
+    """Run it, and tell object and role or person of each hint of a kind."""
+    PipelineRun.objects.filter(state="done").update(ended=timezone.now() - timedelta(days=1))
+    row = asking.ask("unused_grants", root, by=OPERATOR)
+    running.run(row)
+    assert (row.state, row.trouble) == ("done", "")
+    told = hints.all_of(root, OPERATOR, kind=kind)
+    return sorted(
+        (one.node.name, one.role.name if one.role else one.holder.name if one.holder else "") for one in told
+    )
+
+
+def test_a_grant_that_nobody_uses_is_found_and_vanishes_when_it_is_taken_back(shop: Node) -> None:
+    assert found(shop, "unused_grant") == []  # nobody told of any use, so nothing is known
+    used("marek", 40)
+    assert found(shop, "unused_grant") == [
+        ("sales", "sales_read"),
+        ("sales", "sales_read"),
+        ("shop", "browse"),
+    ]
+    olivia = acting("olivia")
+    about = hints.about_object(the("schema", "shop.sales"), olivia)
+    for one in (one for one in about if one.row.kind == "unused_grant"):
+        assert one.ground.startswith("None of the 2 who have")
+        hints.mend(one.row.pk, by=olivia)
+    assert found(shop, "unused_grant") == [("shop", "browse")]
+    assert not Grant.objects.open().filter(role__placements__name="sales_read").exists()
+
+
+def test_used_again_it_is_no_hint(shop: Node) -> None:
+    used("marek", 40)
+    assert ("sales", "sales_read") in found(shop, "unused_grant")
+    used("mia", 1)
+    assert found(shop, "unused_grant") == []
+
+
+def test_what_was_dismissed_does_not_come_back(shop: Node) -> None:
+    used("marek", 40)
+    found(shop, "unused_grant")
+    [told] = [one for one in hints.all_of(shop, OPERATOR, kind="unused_grant") if one.node.name == "shop"]
+    hints.dismiss(told.row.pk, by=acting("marek"), reason="Everybody starts here")
+    assert found(shop, "unused_grant") == [("sales", "sales_read"), ("sales", "sales_read")]
+    [kept] = hints.all_of(shop, OPERATOR, dismissed=True)
+    assert (kept.row.reason, kept.row.found < kept.row.seen) == ("Everybody starts here", True)
+
+
+def test_a_denial_that_denies_nothing(shop: Node) -> None:
+    assert found(shop, "idle_deny") == []  # Carl is an analyst, so he is denied what he has
+    from policies.services import members
+    from tests.factories import AUTHORITY, BY
+
+    analysts, carl = people.ensure("group", "analysts"), people.ensure("user", "carl")
+    members.leave_group(analysts, carl, by=BY, authority=AUTHORITY)
+    assert found(shop, "idle_deny") == [("sales", "no_contractors")]
+
+
+def been_here(name: str, at: datetime | None) -> None:
+    User.objects.create(username=name, principal=people.ensure("user", name), last_login=at)
+
+
+@pytest.mark.parametrize(
+    ("case", "days_here", "signed_in", "asleep"),
+    [
+        ("she is new here", 3, None, False),
+        ("she was here long ago", 200, 150, True),
+        ("she signed in last week", 200, 7, False),
+        ("she never came", 200, None, True),
+    ],
+)
+def test_people_who_sleep(
+    shop: Node,
+    monkeypatch: pytest.MonkeyPatch,
+    case: str,
+    days_here: int,
+    signed_in: int | None,
+    *,
+    asleep: bool,
+) -> None:
+    later = timezone.now() + timedelta(days=days_here)
+    monkeypatch.setattr(timezone, "now", lambda: later)
+    been_here("olivia", later - timedelta(days=signed_in) if signed_in else None)
+    assert (("demo", "olivia") in found(shop, "dormant_person")) == asleep, case
+
+
+def test_a_disabled_account_that_holds_something(shop: Node) -> None:
+    been_here("olivia", timezone.now())
+    User.objects.filter(username="olivia").update(is_active=False)
+    assert ("demo", "olivia") in found(shop, "dormant_person")
+    assert ("sales", "") in found(shop, "ownerless")
+    [told] = hints.about_person(people.ensure("user", "olivia"), shop, OPERATOR)
+    assert told.row.people == 1
+    assert told.ground == "Cannot sign in any more, and still holds 1 object of its own in this realm."

@@ -1,0 +1,296 @@
+"""What is given for nothing is found, each kind by an example an owner would recognise, and nothing else."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from lakewarden.spark.pipelines.inmemory import InMemory
+from lakewarden.spark.pipelines.least import Found
+from lakewarden.spark.pipelines.unused_grants import in_memory
+
+AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
+LAKE, SHOP, LAB, SALES, ORDERS, ITEMS, TOP = 1, 10, 11, 20, 30, 31, 40
+"""Metalake lake › catalogs shop, lab; shop › schema sales › tables orders, items and view top."""
+TREE: dict[int, tuple[str, str, list[int]]] = {
+    LAKE: ("metalake", "lake", []),
+    SHOP: ("catalog", "shop", [LAKE]),
+    LAB: ("catalog", "lab", [LAKE]),
+    SALES: ("schema", "sales", [LAKE, SHOP]),
+    ORDERS: ("table", "orders", [LAKE, SHOP, SALES]),
+    ITEMS: ("table", "items", [LAKE, SHOP, SALES]),
+    TOP: ("view", "top", [LAKE, SHOP, SALES]),
+}
+PLACES = {name: key for key, (_, name, _) in TREE.items()}
+PEOPLE = {"ana": 100, "bo": 101, "cem": 102, "etl": 103, "staff": 104, "gone": 105}
+ROLES = {"reader": 200, "writer": 201, "twin": 202, "~ana": 203}
+DAY = timedelta(days=1)
+
+
+def table(columns: str, rows: list[tuple[Any, ...]]) -> list[dict[str, Any]]:
+    return [dict(zip(columns.split(), row, strict=True)) for row in rows]
+
+
+def hints(
+    *sentences: str,
+    holds: str = "",
+    uses: str = "",
+    owners: str = "lake:ana shop:ana lab:ana",
+    groups: str = "",
+) -> list[Found]:
+    """The hints of a world of sentences: `reader may SELECT_TABLE on sales`, `ana: not`, `… until 5`.
+
+    `holds` are pairs `role:holder`, `uses` are `person:object:action:days ago`.
+    """
+    grants = [_grant(number, sentence) for number, sentence in enumerate(sentences, 1)]
+    people = table(
+        "key kind name able service_admin",
+        [
+            (key, {"etl": "service", "staff": "group"}.get(name, "user"), name, name != "gone", False)
+            for name, key in PEOPLE.items()
+        ],
+    )
+    realm = (9, LAKE, "lake", "gravitino", "{}", "on", 7, AT)
+    tables = {
+        "realm": table("key root name law settings mode revision at", [realm]),
+        "objects": table(
+            "key type name ancestors", [(key, type, name, up) for key, (type, name, up) in TREE.items()]
+        ),
+        "principals": people,
+        "members": table("principal from until", [(key, None, None) for key in PEOPLE.values()]),
+        "memberships": table("group member from until", [_window(pair) for pair in groups.split()]),
+        "roles": table(
+            "key name holder", [(key, name, PEOPLE.get(name.lstrip("~"))) for name, key in ROLES.items()]
+        ),
+        "assignments": table("role holder from until", [_window(pair) for pair in holds.split()]),
+        "grants": grants,
+        "ownerships": table(
+            "object owner from until",
+            [
+                (PLACES[one], PEOPLE[owner], None, None)
+                for one, _, owner in (pair.partition(":") for pair in owners.split())
+            ],
+        ),
+        "uses": table("principal object action executed at", [_use(one) for one in uses.split()]),
+    }
+    for row in tables["roles"]:
+        row["holder"] = row["holder"] if row["name"].startswith("~") else None
+    return in_memory(InMemory(tables))
+
+
+def _window(pair: str) -> tuple[Any, ...]:
+    one, other, *end = pair.split(":")
+    known = PEOPLE | ROLES
+    return known[one], known[other], None, AT + int(end[0]) * DAY if end else None
+
+
+def _use(text: str) -> tuple[Any, ...]:
+    person, on, action, days = text.split(":")
+    return PEOPLE[person], PLACES[on], action, not days.startswith("x"), AT - int(days.lstrip("x")) * DAY
+
+
+def _grant(number: int, sentence: str) -> dict[str, Any]:
+    who, verb, code, _, on, *rest = sentence.split()
+    more = dict(zip(rest[::2], rest[1::2], strict=True))
+    return {
+        "key": number,
+        "role": ROLES[who],
+        "holder": None,
+        "object": PLACES[on],
+        "pattern": None,
+        "privilege": code,
+        "effect": "allow" if verb == "may" else "deny",
+        "from": AT + int(more["from"]) * DAY if "from" in more else None,
+        "until": AT + int(more["until"]) * DAY if "until" in more else None,
+    }
+
+
+def told(found: list[Found], *kinds: str) -> set[tuple[str, int | None]]:
+    return {(one.kind, one.grant) for one in found if one.kind in kinds}
+
+
+READS = "reader may SELECT_TABLE on sales"
+USED, UNUSED = set[Any](), {("unused_grant", 1)}
+
+
+@pytest.mark.parametrize(
+    ("case", "uses", "expected"),
+    [
+        ("nobody told of any use, so nothing is known", "", USED),
+        ("it is used", "bo:orders:read:3", USED),
+        ("another reads, those who hold it do not", "cem:orders:read:3", UNUSED),
+        ("it was only prepared", "bo:orders:read:x3 cem:orders:read:3", UNUSED),
+        ("it was used long ago", "bo:orders:read:200", UNUSED),
+        ("what was used needs another right", "bo:top:read:3", UNUSED),
+        ("only uses in another catalog are told of", "ana:lab:use:3", USED),
+    ],
+)
+def test_a_grant_nobody_uses(case: str, uses: str, expected: set[Any]) -> None:
+    assert told(hints(READS, holds="reader:bo", uses=uses), "unused_grant") == expected, case
+
+
+def test_the_coverage_of_reports_is_said() -> None:
+    found = hints(READS, holds="reader:bo reader:ana", uses="cem:orders:read:30")
+    [one] = [one for one in found if one.kind == "unused_grant"]
+    assert (one.object, one.role, one.people) == (SALES, ROLES["reader"], 2)
+    assert one.data == {"days": 30, "reported": 1, "objects": 3}
+
+
+def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:
+    way = "reader may USE_SCHEMA on shop"
+    found = hints(way, READS, holds="reader:bo", uses="bo:orders:read:3")
+    assert told(found, "unused_grant") == set()
+
+
+@pytest.mark.parametrize(
+    ("case", "sentences", "holds", "expected"),
+    [
+        ("the same role has it above", (READS, "reader may SELECT_TABLE on shop"), "reader:bo", {1}),
+        ("another role of all of them has it", (READS, "writer may SELECT_TABLE on sales"), "", {1}),
+        (
+            "another role of one of the two has it",
+            (READS, "writer may SELECT_TABLE on sales"),
+            "reader:bo reader:cem writer:bo",
+            {2},
+        ),
+        (
+            "above for one, beside for the other",
+            (READS, "writer may SELECT_TABLE on shop", "twin may SELECT_TABLE on sales"),
+            "reader:bo reader:cem writer:bo twin:cem",
+            {3},
+        ),
+        ("what it rests on will end", (READS, "reader may SELECT_TABLE on shop until 9"), "reader:bo", set()),
+        ("it is another right", (READS, "reader may MODIFY_TABLE on shop"), "reader:bo", set()),
+        ("the other denies", (READS, "reader not SELECT_TABLE on shop"), "reader:bo", set()),
+        (
+            "who has the other role loses it soon",
+            (READS, "writer may SELECT_TABLE on shop"),
+            "reader:bo writer:bo:5",
+            set(),
+        ),
+        (
+            "his own goes before that of a role",
+            (READS, "~ana may SELECT_TABLE on sales"),
+            "reader:ana ~ana:ana",
+            {2},
+        ),
+    ],
+)
+def test_a_grant_given_twice(case: str, sentences: tuple[str, ...], holds: str, expected: set[int]) -> None:
+    found = hints(*sentences, holds=holds or "reader:bo writer:bo writer:cem")
+    assert {one.grant for one in found if one.kind == "redundant_grant"} == expected, case
+
+
+@pytest.mark.parametrize(
+    ("case", "sentences", "holds", "idle"),
+    [
+        ("nobody of them has it", ("reader not SELECT_TABLE on sales",), "reader:bo", True),
+        (
+            "one has it above",
+            ("reader not SELECT_TABLE on sales", "writer may SELECT_TABLE on shop"),
+            "",
+            False,
+        ),
+        (
+            "one has it below",
+            ("reader not SELECT_TABLE on shop", "writer may SELECT_TABLE on orders"),
+            "",
+            False,
+        ),
+        (
+            "one will have it",
+            ("reader not SELECT_TABLE on shop", "writer may SELECT_TABLE on orders from 9"),
+            "",
+            False,
+        ),
+        (
+            "somebody else has it",
+            ("reader not SELECT_TABLE on sales", "writer may SELECT_TABLE on shop"),
+            "reader:bo writer:cem",
+            True,
+        ),
+        (
+            "it is denied above, too",
+            (
+                "reader not SELECT_TABLE on sales",
+                "reader not SELECT_TABLE on shop",
+                "writer may SELECT_TABLE on lake",
+            ),
+            "",
+            True,
+        ),
+        (
+            "to some it only matters that it is not denied",
+            ("reader not USE_CATALOG on shop",),
+            "reader:bo",
+            False,
+        ),
+    ],
+)
+def test_a_denial_without_effect(case: str, sentences: tuple[str, ...], holds: str, *, idle: bool) -> None:
+    found = told(hints(*sentences, holds=holds or "reader:bo writer:bo"), "idle_deny")
+    assert (("idle_deny", 1) in found) == idle, case
+
+
+@pytest.mark.parametrize(
+    ("case", "owners", "expected"),
+    [
+        ("each has one", "lake:ana shop:bo", {}),
+        ("its owner left", "lake:ana shop:gone sales:bo", {SHOP: "Its owner cannot sign in any more"}),
+        (
+            "a table's owner left",
+            "lake:ana shop:bo orders:gone",
+            {ORDERS: "Its owner cannot sign in any more"},
+        ),
+        ("a catalog has none", "lake:ana sales:bo", {SHOP: "Nobody owns it"}),
+        ("what stands in an owned catalog is looked after", "lake:ana shop:bo", {}),
+        ("there is none at all", "sales:bo", {LAKE: "Nobody owns it", SHOP: "Nobody owns it"}),
+    ],
+)
+def test_objects_without_an_owner(case: str, owners: str, expected: dict[int, str]) -> None:
+    found = hints(owners=owners)
+    why = {one.object: one.data["why"] for one in found if one.kind == "ownerless"}
+    assert why == expected, case
+
+
+def test_a_group_that_somebody_of_can_sign_in_owns() -> None:
+    found = hints(owners="lake:ana shop:staff lab:ana", groups="staff:gone staff:bo")
+    assert [one.object for one in found if one.kind == "ownerless"] == []
+
+
+def test_people_and_services_that_sleep() -> None:
+    found = hints(
+        READS,
+        holds="reader:bo reader:cem reader:etl reader:gone",
+        uses="bo:orders:read:3 cem:orders:read:100",
+        owners="lake:ana",
+    )
+    asleep = {one.holder: (one.kind, one.data["able"]) for one in found if one.kind.startswith("dormant")}
+    assert asleep == {
+        PEOPLE["ana"]: ("dormant_person", True),
+        PEOPLE["cem"]: ("dormant_person", True),
+        PEOPLE["etl"]: ("dormant_service", True),
+        PEOPLE["gone"]: ("dormant_person", False),
+    }
+
+
+def test_roles_that_are_nearly_one() -> None:
+    same = ["USE_CATALOG on shop", "USE_SCHEMA on shop", "SELECT_TABLE on sales", "SELECT_VIEW on sales"]
+    sentences = [f"{role} may {one}" for role in ("reader", "twin") for one in same]
+    sentences += ["twin may MODIFY_TABLE on sales", "writer may MODIFY_TABLE on sales"]
+    [one] = [one for one in hints(*sentences) if one.kind == "near_roles"]
+    assert (one.role, one.other_role) == (ROLES["reader"], ROLES["twin"])
+    assert one.data == {"shared": 4, "rules": 5, "only": 0}
+
+
+def test_a_hint_has_the_same_key_in_the_next_run() -> None:
+    def key(*more: str, holds: str) -> str:
+        found = hints(*more, READS, holds=holds, uses="ana:orders:read:30")
+        [one] = [one for one in found if one.kind == "unused_grant" and one.object == SALES]
+        return one.key
+
+    first = key(holds="reader:bo")
+    assert key("writer may SELECT_TABLE on lab", holds="reader:bo reader:cem") == first
+    assert len({first, key("reader may SELECT_VIEW on shop", holds="reader:bo")}) == 1
