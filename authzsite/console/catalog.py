@@ -16,6 +16,7 @@ from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
+from authzsite.console.head import Head
 from authzsite.console.lists import Nodes
 from authzsite.console.methods import reads
 from authzsite.console.modes import banner
@@ -187,15 +188,22 @@ def _top(place: Place) -> dict[str, Any]:
     detail = Detail.objects.filter(securable=node.id).first()
     crumbs = [(one.name, reverse("console:browse", args=[one.id])) for one in node.above()]
     reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
+    reason = None if place.may_grant else Head(place, "object").grant_reason()
     grant = Action(
-        f"Grant on {node.name}", reverse("console:grant", args=[node.id]), "primary", opens="layer", key="a"
+        f"Grant on {node.name}",
+        reverse("console:grant", args=[node.id]),
+        "primary",
+        reason=reason.id if reason else "",
+        opens="layer",
+        key="a",
     )
     return {
         "crumbs": Crumbs(tuple(crumbs)) if crumbs else None,
         "heading": node.name,
         "kind": naming.kind_of(node.type),
         "lead": (detail.comment if detail else "") or "Lists and counts hold what you may see.",
-        "actions": [*_settings(node), reach, *([grant] if place.may_grant else [])],
+        "actions": [*_settings(node), reach, grant],
+        "reason": reason,
         "facts": Facts(tuple(_facts(place))),
     }
 

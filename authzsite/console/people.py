@@ -65,7 +65,7 @@ def room(request: Request) -> HttpResponse:
         "empty": _nobody(text),
         "actions": [
             Action("Your own access", reverse("console:person", args=[circle.asker.pk])),
-            *([Action("Owners", reverse("console:owners"))] if circle.gives_access else []),
+            Action("Owners", reverse("console:owners")),
             *([Action("Make a group", reverse("console:group_new"))] if circle.runs_the_site else []),
             *adding,
         ],

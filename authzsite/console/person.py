@@ -34,6 +34,7 @@ from policies.services.grants import revision_now
 from policies.services.personal import is_personal
 from policies.uses import last_uses
 
+NO_GIVING, NO_REMOVING = "why-not-give", "why-not-remove"
 TABS = (
     ("person", "Reach"),
     ("person_groups", "Groups and roles"),
@@ -63,12 +64,14 @@ class Visit:
     tab: str
 
     def page(self, request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
+        actions = self.actions()
         frame = {
             "crumbs": Crumbs((("People", reverse("console:people")),)),
             "heading": self.person.label,
             "kind": "You" if self.own else self.person.get_kind_display().capitalize(),
             "lead": self._lead(),
-            "actions": self.actions(),
+            "actions": actions,
+            "reasons": self.reasons(actions),
             "facts": self.facts(),
             "tabs": Tabs(tuple(self._tab(*one) for one in TABS)),
             "person": self.person,
@@ -99,16 +102,25 @@ class Visit:
         )
         if self.own:
             return [why, Action("Your settings", reverse("console:profile"))]
-        if not self.circle.gives_access:
-            return [why, *(self._coming_and_going() if self.circle.runs_the_site else ())]
-        give = reverse("console:person_grant", args=[self.person.pk])
+        give, here = reverse("console:person_grant", args=[self.person.pk]), self.circle
+        reason = "" if here.gives_access else NO_GIVING
         return [
             why,
-            *self._coming_and_going(),
+            *(self._coming_and_going() if here.gives_access or here.runs_the_site else ()),
             *self._removing(),
             *self._handing_over(),
-            Action(f"Grant to {self.person.label}", give, "primary", key="a"),
+            Action(f"Grant to {self.person.label}", give, "primary", reason=reason, key="a"),
         ]
+
+    def reasons(self, actions: list[Action]) -> list[Reason]:
+        """Why some of the buttons are not his, once each."""
+        url = f"{reverse('console:catalog')}"
+        told = {
+            NO_GIVING: "Access is given by who owns something, or holds Manage grants on it.",
+            NO_REMOVING: "Members are removed by the owner of the realm, or who may manage its users.",
+        }
+        off = dict.fromkeys(one.reason for one in actions if one.reason in told)
+        return [Reason(code, told[code], url, "Find what to ask for") for code in off]
 
     def _coming_and_going(self) -> Iterable[Action]:
         if self.person.kind != Principal.Kind.GROUP:
@@ -117,15 +129,16 @@ class Visit:
             yield Action("Leaving", reverse("console:person_leaving", args=number), "plain")
 
     def _removing(self) -> Iterable[Action]:
-        """From each realm whose members the viewer manages."""
+        """From each realm; disabled where the viewer does not manage its members."""
         operation = "Group.removeGroup" if self.person.kind == "group" else "User.removeUser"
         member = RealmMember.objects.open().filter(principal=self.person).values_list("realm", flat=True)
         inside = set(member)
         for realm in self.circle.realms:
-            if realm.realm_id in inside and decisions.ask(self.circle.asker, operation, realm):
+            if realm.realm_id in inside:
                 url = reverse("console:member_remove", args=[realm.id])
                 asked = urlencode({"who": str(self.person)})
-                yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger")
+                reason = "" if decisions.ask(self.circle.asker, operation, realm) else NO_REMOVING
+                yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger", reason=reason)
 
     def _handing_over(self) -> Iterable[Action]:
         if self.reach.counts["owned"]:
@@ -281,9 +294,7 @@ def groups(request: Request, id: int) -> HttpResponse:
             if group
             else "In no group that you may know.",
             "roles": _roles(seen),
-            "roles_action": Action("Give roles", reverse("console:person_roles", args=[id]))
-            if seen.circle.gives_access
-            else None,
+            "roles_action": _giving(seen),
             "roles_empty": "No role that you may see. What is given directly stands under Reach.",
         },
     )
@@ -325,6 +336,13 @@ def _no_joining(seen: Visit) -> Reason | None:
         return None
     text = f"Who is in a group is the site's word; it is changed by its service admins, {admins.who_words()}."
     return Reason("why-not-join", text)
+
+
+def _giving(seen: Visit) -> Action | None:
+    """The button, for which the head says the reason; none on the own page of who gives nothing."""
+    gives = seen.circle.gives_access
+    url = reverse("console:person_roles", args=[seen.person.pk])
+    return None if seen.own and not gives else Action("Give roles", url, reason="" if gives else NO_GIVING)
 
 
 def _leaving(seen: Visit, member: Principal) -> Action | None:

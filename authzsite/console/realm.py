@@ -179,8 +179,8 @@ def _actions(ward: Ward) -> Iterable[Action]:
         return
     root = ward.root
     yield Action("Duties", reverse("console:object_duties", args=[root.id]), "plain")
-    if ward.owns:
-        yield Action("Set owner", reverse("console:object_owner", args=[root.id]))
+    reason = "" if ward.owns else "why-not-switch"
+    yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
     yield Action(f"Open {root.name}", naming.page_of(root.id, root.type), "primary")
 
 

@@ -1,0 +1,148 @@
+"""What one may not use stays in its place, disabled, with the reason and whom to ask; it never just goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.people import ensure, make_account
+from catalog.nodes import Node
+from tests.factories import a_person, the
+
+ROOMS = {
+    "home": "/",
+    "catalog": "/catalog/{sales}",
+    "a table": "/objects/{orders}",
+    "its rules": "/objects/{orders}/rules",
+    "its duties": "/objects/{orders}/duties",
+    "its history": "/objects/{orders}/history",
+    "people": "/people",
+    "a group": "/people/{analysts}/groups",
+    "oneself": "/people/{mia}",
+    "roles": "/roles",
+    "a role": "/roles/{role}",
+    "owners": "/owners",
+    "realms": "/realms",
+    "a realm": "/realms/{demo}",
+    "the record": "/history",
+    "whether it is whole": "/history/integrity",
+    "sync": "/sync",
+}
+
+
+@dataclass
+class Controls(HTMLParser):
+    """The buttons of a page by their words: whether disabled, and the numbers of what says why."""
+
+    disabled: dict[str, str] = field(default_factory=dict)
+    enabled: set[str] = field(default_factory=set)
+    ids: set[str] = field(default_factory=set)
+    _open: list[dict[str, str | None]] = field(default_factory=list)
+    _words: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        told = dict(attrs)
+        self.ids.add(told.get("id") or "")
+        if "btn" in (told.get("class") or "").split():
+            self._open, self._words = [told], ""
+
+    def handle_data(self, data: str) -> None:
+        self._words += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag in ("a", "button") and self._open:
+            told, words = self._open.pop(), " ".join(self._words.split())
+            if told.get("aria-disabled") == "true":
+                self.disabled[words] = told.get("aria-describedby") or ""
+            else:
+                self.enabled.add(words)
+
+
+def controls(client: Client, address: str) -> Controls:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    found = Controls()
+    found.feed(answer.content.decode().split('<main id="main"')[1])
+    return found
+
+
+@dataclass(frozen=True)
+class Locked:
+    """A control that somebody may not use on a page that he may see."""
+
+    room: str
+    who: str
+    address: str
+    control: str
+    because: str
+
+
+LOCKED = (
+    Locked("catalog", "mia", "/catalog/{sales}", "Grant on sales", "Access to sales is given by its owner"),
+    Locked("catalog", "mia", "/catalog/{sales}", "Grant on chosen", "What is not yours to give"),
+    Locked("a table", "mia", "/objects/{orders}", "Grant access", "Access to orders is given by"),
+    Locked("a table", "mia", "/objects/{orders}", "Set owner", "Access to orders is given by"),
+    Locked("its duties", "olivia", "/objects/{orders}/duties", "Give a duty", "Duties"),
+    Locked("people", "olivia", "/people", "Add a member", "Members are added by the owner"),
+    Locked("a group", "marek", "/people/{analysts}/groups", "Put somebody in", "the site's word"),
+    Locked("a group", "mia", "/people/{analysts}", "Grant to analysts", "Access is given by who owns"),
+    Locked("a group", "mia", "/people/{analysts}", "Remove from demo", "Members are removed by the owner"),
+    Locked("a group", "mia", "/people/{analysts}/groups", "Give roles", "Access is given by who owns"),
+    Locked("roles", "mia", "/roles", "Make a role", "Roles are made by the owner"),
+    Locked("a role", "mia", "/roles/{role}", "Give to somebody", ""),
+    Locked("a role", "mia", "/roles/{role}", "Delete", ""),
+    Locked("a role", "mia", "/roles/{role}", "Take back from analysts", ""),
+    Locked("realms", "mia", "/realms", "Make a realm", "service admins"),
+    Locked("a realm", "mia", "/realms/{demo}", "Set owner", "What is set here is set by its owner"),
+    Locked("a realm", "mia", "/realms/{demo}", "Set to off", "What is set here is set by its owner"),
+    Locked("a realm", "mia", "/realms/{demo}", "Connect a catalog", ""),
+    Locked("the record", "mia", "/history/integrity", "Read all of it now", "who have the duty"),
+)
+
+
+@pytest.fixture
+def numbers(shop: Node) -> dict[str, int]:
+    make_account("mia")
+    return {
+        "orders": the("table", "shop.sales.orders").id,
+        "sales": the("schema", "shop.sales").id,
+        "demo": shop.id,
+        "role": the("role", "sales_read").id,
+        "analysts": ensure("group", "analysts").pk,
+        "mia": a_person("mia").pk,
+    }
+
+
+@pytest.mark.parametrize("one", LOCKED, ids=[f"{one.control}, {one.room}, {one.who}" for one in LOCKED])
+def test_it_is_there_disabled_with_its_reason(
+    one: Locked, numbers: dict[str, int], signed_in: Callable[[str], Client]
+) -> None:
+    client, address = signed_in(one.who), one.address.format(**numbers)
+    found = controls(client, address)
+    assert one.control not in found.enabled
+    assert found.disabled[one.control] in found.ids - {""}
+    assert one.because in unescape(client.get(address).content.decode())
+
+
+@pytest.mark.parametrize("who", ["mia", "olivia", "marek", "sam"])
+def test_every_disabled_control_says_why(
+    who: str, numbers: dict[str, int], signed_in: Callable[[str], Client], settings: Any
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    client, dumb = signed_in(who), []
+    for name, address in ROOMS.items():
+        if client.get(address.format(**numbers)).status_code == 200:
+            found = controls(client, address.format(**numbers))
+            dumb += [
+                (name, control) for control, why in found.disabled.items() if why not in found.ids - {""}
+            ]
+    assert not dumb
