@@ -9,6 +9,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console import naming, words
+from authzsite.console.asking.links import ask
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.parts import Action, Verdict
 from authzsite.console.place import VIA, Place
@@ -17,6 +18,7 @@ from authzsite.console.shell import page
 from policies import access_log, decisions
 from policies.queries import owners_along
 
+ASKABLE = ("read", "write", "use", "grant")
 DONE = {
     "grant": "give access to",
     "set_owner": "set the owner of",
@@ -26,6 +28,14 @@ DONE = {
     "account_permissions_mapping": "see what others may do in",
     "Role.assignRole": "assign the roles of",
 }
+
+
+def _asking(place: Place, action: str) -> tuple[Action, ...]:
+    """The way to ask, where what is refused can be asked for."""
+    if action not in ASKABLE:
+        return ()
+    wanted = (place.node.type, place.node.ref.id, action)
+    return (Action("Ask for it", ask([wanted]), "primary"),)
 
 
 def refused(request: Request, place: Place, action: str) -> HttpResponse:
@@ -43,6 +53,7 @@ def refused(request: Request, place: Place, action: str) -> HttpResponse:
     context = {
         "verdict": Verdict("no", heading, text, level=1),
         "actions": (
+            *_asking(place, action),
             Action("See how this was decided", f"{reverse('console:why')}?{urlencode(asked)}"),
             Action(f"Back to {node.name}", reverse("console:object", args=[node.id]), "plain"),
         ),

@@ -20,7 +20,7 @@ SHEETS = tuple(
     f"css/{name}.css"
     for name in (
         *("tokens", "base", "shell", "parts", "tables", "forms"),
-        *("rooms", "reviews", "catalog", "print"),
+        *("rooms", "asking", "reviews", "catalog", "print"),
     )
 )
 TOAST = "toast"
@@ -32,7 +32,7 @@ KEYS_OFF = "keys_off"
 @dataclass(frozen=True)
 class Room:
     """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens;
-    `admins` is for service admins.
+    `admins` is for service admins.  What waits in one that is `late` is counted after the page has come.
     """
 
     code: str
@@ -41,6 +41,7 @@ class Room:
     key: str
     rest: bool = False
     admins: bool = False
+    late: bool = False
 
     @property
     def url(self) -> str:
@@ -48,7 +49,14 @@ class Room:
 
 
 NAV = (
-    ("Work", (Room("home", "Home", "home", "h"), Room("reviews", "Reviews", "review", "v", rest=True))),
+    (
+        "Work",
+        (
+            Room("home", "Home", "home", "h"),
+            Room("requests", "Requests", "request", "r", late=True),
+            Room("reviews", "Reviews", "review", "v", rest=True),
+        ),
+    ),
     (
         "Look up",
         (

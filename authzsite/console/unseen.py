@@ -14,6 +14,8 @@ from accounts.people import find
 from authzsite.api.authzen.asking import ask
 from authzsite.api.authzen.questions import Action, Entity, Question
 from authzsite.console import naming, words
+from authzsite.console.asking.links import ask as asking
+from authzsite.console.parts import Action as Button
 from authzsite.console.parts import Case, DiffLine, Verdict
 from authzsite.console.requests import Request
 from lakewarden.principals import Principal as Name
@@ -38,7 +40,7 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
     return {
         "verdict": Verdict("no", heading, text),
         "beside_heading": "What would allow it",
-        "cases": [_case(lacks, request)],
+        "cases": [_case(lacks, asking([(type_, what, action)]))],
     }
 
 
@@ -47,7 +49,7 @@ def _count(lacks: list[dict[str, Any]]) -> str:
     return "One thing is lacking." if many == 1 else f"{words.spelled(many)} things are lacking."
 
 
-def _case(lacks: list[dict[str, Any]], request: Request) -> Case:
+def _case(lacks: list[dict[str, Any]], url: str) -> Case:
     owners = [one for one in (_principal(text) for text in dict.fromkeys(map(_owner, lacks))) if one]
     given = words.listed([naming.spoken(one) for one in owners])
     given = given[:1].upper() + given[1:]
@@ -58,8 +60,7 @@ def _case(lacks: list[dict[str, Any]], request: Request) -> Case:
         lines=tuple(map(_line, lacks)),
         text=text,
         best=True,
-        send_to=naming.spoken(owners[0]) if owners else "",
-        send=request.build_absolute_uri(),
+        actions=(Button("Ask for access", url, "primary"),),
     )
 
 

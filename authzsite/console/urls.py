@@ -63,6 +63,7 @@ from authzsite.console import (
     welcome,
     why,
 )
+from authzsite.console.asking import urls as asking
 from authzsite.console.inbox import urls as inbox
 from authzsite.console.leaving import urls as leaving
 from authzsite.console.reviewing import urls as reviewing
@@ -71,6 +72,7 @@ app_name = "console"
 
 
 urlpatterns = [
+    *asking.urlpatterns,
     *inbox.urlpatterns,
     *leaving.urlpatterns,
     *reviewing.urlpatterns,

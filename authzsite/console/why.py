@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console import naming, record, unseen, words
+from authzsite.console.asking.links import ask, may_ask_for
 from authzsite.console.door import signed_in
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.history import somebody
@@ -224,7 +225,7 @@ def _answer(asked: Question, place: Place, person: Principal, request: Request) 
     when = f"Answered at revision {revision}, {moment}."
     heading = f"{person.label} {can} {verb(asked.action, node)} {name}"
     tree = speak.tree(explanation, f"{naming.action(asked.action, node.type)} {node.type} {node.name}")
-    beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request)
+    beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
     return {
         "verdict": Verdict(mark, heading, f"{verdict_text(explanation, speak)} {when}"),
         "tree": DecisionTree(tree),
@@ -264,9 +265,11 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
     }
 
 
-def _no(explanation: Explanation, speak: Words, place: Place, request: Request) -> dict[str, Any]:
+def _no(
+    explanation: Explanation, speak: Words, place: Place, request: Request, action: str
+) -> dict[str, Any]:
     ways = [explanation.missing, *_others(explanation)][:WAYS] if explanation.missing else []
-    cases = [_case(at, way, speak, place, request) for at, way in enumerate(ways)]
+    cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
     text = "The way that opens least comes first." if len(cases) > 1 else ""
     return {
         "beside_heading": "What would allow it" if cases else "Nothing would allow it",
@@ -291,11 +294,17 @@ def _hint(place: Place) -> Reason:
     )
 
 
-def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request) -> Case:
+def _case(
+    at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request, action: str
+) -> Case:
     givers = speak.givers(way)
     codes = [lack.privilege for lack in way if lack.kind == "privilege" and lack.object == place.node.id]
     url = _form(place.node, speak.person, codes) if codes else ""
     actions = (Action("Open the form", url, "primary" if at == 0 else ""),) if url and place.may_grant else ()
+    if at == 0 and not actions and may_ask_for(place.asker, speak.person):
+        wanted = (place.node.type, place.node.ref.id, action)
+        actions = (Action("Ask for access", ask([wanted], speak.person), "primary"),)
+        url = ""
     return Case(
         id=f"way-{at}",
         heading=speak.heading(way),

@@ -20,7 +20,12 @@ from policies import notices
 from policies.models import AccessRecord, Notice
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, the
-from tests.pages import test_who_may_in_a_cdap, test_who_may_in_a_herd, test_who_may_in_reviews
+from tests.pages import (
+    test_who_may_ask,
+    test_who_may_in_a_cdap,
+    test_who_may_in_a_herd,
+    test_who_may_in_reviews,
+)
 
 DOOR, KEPT = 302, 401
 notices.kind("test.pages", "what the tests of pages do")
@@ -283,8 +288,9 @@ def test_each_page_answers_each_visitor(
 def test_every_route_has_a_row() -> None:
     console = get_resolver().namespace_dict["console"][1]
     routes = {name for name in console.reverse_dict if isinstance(name, str)}
-    elsewhere = (*test_who_may_in_a_herd.PAGES, *test_who_may_in_a_cdap.PAGES, *test_who_may_in_reviews.PAGES)
-    assert routes == {page.name for page in (*PAGES, *elsewhere)}
+    rooms = (test_who_may_in_a_herd, test_who_may_in_a_cdap, test_who_may_in_reviews, test_who_may_ask)
+    elsewhere = {page.name for room in rooms for page in room.PAGES}
+    assert routes == elsewhere | {page.name for page in PAGES}
 
 
 @pytest.mark.parametrize("tab", ["", "/rules", "/history", "/grant", "/columns", "/access.csv"])

@@ -1,0 +1,132 @@
+"""What a request would come to, before it is sent: each decision it needs, and who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from authzsite.console import naming, words
+from authzsite.console.asking.form import Form
+from authzsite.console.parts import Face, Note
+from catalog.nodes import Node
+from lakewarden.objects import ObjectRef
+from policies.deciders import APPROVE, Decider
+from policies.requests import places
+from policies.requests.asking import Foresight
+from policies.requests.needs import Need
+
+NAMED = 3
+"""So many deciders are named; the rest are counted."""
+GROUNDS = {"owner": "owns", "service_admin": "runs this site", APPROVE: "decides requests on"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision that is needed, and who can make it."""
+
+    text: str
+    note: str
+    who: str
+    face: Face
+    nobody: bool = False
+
+
+def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
+    """What `console/asking/foreseen.html` draws."""
+    if seen is None:
+        empty = (
+            problem or "Name what you need and choose what is to be possible; this side tells who is asked."
+        )
+        return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
+    steps = [_step(need, seen, form) for need in seen.needs]
+    many = len(steps)
+    return {
+        "steps": steps,
+        "steps_heading": f"{words.spelled(many)} decision{'' if many == 1 else 's'}",
+        "for_whom": "" if form.holder == form.asker else naming.spoken(form.holder),
+        "denied": _denied(seen),
+        "ends": _ends(form, seen),
+        "lapses": f"If nobody decides, it lapses on {words.moment(seen.lapses)}.",
+    }
+
+
+def _step(need: Need, seen: Foresight, form: Form) -> Step:
+    way = _way(need.ref, seen)
+    found = _deciders(need, way, form) if _is_whole(need, way) else []
+    text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
+    face = Face("thing", naming.icon_of(need.ref.type))
+    if not _is_whole(need, way):
+        return Step(text, "", "whoever may give it", face)
+    if not found:
+        return Step(text, "", "Nobody can give it yet; it waits until somebody can", face, nobody=True)
+    first = [one.principal.label for one in found[:NAMED]]
+    more = [f"{words.number(len(found) - NAMED)} more"] if len(found) > NAMED else []
+    return Step(text, _ground(found[0]), words.either([*first, *more]), face)
+
+
+def _ground(one: Decider) -> str:
+    verb = GROUNDS.get(one.ground, "may give access to")
+    place = "" if one.ground == "service_admin" else f" {one.where.ref.full_name or one.where.name}"
+    return f"{one.principal.label} {verb}{place}"
+
+
+def _is_whole(need: Need, way: tuple[Node, ...]) -> bool:
+    """Whether the very object may be spoken of; a hidden one reads like one that is not there."""
+    return len(way) > len(need.ref.path)
+
+
+def _way(ref: ObjectRef, seen: Foresight) -> tuple[Node, ...]:
+    """The places along a name that may be spoken of, the realm first."""
+    known = {place.id: place for way in seen.shown for place in way}
+    mine = [one for one in known.values() if one.ref.realm == ref.realm]
+    along = [one for one in mine if one.ref.path == ref.path[: len(one.ref.path)]]
+    return tuple(sorted(along, key=lambda one: len(one.levels)))
+
+
+def _deciders(need: Need, way: tuple[Node, ...], form: Form) -> list[Decider]:
+    """Those who come first: on the nearest level on which somebody decides, and who do not ask themselves."""
+    place = places.of(need.kind, need.ref, form.holder.kind, way)
+    found = place.deciders({form.asker.pk, form.holder.pk}) if place else []
+    nearest = max((len(one.where.levels) for one in found), default=0)
+    return [one for one in found if len(one.where.levels) == nearest]
+
+
+def need_words(need: Need, law: str) -> str:
+    """Use schema sales; Read on orders; Membership of demo; Role sales_read."""
+    name = need.ref.path[-1] if need.ref.path else need.ref.realm
+    return words_of(need.kind, need.ref.type, name, need.privileges, law)
+
+
+def words_of(kind: str, type_: str, name: str, privileges: Sequence[str], law: str) -> str:
+    if kind == "membership":
+        return f"Membership of {name}"
+    if kind == "role":
+        return f"Role {name}"
+    labels = [naming.right(code, type_, law) for code in privileges]
+    on = "" if all(label.startswith("Use ") for label in labels) else "on "
+    return f"{naming.sentence_list(labels)} {on}{name}"
+
+
+def _denied(seen: Foresight) -> Note | None:
+    if not seen.denials:
+        return None
+    told = [
+        f"{naming.right(one.privilege, one.ref.type)} on {one.ref.full_name or one.ref.realm}"
+        for one in seen.denials
+    ]
+    return Note(
+        "warn", f"{words.listed(told, 3)} is denied.", "A grant does not lift a denial; who decides sees it."
+    )
+
+
+def _ends(form: Form, seen: Foresight) -> str:
+    begins = f"It begins on {words.moment(form.when.begin)}. " if form.when.begin else ""
+    if seen.end is None:
+        return f"{begins}It has no end."
+    if form.lasts == "date":
+        return f"{begins}It ends by itself on {words.moment(seen.end)}, {words.zone()}."
+    counted = "" if form.when.begin else "If it were given now, "
+    return (
+        f"{begins}{counted}{'it' if counted else 'It'} would end on {words.moment(seen.end)}, {words.zone()}."
+    )
