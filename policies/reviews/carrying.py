@@ -217,7 +217,7 @@ class Deed:
         rows = [row for row in self.facts(Assignment) if isinstance(row, Assignment)]
         same = Assignment.objects.open().filter(role=self.row.role_id, holder=self.holder)
         self._only_these(same, rows)
-        self.authority = may(self.actor, roles.operation(self.role, "assign"), self.role)
+        self.authority = may(self.actor, grants.GRANT, self.role)
         self._end("assignment", rows)
         given = {"by": self.actor, "authority": self.authority}
         if self.later:

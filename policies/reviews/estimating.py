@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.utils import timezone
@@ -16,9 +16,9 @@ from policies.errors import Invalid, Refused
 from policies.facts import is_service_admin
 from policies.models import Counter, Review
 from policies.reviews.plans import Plan, Scope
-from policies.reviews.sources import Draft, Sources
+from policies.reviews.sources import Draft, Sources, removable
 from policies.reviews.starting import authority
-from policies.services import roles
+from policies.services.grants import GRANT
 
 MOST = 5000
 """So many rows of each source are counted; of more it is said that there are more."""
@@ -73,14 +73,10 @@ def _his(drafts: Mapping[str, list[Draft]], scope: Scope, top: Node, by: Actor) 
     """Those that are his to have removed: who may not take a role away takes from what it says."""
     named = {draft.role for some in drafts.values() for draft in some if draft.role}
     may = {one.id for one in scope.roles} | _assignable(named, top, by)
-    return {source: [one for one in some if _fits(one, scope, may)] for source, some in drafts.items()}
-
-
-def _fits(draft: Draft, scope: Scope, may: Collection[int]) -> bool:
-    if draft.kind == "role":
-        return draft.role in may
-    said = draft.kind == "rule" and not scope.roles and draft.effect == "allow"
-    return not (said and draft.role in may)
+    return {
+        source: [one for one in some if removable(one, scope, assignable=one.role in may)]
+        for source, some in drafts.items()
+    }
 
 
 def _assignable(named: Iterable[int], top: Node, by: Actor) -> set[int]:
@@ -88,4 +84,4 @@ def _assignable(named: Iterable[int], top: Node, by: Actor) -> set[int]:
         return set()
     slice_, now = slices.current(by.decides_as, top), timezone.now()
     known = nodes(named).values()
-    return {one.id for one in known if decisions.answer(slice_, roles.operation(one, "assign"), one, now=now)}
+    return {one.id for one in known if decisions.answer(slice_, GRANT, one, now=now)}

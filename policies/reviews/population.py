@@ -31,10 +31,10 @@ from policies.reviews import states
 from policies.reviews.leading import notice_key
 from policies.reviews.plans import Scope, scope_of
 from policies.reviews.reviewers import Seating
-from policies.reviews.sources import Draft, Sources
+from policies.reviews.sources import Draft, Sources, removable
 from policies.reviews.weighing import Weigher
 from policies.saying import said
-from policies.services import roles
+from policies.services.grants import GRANT
 
 BATCH = 500
 LEASE = timedelta(minutes=2)
@@ -130,12 +130,8 @@ class _Build:
         return self.weigher.rows(kept, first)
 
     def _his(self, draft: Draft) -> bool:
-        """Whether the starter could carry it out: who may not take a role away, takes from the role."""
         self.assignable.learn(draft.role)
-        if draft.kind == "role":
-            return self.assignable.may(draft.role)
-        by_role = draft.kind == "rule" and not self.scope.roles and draft.effect == "allow"
-        return not (by_role and self.assignable.may(draft.role))
+        return removable(draft, self.scope, assignable=self.assignable.may(draft.role))
 
     def _wanted(self, row: ReviewRow) -> bool:
         return not self.scope.risks or not set(row.risks).isdisjoint(self.scope.risks)
@@ -173,8 +169,7 @@ class _Assignable:
         if role is None or role in self._known:
             return
         found = nodes([role]).get(role)
-        action = roles.operation(found, "assign") if found else ""
-        self._known[role] = bool(found and decisions.ask(self.person, action, found))
+        self._known[role] = bool(found and decisions.ask(self.person, GRANT, found))
 
     def may(self, role: int | None) -> bool:
         return self._known.get(role or 0, False)

@@ -14,7 +14,8 @@ from django.utils import timezone
 from accounts.entering import able
 from accounts.models import Keeping, Membership, Principal
 from accounts.people import django_group_name
-from catalog.nodes import Node
+from catalog.nodes import Node, nodes
+from lakewarden import dialects
 from policies import deciders
 from policies.models import (
     Assignment,
@@ -54,9 +55,11 @@ class Seating:
         self.review, self.root, self.stage, self.now = review, root, stage, timezone.now()
         self.rule = review.stages[stage]
         self._desks: dict[str, ReviewDesk] = {}
+        self.granting: dict[int, list[int]] = {}
 
     def seat(self, rows: Sequence[ReviewRow]) -> None:
         """Give each row its desk, made when absent.  A fixed number of queries, and two for a new desk."""
+        self.learn(rows)
         found = _Found(self, rows)
         for row in rows:
             asked = found.asked(row)
@@ -72,6 +75,16 @@ class Seating:
                 ReviewSeat.objects.bulk_create(seats)
             self._desks[asked.key] = desk
         return self._desks[asked.key]
+
+    def learn(self, rows: Sequence[ReviewRow]) -> None:
+        """Find who may grant on each object, where the law has entries in the place of owners."""
+        law = dialects.get(self.root.kind)
+        if law.by_text or not law.grantees or self.rule["by"] not in ("owner", "keeper"):
+            return
+        new = {row.securable_id for row in rows if row.securable_id} - self.granting.keys()
+        for key, node in nodes(new).items():
+            near = [one for one in deciders.of(node, now=self.now) if one.where.id == node.id]
+            self.granting[key] = [one.principal.pk for one in near]
 
     @cached_property
     def last_resort(self) -> list[int]:
@@ -107,6 +120,7 @@ class _Found:
         if self.rule == "keeper" and row.holder_id in self.keepers:
             yield "keeper", "", [self.keepers[row.holder_id]]
         if self.rule in ("owner", "keeper"):
+            yield from self._granting(row)
             yield from self._along(row, self.owners, "owner")
         if self.rule == "duty":
             yield from self._along(row, self.dutiful, DUTY)
@@ -115,6 +129,11 @@ class _Found:
         if self.rule == "starter":
             yield "starter", "", [self.seating.review.starter_id]
         yield FALLBACK, "", self.seating.last_resort
+
+    def _granting(self, row: ReviewRow) -> Iterable[tuple[str, str, Sequence[int]]]:
+        """Where nobody owns an object, but some may grant on it: these."""
+        if row.securable_id in self.seating.granting:
+            yield "grants", row.what, self.seating.granting[row.securable_id]
 
     def _along(
         self, row: ReviewRow, known: Mapping[int, Sequence[int]], ground: str
@@ -156,11 +175,12 @@ class _Found:
     def _all(self) -> set[int]:
         known = {
             "owner": self.owners,
-            "keeper": {**self.owners, **{key or 0: [one] for key, one in self.keepers.items()}},
+            "keeper": {**self.owners, **{-(key or 0): [one] for key, one in self.keepers.items()}},
             "duty": self.dutiful if self.rule == "duty" else {},
         }.get(self.rule, {})
         named = {one for people in known.values() for one in people}
-        return named | set(self.named) | set(self.seating.last_resort)
+        here = {one for row in self.rows for one in self.seating.granting.get(row.securable_id or 0, ())}
+        return named | here | set(self.named) | set(self.seating.last_resort)
 
     @cached_property
     def inside(self) -> Mapping[int, list[int]]:

@@ -166,6 +166,17 @@ SELECT role_id, count(*) OVER (PARTITION BY role_id) AS many, securable_id, patt
 """
 
 
+def removable(draft: Draft, scope: Scope, *, assignable: bool) -> bool:
+    """Whether a draft is to be in the review of a starter who may, or may not, give its role away.
+
+    Who may not take a role from people takes from what the role says.
+    """
+    if draft.kind == Kind.ROLE:
+        return assignable
+    said = draft.kind == Kind.RULE and not scope.roles and draft.effect == "allow"
+    return not (said and assignable)
+
+
 class Sources:
     """What a review draws its rows from, one source after the other."""
 

@@ -18,7 +18,7 @@ from policies.events import REVIEW_STARTED
 from policies.models import Counter, Review
 from policies.reviews.plans import Plan, Scope
 from policies.saying import said
-from policies.services import roles
+from policies.services.grants import GRANT
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,11 @@ def authority(scope: Scope, by: Actor) -> Authority:
     """The right to review: to grant on each object, to give each role away.  Raises Refused."""
     if by.decides_as is None:
         raise Refused("Nobody is signed in.")
-    asked = [(one, "grant") for one in scope.where]
-    asked += [(one, roles.operation(one, "assign")) for one in scope.roles]
-    if not asked:
+    places = (*scope.where, *scope.roles)
+    if not places:
         raise Refused("What was to be reviewed is no longer there.")
-    for place, action in asked:
-        answer = decisions.ask(by.decides_as, action, place)
+    for place in places:
+        answer = decisions.ask(by.decides_as, GRANT, place)
         name = place.ref.full_name or place.name
         said_ = f"You may not review access to {name}: only who may grant there may."
         may = require(answer.decision, by, otherwise=said_)
