@@ -139,11 +139,10 @@ class Watching:
         )
 
     def _link(self, question: Question) -> str | None:
-        """The console's page that says why, and where to ask for it."""
+        """The console's page where to ask for it, and that says why."""
         subject, action, resource = question
-        who = subject.name if subject.kind == "user" else str(subject)
-        query = {"who": who, "action": action, "what": resource.id, "type": resource.type}
-        return f"{self._console}/why?{urlencode(query)}" if self._console else None
+        query = {"resource": resource.id, "type": resource.type, "action": action, "for": str(subject)}
+        return f"{self._console}/requests/new?{urlencode(query)}" if self._console else None
 
 
 def _told(lack: Lacking) -> Lack:

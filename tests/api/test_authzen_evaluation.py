@@ -36,7 +36,8 @@ def test_a_no_says_what_is_lacking_who_can_give_it_and_where_to_ask(shop: Shop, 
         "SELECT_TABLE on table demo/shop.sales.orders is missing."
     )
     assert context["request_url"] == (
-        "http://testserver/why?who=ana&action=read&what=demo%2Fshop.sales.orders&type=table"
+        "http://testserver/requests/new"
+        "?resource=demo%2Fshop.sales.orders&type=table&action=read&for=user%3Aana"
     )
     assert isinstance(context["revision"], int)
 

@@ -35,6 +35,8 @@ def test_discovery_lists_what_is_offered_under_the_address_asked(
         "search_subject_endpoint": f"{base}/access/v1/search/subject",
         "search_resource_endpoint": f"{base}/access/v1/search/resource",
         "search_action_endpoint": f"{base}/access/v1/search/action",
+        "access_request_endpoint": f"{base}/access/v1/requests",
+        "capabilities": ["urn:openid:authzen:capability:access-request"],
     }
 
 

@@ -293,7 +293,10 @@ def test_every_lack_of_a_statement_is_named_at_once(program: Program) -> None:
     text = str(error.value)
     assert text.startswith("access denied: 3 of 3 refused, nothing was read")
     assert "lacks SELECT_TABLE on table demo/lake.hr.dept" in text
-    assert "http://console/why?who=ana&action=read&what=demo%2Flake.hr.emp&type=table" in text
+    assert (
+        "http://console/requests/new?resource=demo%2Flake.hr.emp&type=table&action=read&for=user%3Aana"
+        in text
+    )
 
 
 def test_a_path_without_a_scheme_is_where_hadoop_has_it(program: Program) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
+from authzsite.api.authzen import access_requests
 from authzsite.api.authzen.answers import Answer, truncated, undecided
 from authzsite.api.authzen.asking import ask
 from authzsite.api.authzen.questions import Batch, Question, read_batch, read_question
@@ -21,16 +23,27 @@ from authzsite.api.strictjson import read_object
 from authzsite.api.surface import Forbidden, Surface, respond
 
 LONGEST_LINKED = 1500
+ACCESS_REQUESTS = "urn:openid:authzen:capability:access-request"
+"""A profile that is still a draft."""
 
 
 class Evaluation(Surface):
     """`POST /access/v1/evaluation`"""
 
     authentication_classes = [RunAuthentication, SessionAuthentication]
+    offers = False
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("check")
-        return respond(self.single(read_question(read_object(request._request))))
+        body = self.read()
+        return respond(self.single(read_question(body)))
+
+    def read(self) -> dict[str, Any]:
+        """The body; `options.access_request` wants to be told how to turn a refusal into a request."""
+        body = read_object(self.request._request)
+        options = body.get("options")
+        self.offers = isinstance(options, dict) and options.get("access_request") is True
+        return body
 
     def single(self, question: Question) -> dict[str, Any]:
         answer = self.ask([question])[0]
@@ -39,21 +52,39 @@ class Evaluation(Surface):
         return answer.wire
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
-        caller = self.caller
-        return ask(caller.principal, questions, self.link, now=timezone.now(), run=caller.run)
+        caller, now = self.caller, timezone.now()
+        answers = ask(caller.principal, questions, self.link, now=now, run=caller.run)
+        if not self.offers:
+            return answers
+        pairs = zip(questions, answers, strict=True)
+        return [self._requestable(question, answer, now) for question, answer in pairs]
+
+    def _requestable(self, question: Question, answer: Answer, now: datetime) -> Answer:
+        """A refusal that can be mended says where to ask, as the draft of 2026-06 has it."""
+        kinds = {lack["kind"] for lack in answer.context.get("missing", ())}
+        if answer.allowed or not kinds or not kinds <= {"privilege", "membership"}:
+            return answer
+        offered = {
+            "endpoint": self.request.build_absolute_uri(reverse("authzen-access-requests")),
+            "expires_at": (now + timedelta(seconds=access_requests.FRESH)).isoformat(),
+            "binding_token": access_requests.binding_token(question),
+            "form_url": answer.context["request_url"],
+        }
+        more = {"evaluated_at": now.isoformat(), "reason": "missing", "access_request": offered}
+        return answer._replace(context={**answer.context, **more})
 
     def link(self, question: Question) -> str:
         return link_to(self.request, question)
 
 
 def link_to(request: Request, question: Question) -> str:
-    """Where a person can see why, and ask for what is lacking."""
+    """Where a person can ask for what is lacking, and see why."""
     subject, action, resource = question
-    who = subject.id if subject.type == "user" else f"{subject.type}:{subject.id}"
-    asked = {"who": who, "action": action.name, "what": resource.id, "type": resource.type}
+    whose = f"{subject.type}:{subject.id}"
+    asked = {"resource": resource.id, "type": resource.type, "action": action.name, "for": whose}
     short = {name: value for name, value in asked.items() if len(value) <= LONGEST_LINKED}
     query = urlencode(short, errors="replace")
-    return request.build_absolute_uri(f"{reverse('console:why')}?{query}")
+    return request.build_absolute_uri(f"{reverse('console:request_new')}?{query}")
 
 
 class Evaluations(Evaluation):
@@ -61,7 +92,7 @@ class Evaluations(Evaluation):
 
     def post(self, request: Request) -> HttpResponse:
         self.require_scope("check")
-        asked = read_batch(read_object(request._request))
+        asked = read_batch(self.read())
         if isinstance(asked, Question):
             return respond(self.single(asked))
         answers = self.batch(asked)
@@ -89,6 +120,8 @@ def configuration(request: HttpRequest) -> HttpResponse:
             "search_subject_endpoint": base + reverse("authzen-search-subject"),
             "search_resource_endpoint": base + reverse("authzen-search-resource"),
             "search_action_endpoint": base + reverse("authzen-search-action"),
+            "access_request_endpoint": base + reverse("authzen-access-requests"),
+            "capabilities": [ACCESS_REQUESTS],
         }
     )
     if request_id := request.headers.get("X-Request-ID"):
