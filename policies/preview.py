@@ -24,6 +24,7 @@ from lakewarden.facts import Level, Lineage, Rule, Slice, Station
 from policies import facts
 from policies.authority import Actor
 from policies.models import Grant
+from policies.separation import Clash, foreseeing, of_realm
 from policies.services import grants, holding
 from policies.services.grants import Gift, Wish
 from policies.services.roles import kept_begin
@@ -285,6 +286,20 @@ def _of_wish(world: World, wish: Wish, given: Sequence[Gift], gone: Collection[s
         return here.effect(person, before, after, [gift for gift in mine if gift.node.id != wish.node.id])
 
     return in_order(here.effects(worked_out), here.loaded.revision)
+
+
+def clashes(wishes: Sequence[Wish], by: Actor, *, now: datetime | None = None) -> list[Clash]:
+    """Whom the wishes would bring in conflict with a rule of separation.  One query where there is none."""
+    now = now or timezone.now()
+    root = next(iter(wishes[0].node.above()), wishes[0].node)
+    if not of_realm(root, now.timestamp()):
+        return []
+    given = [
+        foreseeing.rights(gift.holder, [replace(_rule(wish, gift), via=holding.path(gift.node, gift.holder))])
+        for wish in wishes
+        for gift in grants.gifts(wish, by, now=now)
+    ]
+    return foreseeing.conflicts(root, given, now=now)
 
 
 def of_removal(

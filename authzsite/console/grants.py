@@ -19,13 +19,14 @@ from authzsite.console.parts import Note
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request, number_in
+from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from catalog.nodes import Node
 from lakewarden.dialects import Privilege
 from policies import preview as previews
 from policies.authority import Actor
-from policies.errors import Conflict, Invalid
+from policies.errors import Conflict, Invalid, Separated
 from policies.services import grants
 from policies.services.grants import revision_now
 
@@ -71,6 +72,8 @@ def _save(request: Request, draft: Draft) -> HttpResponse:
         return _done(request, draft, before)
     try:
         new = grants.add(wish, by=actor, reason=draft.reason, seen=seen_by(draft))
+    except Separated as problem:
+        return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     except Conflict:
         before = done_before(actor)
         if before is not None:
@@ -198,6 +201,7 @@ def _preview(draft: Draft) -> dict[str, Any]:
         }
     shown = Shown(previews.of_grant(wish, draft.place.actor), draft.node)
     return {
+        "parted": parted.of_wishes([wish], draft.place.actor),
         "tally": shown.tally(),
         "diff": shown.diff(),
         "sum": shown.sum(),

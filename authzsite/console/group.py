@@ -21,11 +21,12 @@ from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Diff, DiffLine, Note
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.roles import nonce_in
+from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
 from policies import access_log, offices
 from policies.authority import Actor
 from policies.changes import change
-from policies.errors import PolicyError
+from policies.errors import PolicyError, Separated
 from policies.events import GROUP_JOINED, GROUP_LEFT
 from policies.group_preview import Moved, of_membership
 from policies.services import members
@@ -114,23 +115,27 @@ def join(request: Request, id: int) -> HttpResponse:
         return _show(request, group, asked)
     actor = Actor(asker_of(request), "console", request_id=asked.nonce)
     if done_before(actor) is None:
-        with change(GROUP_JOINED, realm=None, by=actor, reason=asked.reason):
-            authority = offices.of_admin(actor)
-            for one in asked.chosen:
-                members.join_group(group, one, by=actor, authority=authority)
+        try:
+            with change(GROUP_JOINED, realm=None, by=actor, reason=asked.reason):
+                authority = offices.of_admin(actor)
+                for one in asked.chosen:
+                    members.join_group(group, one, by=actor, authority=authority)
+        except Separated as problem:
+            return _show(request, group, asked, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     done = done_before(actor)
     names = words.listed([one.label for one in asked.chosen], 3)
     say(request, f"{names}: in {group.label}{'' if done else '; they were before'}", undo=done)
     return redirect("console:person_groups", id=group.pk)
 
 
-def _show(request: Request, group: Principal, asked: Among) -> HttpResponse:
+def _show(request: Request, group: Principal, asked: Among, notes: Sequence[Note] = ()) -> HttpResponse:
     moved = of_membership(group, asked.chosen, joins=True) if asked.chosen else None
     foretold = _foretold(request, asked.chosen, moved) if moved else None
     context = {
         "heading": f"Put somebody into {group.label}",
         "place": "A group brings what it holds, in every realm, to everybody in it.",
-        "notes": [],
+        "notes": notes,
+        "parted": parted.of_joining(moved.realms, group, asked.chosen) if moved else [],
         "here": request.path,
         "back": reverse("console:person_groups", args=[group.pk]),
         "nonce": asked.nonce,
@@ -146,7 +151,7 @@ def _show(request: Request, group: Principal, asked: Among) -> HttpResponse:
         "preview_empty": "Name somebody: this side tells what they gain by it, realm by realm.",
         "sum": foretold.sum() if foretold else "",
     }
-    status = 422 if asked.problems and asked.data.get("step") == "save" else 200
+    status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
     return page(request, "console/role/assign.html", context, room="people", status=status)
 
 

@@ -20,13 +20,14 @@ from authzsite.console.methods import reads_and_writes, writes
 from authzsite.console.parts import Action, Empty, Note
 from authzsite.console.place import Place
 from authzsite.console.requests import Request, asker_of
+from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
 from authzsite.console.together import Together
 from authzsite.console.wishes import Draft
 from lakewarden.dialects import Privilege
 from policies import preview as previews
 from policies.authority import Actor
-from policies.errors import Conflict, PolicyError
+from policies.errors import Conflict, PolicyError, Separated
 from policies.services import grants
 from policies.services.grants import Wish, revision_now
 
@@ -118,7 +119,9 @@ def _plan(draft: ManyDraft) -> dict[str, Any]:
         told = f"{what}, and this side tells who gains and who loses."
         return {"preview_empty": told, "button": draft.button()}
     shown = Together(previews.of_grants(draft.wishes, draft.place.actor))
-    return {"tally": shown.tally(), "diff": shown.diff(), "sum": shown.sum(), "button": draft.button()}
+    stops = parted.of_wishes(draft.wishes, draft.place.actor)
+    told = {"tally": shown.tally(), "diff": shown.diff(), "sum": shown.sum()}
+    return {"parted": stops, **told, "button": draft.button()}
 
 
 def _show(
@@ -137,6 +140,9 @@ def _save(request: Request, chosen: Chosen, draft: ManyDraft) -> HttpResponse:
     if done_before(actor) is None:
         try:
             new = grants.add_all(draft.wishes, by=actor, reason=draft.reason, seen=seen_by(draft))
+        except Separated as problem:
+            note = Note("bad", "Not saved, on none of them.", f"{problem} Your form is kept.")
+            return _show(request, chosen, draft, [note])
         except Conflict:
             note = changed_meanwhile(draft.node, seen_by(draft) or 0)
             return _show(request, chosen, draft, [note], fresh=True)

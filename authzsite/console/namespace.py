@@ -36,7 +36,7 @@ from policies import history as past
 from policies.authority import Actor
 from policies.entries import holders_on, in_use
 from policies.entry_preview import of_turns
-from policies.errors import Conflict, Invalid
+from policies.errors import Conflict, Invalid, Separated
 from policies.events import GRANT_ADDED, OBJECT_DROPPED
 from policies.history import Filter
 from policies.services import entries, objects
@@ -87,6 +87,8 @@ def _save(request: Request, grid: Grid) -> HttpResponse:
         with authorized(GRANT_ADDED, node, GRANTING, by=actor, reason=grid.reason) as authority:
             turns = [_known(one) for one in grid.turns]
             entries.turn(node, turns, by=actor, authority=authority, seen=grid.seen)
+    except Separated as problem:
+        return _show(request, grid, [Note("bad", "Not saved.", f"{problem} Your form is kept.")], status=422)
     except Conflict:
         return _show(request, grid, [changed_meanwhile(node, grid.seen or 0)], fresh=True, status=409)
     except Invalid as problem:

@@ -21,7 +21,7 @@ from authzsite.console.requests import Request
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from policies.authority import Actor
-from policies.errors import Invalid
+from policies.errors import Invalid, Separated
 from policies.events import OWNER_SET
 from policies.models import Ownership
 from policies.services import owners
@@ -103,7 +103,7 @@ def _save(request: Request, place: Place, draft: Handing, new: Principal) -> Htt
         try:
             with authorized(OWNER_SET, place.node, SET_OWNER, by=actor, reason=draft.reason) as authority:
                 owners.set_owner(place.node, new, by=actor, authority=authority)
-        except Invalid as problem:
+        except (Invalid, Separated) as problem:
             return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     # who gave it away can seldom take it back: then no Undo is promised
     mine = any(owners.settable([place.node], place.asker))

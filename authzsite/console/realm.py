@@ -179,6 +179,7 @@ def _actions(ward: Ward) -> Iterable[Action]:
         return
     root = ward.root
     yield Action("Duties", reverse("console:object_duties", args=[root.id]), "plain")
+    yield Action("Separation", reverse("console:separation", args=[root.id]), "plain")
     reason = "" if ward.owns else "why-not-switch"
     yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
     yield Action(f"Open {root.name}", naming.page_of(root.id, root.type), "primary")

@@ -33,7 +33,7 @@ from authzsite.console.wishes import ORDER
 from catalog.nodes import Node
 from lakewarden import dialects
 from policies.authority import Actor
-from policies.errors import Conflict, Invalid
+from policies.errors import Conflict, Invalid, Separated
 from policies.events import GRANT_ADDED
 from policies.models import Grant
 from policies.role_preview import RoleChange, RolePreview, of_role_change
@@ -186,6 +186,8 @@ def _save(request: Request, giving: Giving) -> HttpResponse:
             _unchanged(giving, since)
             roles.remove_privileges(seen.node, node, giving.removes, by=actor, authority=authority)
             roles.add_privileges(seen.node, node, giving.adds, by=actor, authority=authority)
+    except Separated as problem:
+        return _show(request, giving, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     except Conflict:
         return _show(request, giving, [changed_meanwhile(node, since)])
     except Invalid as problem:

@@ -23,10 +23,11 @@ from authzsite.console.requests import Request
 from authzsite.console.revoke import MANY
 from authzsite.console.role import Seen, visit_role
 from authzsite.console.roles import nonce_in
+from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from policies.authority import Actor
-from policies.errors import Invalid
+from policies.errors import Invalid, Separated
 from policies.events import ROLE_ASSIGNED, ROLE_DELETED, ROLE_UNASSIGNED
 from policies.models import Assignment
 from policies.role_preview import RoleChange, of_role_change
@@ -85,7 +86,7 @@ def _save(request: Request, seen: Seen, draft: Assigning) -> HttpResponse:
                 window = (draft.when.begin, draft.when.end)
                 for one in draft.chosen:
                     roles.hold(seen.node, one, *window, by=actor, authority=authority)
-        except Invalid as problem:
+        except (Invalid, Separated) as problem:
             return _show(request, seen, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     done = done_before(actor)
     told = f"{names}: role {seen.node.name}{draft.when.said()}"
@@ -109,12 +110,13 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
         "reason": draft.reason,
         "problems": {**draft.when.problems, **draft.problems},
         "button": draft.button(),
+        "parted": parted.of_role(seen.node, draft.chosen, draft.when) if wanted else [],
         "tally": foretold.tally() if foretold and foretold.parts else None,
         "diff": foretold.diff() if foretold else None,
         "preview_empty": "Name a person or a group, and this side tells who gains and who loses.",
         "sum": foretold.sum() if foretold else "",
     }
-    status = 422 if draft.problems and draft.data.get("step") == "save" else 200
+    status = 422 if notes or (draft.problems and draft.data.get("step") == "save") else 200
     return page(
         request,
         "console/role/assign.html",

@@ -67,6 +67,7 @@ from authzsite.console.asking import urls as asking
 from authzsite.console.inbox import urls as inbox
 from authzsite.console.leaving import urls as leaving
 from authzsite.console.reviewing import urls as reviewing
+from authzsite.console.separation import urls as separation
 
 app_name = "console"
 
@@ -75,6 +76,7 @@ urlpatterns = [
     *asking.urlpatterns,
     *inbox.urlpatterns,
     *leaving.urlpatterns,
+    *separation.urlpatterns,
     *reviewing.urlpatterns,
     path("", home.room, name="home"),
     path("sign-in", session.sign_in, name="sign_in"),

@@ -18,8 +18,9 @@ from accounts import people
 from catalog.nodes import Node
 from policies import notices
 from policies.models import AccessRecord, Notice
-from policies.services import duties
-from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, the
+from policies.separation.sides import Side
+from policies.services import duties, separation
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, the
 from tests.pages import (
     test_who_may_ask,
     test_who_may_in_a_cdap,
@@ -217,6 +218,39 @@ PAGES = (
     Page("realm_repair", "/realms/{closed}/repair", KEPT, 403, 403, 403, 403, 403, 403, 200, "post"),
     Page("welcome", "/welcome/MQ/nonsense", 404, 404, 404, 404, 404, 404, 404, 404),
     Page("welcome", "/welcome/MQ/nonsense", 404, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("separation", "/realms/{realm}/separation", DOOR, 404, 403, 403, 200, 200, 200, 200),
+    Page("separation_new", "/realms/{realm}/separation/new", DOOR, 404, 403, 403, 403, 403, 403, 200),
+    Page("separation_new", "/realms/{realm}/separation/new", KEPT, 404, 403, 403, 403, 403, 403, 200, "post"),
+    Page("separation_rule", "/separation/{rule}", DOOR, 404, 404, 404, 200, 200, 200, 200),
+    Page("separation_end", "/separation/{rule}/end", DOOR, 404, 404, 404, 403, 403, 403, 200),
+    Page("separation_end", "/separation/0/end", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("separation_let", "/separation/{rule}/let", DOOR, 404, 404, 404, 403, 403, 403, 200),
+    Page("separation_let", "/separation/{rule}/let", KEPT, 404, 404, 404, 403, 403, 403, 200, "post"),
+    Page(
+        "separation_let_end",
+        "/separation/{rule}/let/end?who=user:ana",
+        DOOR,
+        404,
+        404,
+        404,
+        403,
+        403,
+        403,
+        200,
+    ),
+    Page(
+        "separation_let_end",
+        "/separation/{rule}/let/end?who=user:ana",
+        KEPT,
+        404,
+        404,
+        404,
+        403,
+        403,
+        403,
+        302,
+        "post",
+    ),
     Page("inbox", "/inbox", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("inbox", "/inbox", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("inbox_notice", "/inbox/{notice}", DOOR, 404, 404, 404, 404, 302, 404, 404),
@@ -258,6 +292,11 @@ def a_notice(name: str) -> int:
     return Notice.objects.get(recipient=person).pk
 
 
+def a_rule(shop: Node) -> int:
+    one, other = (Side(role=the("role", name).id) for name in ("browse", "no_contractors"))
+    return separation.make(shop, "Apart", one, other, by=acting("marek")).pk
+
+
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(
     visitor: str, shop: Node, signed_in: Callable[[str], Client], settings: Any
@@ -275,6 +314,7 @@ def test_each_page_answers_each_visitor(
         "role": the("role", "sales_read").id,
         "realm": shop.id,
         "notice": a_notice("olivia"),
+        "rule": a_rule(shop),
     }
     wrong = []
     for page in PAGES:

@@ -1,0 +1,79 @@
+"""The rules of a realm: what nobody has both of, and how many do all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console import words
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Crumbs, Empty, State
+from authzsite.console.realm import show
+from authzsite.console.requests import Request
+from authzsite.console.separation.sight import Desk, desk_at, locked, refused, side_words
+from policies.separation.sides import sides_of
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    url: str
+    one: str
+    other: str
+    state: State | None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The list; numbers of people for who writes rules."""
+    desk = desk_at(request, id)
+    if not desk.sees:
+        return refused(request, desk, "see the rules of separation")
+    root = desk.ward.root
+    rules = list(_rules(desk))
+    many = words.spelled(len(rules)) if rules else "No"
+    context: dict[str, Any] = {
+        "heading": f"{many} {'rule' if len(rules) == 1 else 'rules'} of separation",
+        "lead": f"What nobody in {root.name} may have both of. A change that would give both is refused.",
+        "crumbs": Crumbs((("Realms", reverse("console:realms")), (root.name, desk.ward.url))),
+        "actions": [
+            Action(
+                "Make a rule",
+                reverse("console:separation_new", args=[root.id]),
+                "primary",
+                reason="" if desk.writes else "why-not-write",
+            )
+        ],
+        "rules": rules,
+        "locked": locked(desk),
+        "empty": Empty(
+            "Nothing is kept apart yet",
+            "A rule says that nobody both, for example, enters payments and approves them.",
+        ),
+    }
+    return show(request, "console/separation/room.html", desk.ward, context)
+
+
+def _rules(desk: Desk) -> Iterable[Rule]:
+    found = desk.found(desk.book) if desk.writes and desk.book else []
+    bare = Counter(one.clash.rule.pk for one in found if one.clash.spans)
+    let = Counter(one.clash.rule.pk for one in found if not one.clash.spans)
+    for rule in desk.book.rules:
+        one, other = (side_words(side, desk.book.places) for side in sides_of(rule))
+        url = reverse("console:separation_rule", args=[rule.pk])
+        state = _state(bare[rule.pk], let[rule.pk]) if desk.writes else None
+        yield Rule(rule.name, url, one, other, state)
+
+
+def _state(bare: int, let: int) -> State:
+    note = f"{words.count(let, 'exception')}" if let else ""
+    if bare:
+        return State("failed", f"{words.count(bare, 'conflict')}", note)
+    return State("ok", "Nobody has both" if not let else "Nobody else", note)
