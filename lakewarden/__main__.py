@@ -1,5 +1,6 @@
 """`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… why …`, `… snapshot demo`,
-`… cdap "list roles"`, `… connect-server --realm demo`.
+`… request user:ana read table:demo/shop.sales.orders --reason "…"`, `… cdap "list roles"`,
+`… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
 """
@@ -15,7 +16,15 @@ from pathlib import Path
 from lakewarden import telling
 from lakewarden.cdap.commands import BadCommand, described, run, text_of
 from lakewarden.cdap.rest import Line, Refused, Rest
-from lakewarden.client import AccessDenied, BadName, BadPrincipal, Client, ConsoleError, parse_resource
+from lakewarden.client import (
+    AccessDenied,
+    BadName,
+    BadPrincipal,
+    BadQuestion,
+    Client,
+    ConsoleError,
+    parse_resource,
+)
 from lakewarden.principals import Principal
 from lakewarden.snapshot import BadSnapshot, Snapshot, canonical
 from lakewarden.transport import Unavailable, setting
@@ -77,6 +86,19 @@ def _snapshot(asked: argparse.Namespace) -> str:
     return _plain(telling.held(found))
 
 
+def _request(asked: argparse.Namespace) -> str:
+    client, words = Client(), asked.words
+    if len(words) == 1 and words[0].isdecimal():
+        number = int(words[0])
+        return str(client.withdraw(number) if asked.withdraw else client.request(number))
+    if len(words) < 3 or not asked.reason:
+        raise BadQuestion("write a request's number; or who, an action, objects and --reason WHY")
+    subject, action, *resources = words
+    questions = [(subject, action, each) for each in resources]
+    made = client.ask_for(questions, asked.reason, lasts=asked.lasts, ticket=asked.ticket, key=asked.key)
+    return str(made)
+
+
 def _plain(text: str) -> str:
     # what the console sends must not steer the terminal
     return "".join(letter if letter.isprintable() else " " for letter in text)
@@ -127,6 +149,16 @@ def _parser() -> argparse.ArgumentParser:
     snapshot.add_argument("--for", dest="principal", metavar="KIND:NAME", help="default: the token's own")
     snapshot.add_argument("--out", metavar="FILE", help="keep it here, for `check --snapshot`")
     snapshot.set_defaults(do=_snapshot)
+    request = commands.add_parser("request", help="ask for access, or see what became of a request")
+    request.add_argument(
+        "words", nargs="+", metavar="word", help="a request's number; or who, an action and objects"
+    )
+    request.add_argument("--reason", default="", help="why it is needed")
+    request.add_argument("--lasts", default="", metavar="P30D", help="for how long; default: no end")
+    request.add_argument("--ticket", default="")
+    request.add_argument("--key", default="", help="makes the same request one, however often it is sent")
+    request.add_argument("--withdraw", action="store_true", help="take the request of that number back")
+    request.set_defaults(do=_request)
     cdap = commands.add_parser(
         "cdap",
         help="CDAP's own security commands",

@@ -15,12 +15,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
+from lakewarden import asking
 from lakewarden.objects import BadName, ObjectRef
 from lakewarden.principals import BadPrincipal, Principal
 from lakewarden.snapshot import BadSnapshot, Snapshot
 from lakewarden.transport import (
     BadCredentials,
     BadQuestion,
+    Conflicting,
     ConsoleError,
     MayNotAsk,
     NotConfigured,
@@ -38,6 +40,7 @@ __all__ = [
     "BadQuestion",
     "BadSnapshot",
     "Client",
+    "Conflicting",
     "ConsoleError",
     "Decision",
     "Lack",
@@ -258,6 +261,31 @@ class Client:
             for place, texts in (("names", names), ("locations", locations))
             for text in texts
         }
+
+    def ask_for(
+        self,
+        questions: Iterable[Asked],
+        reason: str,
+        *,
+        lasts: str = "",
+        ticket: str = "",
+        key: str = "",
+    ) -> asking.Request:
+        """Ask for what was refused, as one request; those who may give it decide.  Raises ConsoleError.
+
+        All questions are about one subject and realm; `lasts` is ISO 8601 (`P30D`), none for no end.  A `key`
+        of your own, such as a run's name, makes the same request one however often the job runs.
+        """
+        asked = [_wire(read_question(each)) for each in questions]
+        return asking.ask(self._transport, asked, reason, lasts=lasts, ticket=ticket, key=key)
+
+    def request(self, number: int) -> asking.Request:
+        """A request as it stands now.  Raises ConsoleError."""
+        return asking.fetch(self._transport, number)
+
+    def withdraw(self, number: int, reason: str = "") -> asking.Request:
+        """Take a request back.  Raises ConsoleError."""
+        return asking.withdraw(self._transport, number, reason)
 
     def report_uses(self, realm: str, run: str, uses: Sequence[Mapping[str, Any]]) -> None:
         """Tell what a run used; telling it again changes nothing.  Raises ConsoleError.

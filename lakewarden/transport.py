@@ -48,11 +48,15 @@ class BadQuestion(ConsoleError):
     """The console did not understand the question."""
 
 
+class Conflicting(ConsoleError):
+    """Somebody was faster, or it was asked for before; the text says what."""
+
+
 class NotConfigured(ConsoleError, ValueError):
     """The address or the token is missing or unusable."""
 
 
-_BY_STATUS = {400: BadQuestion, 401: BadCredentials, 403: MayNotAsk, 410: Gone}
+_BY_STATUS = {400: BadQuestion, 401: BadCredentials, 403: MayNotAsk, 409: Conflicting, 410: Gone}
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -93,9 +97,12 @@ class Transport:
     def __repr__(self) -> str:
         return f"Transport({self.url!r})"
 
-    def post(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
-        """The JSON object that answers.  Only for what may be repeated.  Raises ConsoleError."""
-        return self._repeated("POST", path, json.dumps(body).encode(), "").value or {}
+    def post(self, path: str, body: Mapping[str, object], *, key: str = "") -> dict[str, Any]:
+        """The JSON object that answers.  Only for what may be repeated, as anything may that has a key.
+
+        Raises ConsoleError.
+        """
+        return self._repeated("POST", path, json.dumps(body).encode(), "", key).value or {}
 
     def get(self, path: str, asked: Mapping[str, Any], *, etag: str = "") -> Reply:
         """The JSON object that answers; none when it is still the one of that tag.  Raises ConsoleError.
@@ -104,11 +111,14 @@ class Transport:
         """
         return self._repeated("GET", f"{path}?{urllib.parse.urlencode(asked, doseq=True)}", None, etag)
 
-    def _repeated(self, method: str, path: str, content: bytes | None, etag: str) -> Reply:
+    def _repeated(self, method: str, path: str, content: bytes | None, etag: str, key: str = "") -> Reply:
         request_id = str(uuid.uuid4())
         for number in range(self.attempts):
             try:
-                return self._attempt(self._request(method, path, content, request_id, etag), request_id)
+                request = self._request(method, path, content, request_id, etag)
+                if key:
+                    request.add_header("Idempotency-Key", key)
+                return self._attempt(request, request_id)
             except _Again as failure:
                 why = failure
                 if number + 1 < self.attempts:
