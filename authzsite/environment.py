@@ -69,6 +69,7 @@ class Environment:
     checkpoint_every: int
     audit_feeds: tuple[str, ...]
     audit_feed_secret: str
+    emergency_hours: int
     mail: Mapping[str, Any]
     mail_from: str
     site: str
@@ -105,6 +106,7 @@ def read() -> Environment:
         checkpoint_every=_seconds(env, "LAKEWARDEN_CHECKPOINT_EVERY", 3600),
         audit_feeds=_audit_feeds(env),
         audit_feed_secret=env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip(),
+        emergency_hours=_hours(env, "LAKEWARDEN_EMERGENCY_HOURS", 4),
         mail=_mail(env, var),
         mail_from=_mail_from(env),
         site=outgoing.site_of(_site(env), hosts, os.environ, public=public),
@@ -280,6 +282,13 @@ def _seconds(env: Env, name: str, default: int) -> int:
     text = env.str(name, str(default)).strip()
     if not re.fullmatch(r"[1-9][0-9]{0,8}", text):
         raise WrongSetting(f"{name}={text!r} is not a number of seconds")
+    return int(text)
+
+
+def _hours(env: Env, name: str, default: int) -> int:
+    text = env.str(name, str(default)).strip()
+    if not re.fullmatch(r"[1-9]|1[0-9]|2[0-4]", text):
+        raise WrongSetting(f"{name}={text!r} is not a number of hours from 1 to 24")
     return int(text)
 
 

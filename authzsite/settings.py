@@ -31,6 +31,7 @@ LAKEWARDEN_CHECKPOINTS = ENVIRONMENT.checkpoints
 LAKEWARDEN_CHECKPOINT_EVERY = ENVIRONMENT.checkpoint_every
 LAKEWARDEN_AUDIT_FEEDS = ENVIRONMENT.audit_feeds
 LAKEWARDEN_AUDIT_FEED_SECRET = ENVIRONMENT.audit_feed_secret
+LAKEWARDEN_EMERGENCY_HOURS = ENVIRONMENT.emergency_hours
 LAKEWARDEN_URL = ENVIRONMENT.site
 LAKEWARDEN_CHAT_HOOKS = ENVIRONMENT.chat_hooks
 LAKEWARDEN_CHAT_SECRET = ENVIRONMENT.chat_secret
@@ -150,6 +151,11 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
+    "emergencies": {
+        "task": "policies.tasks.end_emergencies",
+        "schedule": 30.0,
+        "options": {"expires": 30.0},
+    },
     "post": {"task": "policies.tasks.post", "schedule": 5.0, "options": {"expires": 5.0}},
     "forget_notices": {
         "task": "policies.tasks.forget_notices",

@@ -7,7 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
-from policies import beginnings, bootstrap, checkpoints, discoveries, endings, uses, verifications
+from policies import beginnings, bootstrap, checkpoints, discoveries, emergency, endings, uses, verifications
 from policies.exports import feeds
 from policies.models import Backend, Review
 from policies.notices import posting
@@ -89,6 +89,12 @@ def feed() -> None:
     """Bring those who follow the record up to now."""
     for trouble in feeds.deliver():
         log.warning("the record was not taken by %s", trouble)
+
+
+@shared_task(name="policies.tasks.end_emergencies")
+def end_emergencies() -> None:
+    """Have the review wait of every emergency whose time is over."""
+    emergency.finish_all(timezone.now())
 
 
 @shared_task(name="policies.tasks.post")

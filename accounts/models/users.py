@@ -11,7 +11,8 @@ from accounts.models.principals import Principal
 class User(AbstractUser):
     """An account, bound to one principal by an administrator or the identity provider.
 
-    `unread` is how many notices wait, kept here so that no page has to count them.
+    `unread` is how many notices wait, `emergency_until` until when something is open to him in an emergency:
+    both kept here so that no page has to look for them.
     """
 
     class Theme(models.TextChoices):
@@ -24,6 +25,7 @@ class User(AbstractUser):
     time_zone = models.CharField(max_length=64, default="UTC")
     formats = models.CharField(max_length=8, default="en-gb")
     unread = models.IntegerField(default=0)
+    emergency_until = models.DateTimeField(null=True)
 
     def __str__(self) -> str:
         return self.username

@@ -1,6 +1,7 @@
 from policies.models.checkpoints import AccessCounter, Checkpoint, Verification
 from policies.models.discoveries import Discovery
 from policies.models.duties import GroupDuty, UserDuty
+from policies.models.emergencies import Emergency
 from policies.models.feeds import Feed
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
 from policies.models.notices import Letter, Notice, NoticeChoice
@@ -43,6 +44,7 @@ __all__ = [
     "Counter",
     "DatabaseIdentity",
     "Discovery",
+    "Emergency",
     "Event",
     "Feed",
     "Figure",

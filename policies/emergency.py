@@ -1,0 +1,373 @@
+"""Breaking the glass: who has the duty opens an object for himself, at once and for hours, under all eyes.
+
+The duty is given beforehand; it gives nothing by itself.  Opening writes rights with an end, as any grant,
+tells the owners at once, and leaves a review open until somebody else closes it.  A denial stays: it is said,
+and whoever denies must lift it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import Principal, User
+from accounts.record import Origin
+from accounts.text import told
+from catalog.nodes import Node
+from catalog.nodes import node as node_of
+from catalog.queries import all_below
+from lakewarden import dialects
+from policies import authority as authorities
+from policies import deciders, decisions, notices
+from policies.authority import Actor, Authority
+from policies.changes import change
+from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.events import (
+    EMERGENCY_CLOSED,
+    EMERGENCY_ENDED,
+    EMERGENCY_OPENED,
+    GRANT_ADDED,
+    GRANT_REMOVED,
+)
+from policies.facts import is_service_admin
+from policies.models import Change, Emergency, Grant, Use
+from policies.models.emergencies import EMERGENCY
+from policies.queries import owners_along
+from policies.saying import said
+from policies.services import duties, holding, personal, realm_of
+from policies.services.roles import check_binding, must_be_member
+
+DUTY = "break_glass"
+READ, WRITE = "read", "write"
+SHORTEST_REASON, SHORTEST_VERDICT, LONGEST = 12, 12, 2000
+OPENED = notices.kind("emergency.opened", "data of yours that somebody opens in an emergency")
+TO_REVIEW = notices.kind("emergency.review", "emergencies whose review waits for you")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What somebody opens for himself: an object, to read or to read and write, for some hours."""
+
+    node: Node
+    action: str
+    hours: int
+    reason: str
+    key: str = ""
+
+
+def longest() -> int:
+    """For how many hours at most."""
+    hours: int = settings.LAKEWARDEN_EMERGENCY_HOURS
+    return hours
+
+
+def may(person: Principal, node: Node, *, now: datetime | None = None) -> bool:
+    """Whether he has the duty on the object or above it.  Two queries."""
+    return duties.has(person, DUTY, node, now=now)
+
+
+def open_for_himself(wanted: Wanted, *, by: Actor) -> Emergency:
+    """Open the object for the actor himself, at once.  Raises Refused, Invalid, Conflict, Separated.
+
+    The same `key` again answers what was opened by it.
+    """
+    person = _person(by)
+    if wanted.key and (known := Emergency.objects.filter(person=person, request_id=wanted.key).first()):
+        return known
+    with change(EMERGENCY_OPENED, realm=realm_of(wanted.node), by=by, reason=wanted.reason) as current:
+        authority = _authority(by, person, wanted.node, current.at)
+        until = current.at + timedelta(hours=wanted.hours)
+        codes = _check(wanted, person, current.at)
+        row = Emergency.objects.create(
+            person=person,
+            realm_id=wanted.node.realm_id,
+            securable_id=wanted.node.id,
+            privileges=list(codes),
+            reason=told(wanted.reason.strip(), LONGEST),
+            request_id=told(wanted.key, 64),
+            opened=current.at,
+            until=until,
+            revision=current.revision,
+        )
+        for node, code in _rights(wanted.node, codes):
+            fact = Grant(
+                **holding.ensure(current, node, person),
+                securable_id=node.id,
+                privilege=code,
+                origin=Origin.EMERGENCY,
+                valid_until=until,
+            )
+            event = said(
+                GRANT_ADDED, node, person, privilege=code, holder=person.pseudonym, until=until.isoformat()
+            )
+            current.begin(fact, event, by=authority)
+        event = said(EMERGENCY_OPENED, wanted.node, person, until=until.isoformat(), emergency=row.pk)
+        current.say(event, by=authority)
+        _tell(row, wanted.node)
+        _show_to(person)
+    return row
+
+
+def _person(by: Actor) -> Principal:
+    if by.principal is None or by.on_behalf_of is not None:
+        raise Refused("An emergency is opened by a person for himself, and for nobody else.")
+    return by.principal
+
+
+def _authority(actor: Actor, person: Principal, node: Node, now: datetime) -> Authority:
+    return authorities.of_duty(
+        actor,
+        DUTY,
+        held=may(person, node, now=now),
+        otherwise="Only who was given the duty for emergencies beforehand may open this.",
+    )
+
+
+def _check(wanted: Wanted, person: Principal, now: datetime) -> tuple[str, ...]:
+    """What is to be given.  Raises Invalid, Conflict, Refused."""
+    if not 1 <= wanted.hours <= longest():
+        raise Invalid(f"An emergency lasts 1 to {longest()} hours.")
+    if len(wanted.reason.strip()) < SHORTEST_REASON:
+        raise Invalid(f"Say what happened, in at least {SHORTEST_REASON} characters; the owners read it.")
+    must_be_member(wanted.node, person)
+    codes = privileges(wanted.node, wanted.action)
+    if not codes:
+        raise Invalid("Nothing on such an object can be opened in an emergency.")
+    running = Emergency.objects.filter(person=person, securable=wanted.node.id, state="open")
+    if running.filter(until__gt=now).exists():
+        raise Conflict("You have opened this already; it is still open.")
+    for over in running:
+        finish(over, now)
+    if denied := denials(person, wanted.node, codes, now):
+        raise Refused(f"{denied} An emergency does not lift a denial; ask whoever denies.")
+    return codes
+
+
+def privileges(node: Node, action: str) -> tuple[str, ...]:
+    """The codes that open an object to be read, or read and written; empty where nothing fits."""
+    law = dialects.get(node.kind)
+    if law.by_text or action not in (READ, WRITE) or node.type == "role":
+        return ()
+    wanted = (READ,) if action == READ else (READ, WRITE)
+    fitting = [one for one in law.privileges.values() if node.type in one.binds and one.category in wanted]
+    return tuple(one.code for one in sorted(fitting, key=lambda one: one.bit))
+
+
+def _rights(node: Node, codes: Sequence[str]) -> list[tuple[Node, str]]:
+    """The rights on the object, those to use what is above it first."""
+    law = dialects.get(node.kind)
+    uses = [one for one in law.privileges.values() if one.category == "use"]
+    way = [
+        (place, one.code)
+        for place in (*node.above(), node)
+        for one in uses
+        if one.code == f"USE_{place.type.upper()}" and place.type in one.binds
+    ]
+    found = [*way, *((node, code) for code in codes)]
+    for place, code in found:
+        check_binding(place, code)
+    return found
+
+
+def denials(person: Principal, node: Node, codes: Sequence[str], now: datetime) -> str:
+    """Which denials would stay, in a sentence; empty when there is none on the object or above it."""
+    answer = decisions.ask(person, READ, node, now=now)
+    rules = [
+        rule
+        for rule in answer.slice.rules
+        if not rule.allow and rule.object in node.lineage and rule.holds_at(now.timestamp())
+    ]
+    mine = [rule for rule in rules if rule.privilege in {code for _, code in _rights(node, codes)}]
+    if not mine:
+        return ""
+    by = [
+        station.name for station in mine[0].via if station.kind == "role" and not station.name.startswith("~")
+    ]
+    through = f" by role {by[-1]}" if by else ""
+    return f"{mine[0].privilege} is denied to you{through}."
+
+
+def _tell(row: Emergency, node: Node) -> None:
+    name, action = node.ref.full_name or node.name, "read and write" if _writes(row) else "read"
+    notices.tell(
+        watchers(row, node),
+        OPENED,
+        f"{{who}} opened {name} in an emergency, to {action}: {row.reason}",
+        key=f"emergency:{row.pk}",
+        link=f"/emergency/{row.pk}",
+        who=row.person,
+        until=row.until,
+        urgent=True,
+    )
+
+
+def _writes(row: Emergency) -> bool:
+    node = node_of(row.securable_id)
+    return node is not None and tuple(row.privileges) != privileges(node, READ)
+
+
+def watchers(row: Emergency, node: Node) -> list[Principal]:
+    """Whom an emergency is told to: who answers for the object, and who may say who has access to it."""
+    owners = [one for one in owners_along(node).values() if one.pk != row.person_id]
+    deciding = [one.principal for one in deciders.of(node, without=[row.person])]
+    return list({one.pk: one for one in (*owners, *deciding)}.values())
+
+
+def _show_to(person: Principal) -> None:
+    """Keep beside the account until when something is open, so that every page can say so."""
+    open_ = Emergency.objects.filter(person=person, state="open").order_by("-until")
+    User.objects.filter(principal=person).update(emergency_until=open_.values("until")[:1])
+
+
+# Its end
+
+
+def end(number: int, *, by: Actor, reason: str = "") -> Emergency:
+    """End it sooner: whoever opened it, or who may say who has access.
+
+    Raises NotFound, Refused, Conflict.
+    """
+    row, node = seen(number, by)
+    with change(EMERGENCY_ENDED, realm=realm_of(node), by=by, reason=reason) as current:
+        own = by.principal is not None and by.principal.pk == row.person_id
+        held = own or _governs(by.principal, row, node)
+        authority = authorities.of_duty(by, DUTY, held=held, otherwise="It is not yours to end.")
+        EMERGENCY.move(Emergency.objects.filter(pk=row.pk), "end", ended=current.at)
+        given = Grant.objects.open().filter(opened=row.revision, origin=Origin.EMERGENCY)
+        for fact in given:
+            place = node_of(fact.securable_id or 0) or node
+            told_ = {"privilege": fact.privilege, "holder": row.person.pseudonym, "until": None}
+            current.end(fact, said(GRANT_REMOVED, place, row.person, **told_), by=authority)
+        personal.drop_when_empty(current, node, row.person)
+        current.say(said(EMERGENCY_ENDED, node, row.person, emergency=row.pk), by=authority)
+        _review_waits(row, node)
+        _show_to(row.person)
+    row.refresh_from_db()
+    return row
+
+
+def finish(row: Emergency, now: datetime) -> None:
+    """Its time is over: from now on its review waits."""
+    rows = Emergency.objects.filter(pk=row.pk, state="open", until__lte=now)
+    if rows.update(state="ended", ended=row.until):
+        node = node_of(row.securable_id)
+        if node is not None:
+            _review_waits(row, node)
+        _show_to(row.person)
+
+
+def finish_all(now: datetime) -> int:
+    """Have the reviews wait of all whose time is over; answers how many.  The access ended by itself."""
+    over = list(Emergency.objects.filter(state="open", until__lte=now).select_related("person"))
+    for row in over:
+        finish(row, now)
+    return len(over)
+
+
+def _review_waits(row: Emergency, node: Node) -> None:
+    notices.settle(f"emergency:{row.pk}")
+    notices.tell(
+        watchers(row, node),
+        TO_REVIEW,
+        f"The emergency of {{who}} on {node.ref.full_name or node.name} is over; look at what was done.",
+        key=f"emergency-review:{row.pk}",
+        link=f"/emergency/{row.pk}",
+        who=row.person,
+    )
+
+
+# Its review
+
+
+def close(number: int, verdict: str, *, by: Actor) -> Emergency:
+    """Close the review with words: somebody else with authority over the object.
+
+    Raises NotFound, Refused, Invalid, Conflict.
+    """
+    row, node = seen(number, by)
+    finish(row, timezone.now())
+    with change(EMERGENCY_CLOSED, realm=realm_of(node), by=by) as current:
+        held = _governs(by.principal, row, node)
+        words = "Somebody else with authority over the object closes it; nobody reviews his own emergency."
+        authority = authorities.of_duty(by, "emergency_review", held=held, otherwise=words)
+        verdict = told(verdict.strip(), LONGEST)
+        if len(verdict) < SHORTEST_VERDICT:
+            raise Invalid(f"Say what you found, in at least {SHORTEST_VERDICT} characters.")
+        EMERGENCY.move(
+            Emergency.objects.filter(pk=row.pk),
+            "close",
+            reviewer=by.principal,
+            verdict=verdict,
+            reviewed=current.at,
+        )
+        current.say(said(EMERGENCY_CLOSED, node, row.person, emergency=row.pk, words=verdict), by=authority)
+        notices.settle(f"emergency-review:{row.pk}")
+    row.refresh_from_db()
+    return row
+
+
+def may_review(person: Principal, row: Emergency, node: Node) -> bool:
+    return row.state != "closed" and _governs(person, row, node)
+
+
+def _governs(person: Principal | None, row: Emergency, node: Node) -> bool:
+    """Somebody else, who may say who has access to the object, or is service admin."""
+    if person is None or person.pk == row.person_id:
+        return False
+    return is_service_admin(person) or bool(deciders.may(person, node))
+
+
+# Looking at it
+
+
+def seen(number: int, by: Actor) -> tuple[Emergency, Node]:
+    """An emergency that the actor may see, with its object.  Raises NotFound for all others alike."""
+    row = Emergency.objects.filter(pk=number).select_related("person", "reviewer").first()
+    node = node_of(row.securable_id) if row else None
+    if row is None or node is None or by.principal is None or not _sees(by.principal, row, node):
+        raise NotFound("There is no such emergency, or it is not for you to see.")
+    return row, node
+
+
+def _sees(person: Principal, row: Emergency, node: Node) -> bool:
+    if person.pk == row.person_id or _governs(person, row, node):
+        return True
+    return duties.has(person, "view_history", node)
+
+
+def uses_of(row: Emergency, *, limit: int = 200) -> list[Use]:
+    """What he used on or below the object while it was open, the newest first.  One query."""
+    placed = Q(securable=row.securable_id) | Q(securable__in=all_below(row.securable_id).values("securable"))
+    rows = Use.objects.filter(placed, principal=row.person_id, at__gte=row.opened, at__lt=_last(row))
+    return list(rows.order_by("-at", "-pk")[:limit])
+
+
+def _last(row: Emergency) -> datetime:
+    return row.ended or row.until
+
+
+def changes_of(row: Emergency) -> int:
+    """How many changes he made on this site while it was open, the opening left out.  One query."""
+    mine = Change.objects.filter(actor=row.person.pseudonym, at__gte=row.opened, at__lt=_last(row))
+    return mine.exclude(revision=row.revision).count()
+
+
+def of_person(person: Principal) -> QuerySet[Emergency]:
+    """What somebody opened, the newest first."""
+    return Emergency.objects.filter(person=person).select_related("person").order_by("-pk")
+
+
+def waiting(now: datetime) -> QuerySet[Emergency]:
+    """All whose review waits, the oldest first."""
+    over = Q(state="ended") | Q(state="open", until__lte=now)
+    return Emergency.objects.filter(over).select_related("person").order_by("pk")
+
+
+def on(keys: Collection[int]) -> QuerySet[Emergency]:
+    """Those on some objects, the newest first."""
+    return Emergency.objects.filter(securable__in=keys).select_related("person").order_by("-pk")

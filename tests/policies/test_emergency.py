@@ -1,0 +1,234 @@
+"""Breaking the glass: by duty alone, for oneself alone, for hours, seen by all, and reviewed by another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Principal, User
+from catalog.nodes import Node
+from policies import decisions, emergency
+from policies.authority import Actor
+from policies.emergency import Wanted
+from policies.errors import Conflict, Invalid, NotFound, Refused, Separated
+from policies.models import Emergency, Event, Grant, Notice, Use
+from policies.separation.sides import Side
+from policies.services import duties, grants, roles, separation
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
+
+pytestmark = pytest.mark.django_db
+
+WHY = "The nightly load stopped"
+
+
+@pytest.fixture
+def ana(shop: Node) -> Principal:
+    """Has the duty on catalog shop, and no right on sales."""
+    for name in ("ana", "olivia", "marek", "mia"):
+        people.make_account(name, display_name=f"{name.title()} Lake")
+    person = people.ensure("user", "ana")
+    duties.give(the("catalog", "shop"), emergency.DUTY, person, by=BY, authority=AUTHORITY)
+    return person
+
+
+def orders() -> Node:
+    return the("table", "shop.sales.orders")
+
+
+def open_it(by: Actor | None = None, **more: Any) -> Emergency:
+    asked = {"node": orders(), "action": "read", "hours": 2, "reason": WHY, **more}
+    return emergency.open_for_himself(Wanted(**asked), by=by or acting("ana"))
+
+
+def can(person: Principal, action: str, after: timedelta = timedelta()) -> bool:
+    return bool(decisions.ask(person, action, orders(), now=timezone.now() + after))
+
+
+def test_it_works_at_once_and_ends_by_itself(ana: Principal) -> None:
+    assert not can(ana, "read")
+    row = open_it()
+    assert can(ana, "read")
+    assert not can(ana, "write")
+    assert can(ana, "read", timedelta(hours=2) - timedelta(seconds=5))
+    assert not decisions.ask(ana, "read", orders(), now=row.until)
+    assert decisions.ask(ana, "read", orders(), now=row.until - timedelta(microseconds=1))
+    assert set(Grant.objects.filter(opened=row.revision).values_list("origin", flat=True)) == {"emergency"}
+
+
+def test_to_write_is_asked_for_by_itself(ana: Principal) -> None:
+    open_it(action="write")
+    assert can(ana, "read")
+    assert can(ana, "write")
+    assert not can(ana, "grant")
+
+
+def test_it_is_told_to_the_owners_at_once(ana: Principal) -> None:
+    row = open_it()
+    told = Notice.objects.filter(key=f"emergency:{row.pk}")
+    assert set(told.values_list("recipient__name", flat=True)) == {"olivia", "marek"}
+    assert {one.sentence for one in told} == {
+        f"Ana Lake opened shop.sales.orders in an emergency, to read: {WHY}"
+    }
+    assert set(told.values_list("urgent", "how")) == {(True, "mail")}
+    assert Event.objects.filter(kind="emergency.opened").count() == 1
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
+    "without the duty": (lambda: open_it(acting("mia")), Refused),
+    "for somebody else": (
+        lambda: open_it(
+            Actor(people.ensure("user", "mia"), "api", on_behalf_of=people.ensure("user", "ana"))
+        ),
+        Refused,
+    ),
+    "by nobody": (lambda: open_it(BY), Refused),
+    "without a reason": (lambda: open_it(reason="  because   "), Invalid),
+    "for a day": (lambda: open_it(hours=24), Invalid),
+    "for no time": (lambda: open_it(hours=0), Invalid),
+    "to give access": (lambda: open_it(action="grant"), Invalid),
+    "beside what the duty is on": (lambda: open_it(node=the("metalake")), Refused),
+    "on a role": (lambda: open_it(node=the("role", "sales_read")), Refused),
+}
+
+
+@pytest.mark.parametrize(("deed", "error"), REFUSED.values(), ids=REFUSED)
+def test_what_is_refused_changes_nothing(
+    ana: Principal, deed: Callable[[], Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error):
+        deed()
+    assert not Emergency.objects.exists()
+    assert not can(ana, "read")
+
+
+def test_who_is_no_member_gets_nothing(ana: Principal) -> None:
+    zoe = people.make_account("zoe").principal
+    assert zoe is not None
+    duties.give(the("catalog", "shop"), emergency.DUTY, zoe, by=BY, authority=AUTHORITY)
+    with pytest.raises(Invalid, match="no member"):
+        open_it(acting(zoe))
+
+
+def test_a_denial_is_said_and_stays(ana: Principal) -> None:
+    people.make_account("carl")
+    carl = a_person("carl")
+    duties.give(the("catalog", "shop"), emergency.DUTY, carl, by=BY, authority=AUTHORITY)
+    with pytest.raises(Refused, match="SELECT_TABLE is denied to you by role no_contractors"):
+        open_it(acting(carl))
+    assert not can(carl, "read")
+
+
+def test_once_at_a_time_and_the_same_key_is_the_same(ana: Principal) -> None:
+    row = open_it(key="k1")
+    assert open_it(key="k1") == row
+    with pytest.raises(Conflict, match="still open"):
+        open_it(key="k2")
+    Emergency.objects.update(until=timezone.now() - timedelta(seconds=1))
+    again = open_it(key="k3")
+    row.refresh_from_db()
+    assert (row.state, again.state) == ("ended", "open")
+
+
+def test_a_duty_through_a_group_counts(ana: Principal) -> None:
+    staff = people.ensure("group", "staff")
+    duties.give(the("schema", "shop.sales"), emergency.DUTY, staff, by=BY, authority=AUTHORITY)
+    open_it(acting("mia"), action="write")
+    with pytest.raises(Refused):
+        open_it(acting("mia"), node=the("table", "shop.stock.items"))
+
+
+# Its end and its review
+
+
+@pytest.mark.parametrize("who", ["ana", "olivia"])
+def test_it_is_ended_sooner(ana: Principal, who: str) -> None:
+    row = emergency.end(open_it().pk, by=acting(who))
+    assert row.state == "ended"
+    assert not can(ana, "read")
+    with pytest.raises(Conflict, match="waiting for its review"):
+        emergency.end(row.pk, by=acting(who))
+
+
+def test_others_neither_see_nor_end_nor_close_it(ana: Principal) -> None:
+    row = open_it()
+    for number in (row.pk, 10**9):
+        for deed in (emergency.end, lambda pk, by: emergency.close(pk, "All was in order", by=by)):
+            with pytest.raises(NotFound, match="no such emergency"):
+                deed(number, by=acting("mia"))
+
+
+def test_a_grant_that_was_there_before_stays(ana: Principal) -> None:
+    wish = grants.Wish(orders(), (ana,), ("SELECT_TABLE",))
+    grants.add(wish, by=acting("marek"))
+    emergency.end(open_it().pk, by=acting("ana"))
+    assert can(ana, "read")
+
+
+def test_the_review_stays_open_until_somebody_else_closes_it(ana: Principal) -> None:
+    row = open_it()
+    with pytest.raises(Conflict, match="is open by now"):
+        emergency.close(row.pk, "All was in order", by=acting("olivia"))
+    Emergency.objects.update(until=timezone.now() - timedelta(seconds=1))
+    assert emergency.finish_all(timezone.now()) == 1
+    assert emergency.finish_all(timezone.now()) == 0
+    assert set(Notice.objects.filter(key=f"emergency-review:{row.pk}").values_list("done", flat=True)) == {
+        None
+    }
+    with pytest.raises(Refused, match="nobody reviews his own"):
+        emergency.close(row.pk, "All was in order", by=acting("ana"))
+    with pytest.raises(Invalid, match="Say what you found"):
+        emergency.close(row.pk, "ok", by=acting("olivia"))
+    closed = emergency.close(row.pk, "All was in order", by=acting("olivia"))
+    assert (closed.state, closed.verdict) == ("closed", "All was in order")
+    assert not Notice.objects.filter(key=f"emergency-review:{row.pk}", done=None).exists()
+    with pytest.raises(Conflict, match="reviewed and closed"):
+        emergency.close(row.pk, "I looked as well", by=acting("marek"))
+
+
+def test_an_owner_with_the_duty_is_reviewed_by_another(ana: Principal) -> None:
+    olivia = people.ensure("user", "olivia")
+    duties.give(the("catalog", "shop"), emergency.DUTY, olivia, by=BY, authority=AUTHORITY)
+    row = open_it(acting(olivia))
+    emergency.end(row.pk, by=acting(olivia))
+    with pytest.raises(Refused):
+        emergency.close(row.pk, "I was very careful", by=acting(olivia))
+    emergency.close(row.pk, "She was very careful", by=acting("marek"))
+
+
+def test_uses_while_it_was_open_are_listed(ana: Principal) -> None:
+    row = open_it()
+    times = {
+        "before": row.opened - timedelta(seconds=1),
+        "begin": row.opened,
+        "during": row.opened + timedelta(minutes=5),
+        "end": row.until,
+    }
+    for run, at in times.items():
+        for person in (ana, a_person("mia")):
+            use = {"principal": person, "securable_id": orders().id, "action": "read", "executed": True}
+            Use.objects.create(realm_id=row.realm_id, reporter=ana, run=f"{run} {person}", at=at, **use)
+    assert [use.run for use in emergency.uses_of(row)] == ["during user:ana", "begin user:ana"]
+
+
+def test_every_page_can_say_that_it_is_open(ana: Principal) -> None:
+    row = open_it()
+    assert User.objects.get(username="ana").emergency_until == row.until
+    emergency.end(row.pk, by=acting("ana"))
+    assert User.objects.get(username="ana").emergency_until is None
+
+
+def test_separation_of_duties_holds_in_an_emergency(ana: Principal, shop: Node) -> None:
+    a_role(shop, "payer", held_by=("ana",))
+    one = Side(role=the("role", "payer").id)
+    other = Side(object=the("schema", "shop.sales").id, privileges=("SELECT_TABLE",))
+    separation.make(shop, "Payments", one, other, by=acting("marek"))
+    with pytest.raises(Separated):
+        open_it()
+    assert not Emergency.objects.exists()
+    roles.unassign(the("role", "payer"), ana, by=BY, authority=AUTHORITY)
+    open_it()
