@@ -18,6 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from policies import notices
+from policies.endings import ENDS_SOON
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, admit, the, under
@@ -25,7 +26,6 @@ from tests.pages.conftest import make_shop
 
 LEDGER = Path(__file__).with_name("query_counts.json")
 MANY = 100
-notices.kind("test.counts", "what the tests that count do")
 
 PAGES = {
     "home": "/",
@@ -110,7 +110,7 @@ def a_shop_of(many: int) -> Node:
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     grow(orders, many)
     for number in range(many):
-        notices.tell(a_person("olivia"), "test.counts", "{who} asks.", key=f"{number}", who=a_person("ana"))
+        notices.tell(a_person("olivia"), ENDS_SOON, "{who} asks.", key=f"{number}", who=a_person("ana"))
     return root
 
 
