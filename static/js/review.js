@@ -1,4 +1,4 @@
-// Deciding rows by keyboard: j and k go from row to row, 1 to 4 choose; nothing here submits.
+// Deciding rows by keyboard: j and k go from row to row, 1 to 4 choose, s goes to the button; nothing here submits.
 "use strict";
 
 for (const form of document.querySelectorAll("[data-review]")) {
@@ -52,6 +52,7 @@ for (const form of document.querySelectorAll("[data-review]")) {
     if (typing(event.target) || document.querySelector("dialog:modal")) return;
     if (event.key === "j") { event.preventDefault(); go(Math.min(at + 1, rows.length - 1)); }
     else if (event.key === "k") { event.preventDefault(); go(Math.max(at - 1, 0)); }
+    else if (event.key === "s" && submit) { event.preventDefault(); submit.focus(); }
     else if (/^[1-4]$/.test(event.key) && rows[at]) {
       const radio = rows[at].querySelector(`[data-key="${event.key}"]`);
       if (radio) { event.preventDefault(); radio.focus({ preventScroll: true }); if (!radio.checked) radio.click(); }

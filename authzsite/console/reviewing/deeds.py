@@ -170,12 +170,12 @@ def _lines(visit: Visit, deed: str) -> list[DiffLine]:
     taking = counts["choice_remove"] + counts["choice_reduce"] + counts["choice_end"]
     owed = counts["open"]
     if deed == "end":
-        lines = [DiffLine("lose", words.count(taking, "row"), "are removed, reduced or given an end")]
+        lines = [DiffLine("lose", words.count(taking, "row"), "to be removed, reduced or given an end")]
         if owed:
-            silent = {"keep": ("same", "stay as they are"), "remove": ("lose", "are removed too")}
-            kind, text = silent.get(review.silence, ("same", "are left for you to decide"))
+            silent = {"keep": ("same", "left as they are"), "remove": ("lose", "to be removed too")}
+            kind, text = silent.get(review.silence, ("same", "left for you to decide"))
             lines.append(DiffLine(kind, words.count(owed, "row"), text, "Nobody decided them."))
-        lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), "are kept"))
+        lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), "kept"))
         return lines
     if deed == "cancel":
         return [DiffLine("same", "Nobody", "loses anything", "What was decided stays on the record.")]

@@ -31,7 +31,8 @@ from policies.services import duties
 
 SHOWN, PRINTED = 50, 2000
 EXPORT = "export_history"
-TAKING = Q(choice__in=("remove", "reduce", "end"))
+TAKEN = ("remove", "reduce", "end")
+TAKING = Q(choice__in=TAKEN)
 KINDS: Mapping[str, tuple[str, Q]] = {
     "taken": ("To be removed", TAKING),
     "proved": ("Proved", Q(state="proved")),
@@ -125,7 +126,7 @@ def proved(row: ReviewRow) -> str:
         return f"{where} was read at revision {words.number(revision)}{when} without it.".capitalize()
     if row.state == "carried":
         return row.outcome or "Ended here; the backend is not read again yet."
-    if row.state == "waiting":
+    if row.state in ("waiting", "decided") and row.choice in TAKEN:
         return "It waits to be carried out."
     return row.outcome
 

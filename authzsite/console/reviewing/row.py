@@ -15,10 +15,10 @@ from authzsite.console.methods import reads, reads_and_writes, writes
 from authzsite.console.parts import Diff, DiffLine, Fact, Facts, Moment, Note, Timeline
 from authzsite.console.requests import Request
 from authzsite.console.reviewing import work as rooms
+from authzsite.console.reviewing.listing import Work
 from authzsite.console.reviewing.ready import Ready, Tray
-from authzsite.console.reviewing.rows import CHANGED, SAID, Told, way
+from authzsite.console.reviewing.rows import CHANGED, SAID, Told, acts_of, way
 from authzsite.console.reviewing.visit import Visit, meet
-from authzsite.console.reviewing.work import Work
 from authzsite.console.shell import page, say
 from policies.errors import PolicyError
 from policies.models import ReviewDecision, ReviewRow
@@ -89,6 +89,7 @@ def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResp
         "drawn": work.drawn(row) if one.may_decide else None,
         "wants_reason": False,
         "here": request.path,
+        "row_url": visit.url(),
         "diff": Diff(tuple(_lines(found, row))),
         "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
         "gives": [_gift(told, gift) for gift in row.gives],
@@ -125,11 +126,12 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
         return
     for kind, verb, some in (("lose", "loses", found.loses), ("gain", "gains", found.gains)):
         for lost in some[:NAMED]:
-            yield DiffLine(kind, lost.person.label, f"{verb} {words.listed(list(lost.actions))}", lost.object)
+            acts = words.listed(acts_of(row, lost.actions))
+            yield DiffLine(kind, lost.person.label, f"{verb} {acts}", lost.object)
         if len(some) > NAMED:
             yield DiffLine(kind, words.number(len(some) - NAMED), "more lines are like these.")
     for kept in found.keeps[:NAMED]:
-        acts = words.listed(list(kept.actions))
+        acts = words.listed(acts_of(row, kept.actions))
         yield DiffLine("same", kept.person.label, f"keeps {acts}, by another path", _ways(kept))
     if found.unseen:
         yield DiffLine("lack", words.number(found.unseen), "more people are not worked out here.")

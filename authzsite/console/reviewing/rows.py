@@ -205,11 +205,11 @@ class Told:
         return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
 
 
-def effect(consequence: Consequence | None, choice: str) -> str:
+def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
     """What taking it away really does, in one or two sentences."""
     if consequence is None or choice not in (Choice.REMOVE, Choice.REDUCE, Choice.END):
         return ""
-    told = [*_losses(consequence), *_keeps(consequence), *_gains(consequence)]
+    told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.gone:
         return "It ended already."
     if consequence.unseen:
@@ -217,22 +217,29 @@ def effect(consequence: Consequence | None, choice: str) -> str:
     return " ".join(told) or "Nobody can do less by it today."
 
 
-def _losses(it: Consequence) -> Iterable[str]:
+def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:
     if it.loses:
         people = list(dict.fromkeys(one.person.label for one in it.loses))
-        acts = dict.fromkeys(act for one in it.loses for act in one.actions)
+        acts = acts_of(row, [act for one in it.loses for act in one.actions])
         places = list(dict.fromkeys(one.object for one in it.loses))
         verb = "loses" if len(people) == 1 else "lose"
-        yield f"{_people(people)} {verb} {words.listed(list(acts)[:4])} on {words.listed(places, 2)}."
+        yield f"{_people(people)} {verb} {words.listed(acts[:4])} on {words.listed(places, 2)}."
 
 
-def _keeps(it: Consequence) -> Iterable[str]:
+def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
     if it.keeps:
         people = list(dict.fromkeys(one.person.label for one in it.keeps))
-        acts = dict.fromkeys(act for one in it.keeps for act in one.actions)
+        acts = acts_of(row, [act for one in it.keeps for act in one.actions])
         ways = list(dict.fromkeys(way(path) for one in it.keeps for path in one.paths))
         verb = "keeps" if len(people) == 1 else "keep"
-        yield f"{_people(people)} {verb} {words.listed(list(acts)[:3])}, through {words.listed(ways, 2)}."
+        yield f"{_people(people)} {verb} {words.listed(acts[:3])}, through {words.listed(ways, 2)}."
+
+
+def acts_of(row: ReviewRow, actions: Sequence[str]) -> list[str]:
+    """What actions are called: to read a schema is to use it."""
+    inside = row.type in naming.CONTAINERS
+    told = ("use" if inside and one == "read" else one.replace("_", " ") for one in actions)
+    return list(dict.fromkeys(told))
 
 
 def _gains(it: Consequence) -> Iterable[str]:
