@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,14 +25,6 @@ from tests.policies.conftest import shop
 
 __all__ = ["shop"]
 NAME = "effective_access"
-
-
-@pytest.fixture(autouse=True)
-def _var(tmp_path: Path, settings: Any) -> None:
-    from dataclasses import replace
-
-    settings.ENVIRONMENT = replace(settings.ENVIRONMENT, var=tmp_path)
-    settings.SPARK_MASTER = "local[1]"
 
 
 @pytest.fixture

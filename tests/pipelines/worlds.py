@@ -15,8 +15,10 @@ from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden import dialects
 from lakewarden.spark.pipelines.inmemory import InMemory
+from policies import uses
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
 from policies.pipelines import rows
+from policies.uses import Used
 from tests.factories import a_metalake, a_role, under
 from tests.herd import world as herds
 
@@ -147,3 +149,22 @@ def a_herd(seed: int) -> Node:
 def tables_of(root: Node, now: datetime | None = None) -> InMemory:
     """What the export would write of a realm as it is now."""
     return rows.of(root, Counter.objects.get().revision, now or timezone.now())
+
+
+def some_uses(root: Node, seed: int) -> None:
+    """What jobs told of the realm: some of its objects, by some people, some of it long ago."""
+    chance = random.Random(seed)
+    law = dialects.get(root.kind)
+    places = list(nodes(all_below(root.id).values_list("securable", flat=True)).values())
+    everybody = [people.ensure("user", name) for name in NAMES]
+    told = [
+        Used(
+            chance.choice(everybody),
+            place,
+            chance.choice(law.actions_for(place.type) or ("read",)),
+            chance.random() < 0.8,
+            timezone.now() - timedelta(days=chance.choice((1, 20, 80, 150))),
+        )
+        for place in chance.choices(places, k=20)
+    ]
+    uses.take(root.realm_id, people.ensure("service", "etl"), "run-1", told)

@@ -23,6 +23,7 @@ class Snapshot:
 
     def __init__(self, spark: Any, folder: str) -> None:
         self.spark, self.folder = spark, Path(folder)
+        self._rows: dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]] = {}
 
     def table(self, name: str) -> Any:
         """A table; its moments are seconds since 1970."""
@@ -37,7 +38,11 @@ class Snapshot:
         )
 
     def rows(self, name: str, *columns: str) -> list[tuple[Any, ...]]:
-        return [tuple(row) for row in self.table(name).select(*(f"`{one}`" for one in columns)).collect()]
+        """The rows of a small table, read once however often they are asked for."""
+        if (name, columns) not in self._rows:
+            frame = self.table(name).select(*(f"`{one}`" for one in columns))
+            self._rows[name, columns] = [tuple(row) for row in frame.collect()]
+        return self._rows[name, columns]
 
     def realm(self) -> Realm:
         [row] = self.table("realm").collect()

@@ -67,7 +67,8 @@ def end_with_parent() -> None:
     """End this process, and Java under it, when the other end of our standard input is closed."""
 
     def wait() -> None:
-        while sys.stdin.buffer.read(4096):
+        # not through sys.stdin, whose lock would be held when the interpreter ends
+        while os.read(0, 4096):
             pass
         os._exit(1)
 
