@@ -232,7 +232,7 @@ class Names:
 
     def of(self, pseudonym: str) -> str:
         """The name behind a pseudonym; who is not in the map was erased."""
-        fixed = {"": "", "operator": "The site's operator", "system": "The system"}
+        fixed = {"": "", "operator": "The site's operator", "system": "The system", "review": "A review"}
         if pseudonym in fixed:
             return fixed[pseudonym]
         row = self.principals.get(pseudonym)
@@ -244,7 +244,9 @@ class Names:
 
     def line(self, event: Event) -> Line:
         values = {
-            name: self._word(name, value) for name, value in event.data.items() if isinstance(value, str)
+            name: self._word(name, str(value))
+            for name, value in event.data.items()
+            if isinstance(value, str | int)  # a row of a review is told by its number
         }
         values.setdefault("type", event.object_type)
         text = SENTENCES[event.kind].format_map(_Blank(values, object=_place(event)))

@@ -141,7 +141,8 @@ def next_stage(review: Review) -> None:
 
 def _seat(review: Review, stage: int) -> int:
     seating = Seating(review, place_of(review), stage)
-    left = Q(state__in=states.UNDECIDED) | Q(state="decided", choice=ReviewRow.Choice.UNSURE)
+    # what waits for a second look is decided, and stays where another person looks
+    left = Q(state="open") | Q(state="decided", choice=ReviewRow.Choice.UNSURE)
     many = last = 0
     while True:
         rows = ReviewRow.objects.filter(left, review=review, number__gt=last)
@@ -170,7 +171,7 @@ def _move_on(batch: Iterable[ReviewRow]) -> int:
 
 
 def _escalates(review: Review) -> bool:
-    rows = ReviewRow.objects.filter(review=review, state__in=states.UNDECIDED)
+    rows = ReviewRow.objects.filter(review=review, state="open")
     asked = review.stages[-1]
     return review.silence == Review.Silence.ESCALATE and not asked.get("escalated") and rows.exists()
 

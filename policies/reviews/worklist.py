@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Q, QuerySet, Value
+from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -87,7 +87,7 @@ def reviews_for(person: Principal) -> QuerySet[Review]:
 def owing(person: Principal) -> list[Owing]:
     """The open reviews in which somebody still has rows to decide, the most urgent first.  Two queries."""
     seats = ReviewSeat.objects.filter(reviewer=person, left__isnull=True, desk__review__state="open")
-    rows = ReviewRow.objects.filter(desk__in=seats.values("desk"), desk__stage=F("review__stage"))
+    rows = ReviewRow.objects.filter(desk__in=seats.values("desk"))
     counted = {
         row["review"]: row
         for row in rows.values("review").annotate(all=Count("pk"), open=Count("pk", filter=OPEN))

@@ -110,3 +110,14 @@ def test_it_does_not_for_a_starter_who_may_no_longer_grant(given: Node) -> None:
     review.refresh_from_db()
     assert (Review.objects.count(), review.every) == (1, None)
     assert told("review.repeat") == ["olivia"]
+
+
+def test_the_next_stage_leaves_second_looks_where_they_are(given: Node) -> None:
+    two = (Stage("owner", days=5), Stage("people", (person("carl"),), days=5))
+    review = a_review(stages=two, pace=9, sample=100, fallback=person("marek"))
+    row = rows(review)["ana shop.sales.orders"]
+    decides("olivia", row, "keep", seconds=1.0)
+    clock.look_after(review, timezone.now() + timedelta(days=5, hours=1))
+    row.refresh_from_db()
+    assert (row.state, row.choice) == ("again", "keep")
+    assert decides("marek", row, "remove").decided

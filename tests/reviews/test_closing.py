@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from policies import decisions
+from policies.history import Names
 from policies.models import Change, Event, Grant, Review
 from policies.reviews import closing, leading
 from policies.services import grants, objects, roles
@@ -157,3 +158,15 @@ def test_another_role_of_the_same_holder_is_not_touched(given: Node) -> None:
     decides("marek", rows(review)["mia browse"], "remove")
     finish(review, by="marek")
     assert can("mia", "read")
+
+
+def test_the_history_tells_it_in_sentences(given: Node) -> None:
+    review = a_review()
+    decides("olivia", rows(review)["ana shop.sales.orders"], "remove")
+    finish(review)
+    events = list(Event.objects.filter(kind__startswith="review.").select_related("change"))
+    names = Names([one.change for one in events], events)
+    told = {one.kind: names.line(one).text for one in events}
+    number = rows(review)["ana shop.sales.orders"].number
+    assert told["review.decided"] == f"decided row {number} of review {review.pk}: remove"
+    assert told["review.proved"].startswith(f"proved 1 rows of review {review.pk} by the console at revision")
