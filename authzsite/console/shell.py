@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Principal, User
 from authzsite.console import formats, words
@@ -122,6 +123,7 @@ def surroundings(request: Request) -> dict[str, Any]:
         "person": name,
         "initials": words.initials(name),
         "unread": words.number(known.unread) if known and known.unread else "",
+        "alarm": _alarm(known) if known else None,
         "principal": str(principal) if principal else "",
         "lang": formats.known(known.formats).language if known else "en-GB",
         "theme": known.theme if known and known.theme != "system" else "",
@@ -134,6 +136,15 @@ def surroundings(request: Request) -> dict[str, Any]:
         if known and request.method == "GET" and not request.htmx
         else None,
     }
+
+
+def _alarm(known: User) -> Note | None:
+    """What is open to him in an emergency, on every page while it is."""
+    until = known.emergency_until
+    if until is None or until <= timezone.now():
+        return None
+    strong = f"Emergency access is open until {words.moment(until)}."
+    return Note("warn", strong, "What you do with it is listed.", reverse("console:emergencies"), "See it")
 
 
 def say(request: Request, text: str, *, undo: int | None = None) -> None:

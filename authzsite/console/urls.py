@@ -64,6 +64,7 @@ from authzsite.console import (
     why,
 )
 from authzsite.console.asking import urls as asking
+from authzsite.console.emergency import urls as emergency
 from authzsite.console.inbox import urls as inbox
 from authzsite.console.leaving import urls as leaving
 from authzsite.console.reviewing import urls as reviewing
@@ -77,6 +78,7 @@ urlpatterns = [
     *inbox.urlpatterns,
     *leaving.urlpatterns,
     *separation.urlpatterns,
+    *emergency.urlpatterns,
     *reviewing.urlpatterns,
     path("", home.room, name="home"),
     path("sign-in", session.sign_in, name="sign_in"),

@@ -67,6 +67,7 @@ PAGES = {
     "what a role gives": "/roles/{role}/give/{table}",
     "profile": "/profile",
     "inbox": "/inbox",
+    "emergencies": "/emergency",
     "how one is told": "/inbox/settings",
     "duties": "/objects/{table}/duties",
     "giving a duty": "/objects/{schema}/duties/give?who=user:ana&duty=view_history",

@@ -16,7 +16,7 @@ from django.urls import get_resolver
 
 from accounts import people
 from catalog.nodes import Node
-from policies import notices
+from policies import emergency, notices
 from policies.models import AccessRecord, Notice
 from policies.separation.sides import Side
 from policies.services import duties, separation
@@ -251,6 +251,10 @@ PAGES = (
         302,
         "post",
     ),
+    Page("emergencies", "/emergency", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("emergencies", "/emergency", KEPT, 403, 403, 403, 403, 403, 403, 403, "post"),
+    Page("emergency", "/emergency/{emergency}", DOOR, 404, 404, 404, 200, 200, 200, 200),
+    Page("emergency", "/emergency/{emergency}", KEPT, 404, 404, 404, 302, 422, 422, 422, "post"),
     Page("inbox", "/inbox", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("inbox", "/inbox", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("inbox_notice", "/inbox/{notice}", DOOR, 404, 404, 404, 404, 302, 404, 404),
@@ -292,6 +296,17 @@ def a_notice(name: str) -> int:
     return Notice.objects.get(recipient=person).pk
 
 
+def an_emergency() -> int:
+    """Carl broke the glass over stock; it is over and waits for its review."""
+    stock = the("schema", "shop.sales")
+    carl = people.make_account("eve").principal
+    assert carl is not None
+    admit(the("metalake"), "eve")
+    duties.give(stock, "break_glass", carl, by=BY, authority=AUTHORITY)
+    wanted = emergency.Wanted(stock, "read", 1, "The nightly load stopped")
+    return emergency.open_for_himself(wanted, by=acting(carl)).pk
+
+
 def a_rule(shop: Node) -> int:
     one, other = (Side(role=the("role", name).id) for name in ("browse", "no_contractors"))
     return separation.make(shop, "Apart", one, other, by=acting("marek")).pk
@@ -315,6 +330,7 @@ def test_each_page_answers_each_visitor(
         "realm": shop.id,
         "notice": a_notice("olivia"),
         "rule": a_rule(shop),
+        "emergency": an_emergency(),
     }
     wrong = []
     for page in PAGES:

@@ -8,7 +8,7 @@ from rest_framework.request import Request
 import lakewarden
 from accounts.models.tokens import SCOPES
 from authzsite.api.surface import respond
-from authzsite.api.v1 import request_calls, review_calls
+from authzsite.api.v1 import emergencies, request_calls, review_calls
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.describing import (
     FLAG,
@@ -184,6 +184,7 @@ CALLS = (
     ),
     *review_calls.CALLS,
     *request_calls.CALLS,
+    *emergencies.CALLS,
 )  # fmt: skip
 
 
@@ -203,7 +204,7 @@ def document() -> Schema:
         "security": [{"token": []}],
         "paths": paths,
         "components": {
-            "schemas": SCHEMAS | review_calls.SCHEMAS | request_calls.SCHEMAS,
+            "schemas": SCHEMAS | review_calls.SCHEMAS | request_calls.SCHEMAS | emergencies.SCHEMAS,
             "responses": {"Problem": problem},
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },

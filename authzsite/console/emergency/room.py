@@ -1,0 +1,207 @@
+"""Opening something in an emergency, what one opened, and what waits for one's review."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console import naming, words
+from authzsite.console.door import signed_in
+from authzsite.console.lists import Item
+from authzsite.console.methods import reads_and_writes
+from authzsite.console.parts import Action, Empty, Note, State, Who
+from authzsite.console.requests import Request, asker_of, number_in
+from authzsite.console.roles import nonce_in
+from authzsite.console.shell import page, say
+from authzsite.console.waiting import Waits, waits
+from catalog.nodes import Node, nodes
+from catalog.queries import find_all
+from lakewarden import dialects
+from lakewarden.facts import Slice
+from lakewarden.objects import BadName, ObjectRef, split_name
+from policies import decisions, emergency, slices
+from policies.authority import Actor
+from policies.emergency import READ, WRITE, Wanted
+from policies.errors import PolicyError
+from policies.facts import is_service_admin
+from policies.models import Emergency
+from policies.services import duties
+
+SHOWN, ON_HOME, LOOKED_AT = 20, 3, 200
+ACTIONS = ((READ, "Read"), (WRITE, "Read and write"))
+STATES = {
+    "open": State("behind", "Open"),
+    "ended": State("failed", "Waits for its review"),
+    "closed": State("ok", "Reviewed"),
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    who: Who
+    what: str
+    url: str
+    reason: str
+    when: str
+    state: State
+
+
+@dataclass(frozen=True)
+class Desk:
+    """One person before the glass."""
+
+    asker: Principal
+
+    @cached_property
+    def held(self) -> frozenset[int]:
+        """The numbers of the objects on which he has the duty."""
+        return duties.held(self.asker, emergency.DUTY)
+
+    def named(self, text: str) -> Node | None:
+        """The object of that name among those he may open; nothing says whether there are others."""
+        tops = nodes(self.held).values()
+        for realm, kind in sorted({(node.realm, node.kind) for node in tops}):
+            prefix, slash, rest = text.partition("/")
+            name = rest if slash and prefix == realm else text
+            try:
+                path = split_name(name) if name != realm else ()
+            except BadName:
+                continue
+            types = [one for one in dialects.get(kind).paths if one != "role"]
+            for node in find_all([ObjectRef(type_, realm, path) for type_ in types]):
+                if node is not None and not self.held.isdisjoint(node.lineage):
+                    return node
+        return None
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The form for who has the duty; a POST opens."""
+    desk = Desk(asker_of(request))
+    if request.method == "POST":
+        return _open(request, desk)
+    return _show(request, desk, request.GET.get("what", ""), [])
+
+
+def _open(request: Request, desk: Desk) -> HttpResponse:
+    what = request.POST.get("what", "").strip()[:1000].replace("\0", "")
+    node = desk.named(what)
+    if node is None:
+        note = Note("bad", "Not opened.", f"There is nothing called {what} that you may open.")
+        return _show(request, desk, what, [note], status=422 if desk.held else 403)
+    wanted = Wanted(
+        node,
+        request.POST.get("action", READ),
+        number_in(request.POST.get("hours", "")) or 0,
+        request.POST.get("reason", "").replace("\0", ""),
+        nonce_in(request),
+    )
+    try:
+        row = emergency.open_for_himself(wanted, by=Actor(desk.asker, "console", request_id=wanted.key))
+    except PolicyError as problem:
+        return _show(request, desk, what, [Note("bad", "Not opened.", str(problem))], status=422)
+    say(request, f"{node.name} is open to you until {naming.lower(words.moment(row.until))}")
+    return redirect("console:emergency", id=row.pk)
+
+
+def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status: int = 200) -> HttpResponse:
+    mine = list(emergency.of_person(desk.asker)[:SHOWN])
+    theirs = to_review(desk.asker)
+    places = nodes(row.securable_id for row in (*mine, *theirs))
+    context: dict[str, Any] = {
+        "heading": "Emergency access",
+        "lead": "For when data must be reached at once and nobody who could give access can be.",
+        "notes": notes,
+        "may": bool(desk.held),
+        "no_duty": Note(
+            "plain",
+            "You have no duty for emergencies.",
+            "The owner of a realm gives it beforehand, on an object and all that is below it.",
+        ),
+        "what": what[:1000],
+        "actions_known": [(code, word, code == request.POST.get("action", READ)) for code, word in ACTIONS],
+        "hours": [
+            (hour, words.count(hour, "hour"), str(hour) == request.POST.get("hours", "1"))
+            for hour in range(1, emergency.longest() + 1)
+        ],
+        "reason": request.POST.get("reason", "")[: emergency.LONGEST],
+        "nonce": secrets.token_hex(12),
+        "theirs": list(lines(theirs, places)),
+        "mine": list(lines(mine, places)),
+        "empty": Empty("You never opened anything in an emergency", drawn=False),
+    }
+    return page(request, "console/emergency/room.html", context, room="emergency", status=status)
+
+
+def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Line]:
+    for row in rows:
+        node = places.get(row.securable_id)
+        yield Line(
+            naming.who(row.person),
+            naming.short_name(node) if node else "what was dropped",
+            reverse("console:emergency", args=[row.pk]),
+            row.reason,
+            words.moment(row.opened),
+            state_of(row),
+        )
+
+
+def state_of(row: Emergency) -> State:
+    over = row.state == "open" and row.until <= timezone.now()
+    return STATES["ended" if over else row.state]
+
+
+# Home
+
+
+def to_review(asker: Principal) -> list[Emergency]:
+    """Those over whose object he may say who has access, and that are not his own.
+
+    One query where none waits, else two and one for each realm.
+    """
+    rows = list(emergency.waiting(timezone.now()).exclude(person=asker)[:LOOKED_AT])
+    if not rows:
+        return []
+    places, known = nodes(row.securable_id for row in rows), dict[int, Slice]()
+    return [row for row in rows if _governs(asker, places.get(row.securable_id), known)]
+
+
+def _governs(asker: Principal, node: Node | None, known: dict[int, Slice]) -> bool:
+    if node is None:
+        return False
+    if is_service_admin(asker):
+        return True
+    if node.realm_id not in known:
+        known[node.realm_id] = slices.current(asker, node)
+    return bool(decisions.answer(known[node.realm_id], "grant", node, now=timezone.now()))
+
+
+@waits(30, "emergency", "emergencies")
+def waiting(asker: Principal) -> Waits:
+    """Emergencies of others whose review waits for him, the oldest first."""
+    rows = to_review(asker)
+    places = nodes(row.securable_id for row in rows[:ON_HOME]) if rows else {}
+    step = Action("Review emergencies", reverse("console:emergencies"), "primary") if rows else None
+    return Waits(tuple(_items(rows[:ON_HOME], places)), len(rows), step)
+
+
+def _items(rows: Sequence[Emergency], places: dict[int, Node]) -> Iterable[Item]:
+    for row in rows:
+        node = places.get(row.securable_id)
+        url = reverse("console:emergency", args=[row.pk])
+        look = Action("Review", url, "mini", more=f"what {row.person.label} did")
+        note = f"{words.moment(row.opened)} · “{row.reason[:120]}” · waits for your words"
+        name = naming.short_name(node) if node else ""
+        yield Item(
+            naming.face_of(row.person), row.person.label, "opened in an emergency", note, look, name, url
+        )

@@ -1,0 +1,138 @@
+"""Breaking the glass in the browser's words: opened, said on every page, ended, waiting at Home, reviewed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import people
+from catalog.nodes import Node
+from policies import emergency
+from policies.models import Emergency, Use
+from policies.services import duties
+from tests.factories import AUTHORITY, BY, the
+
+pytestmark = pytest.mark.django_db
+
+GOOD = {
+    "what": "shop.sales.orders",
+    "action": "read",
+    "hours": "2",
+    "reason": "The nightly load stopped",
+    "nonce": "a" * 24,
+}
+
+
+@pytest.fixture
+def ana(shop: Node, signed_in: Callable[[str], Client]) -> Client:
+    people.make_account("olivia", display_name="Olivia Owner")
+    client = signed_in("ana")
+    person = people.ensure("user", "ana")
+    duties.give(the("catalog", "shop"), emergency.DUTY, person, by=BY, authority=AUTHORITY)
+    return client
+
+
+def seen(client: Client, address: str) -> str:
+    return client.get(address).content.decode()
+
+
+def test_opened_said_on_every_page_ended_and_reviewed(
+    ana: Client, signed_in: Callable[[str], Client]
+) -> None:
+    orders = the("table", "shop.sales.orders").id
+    assert ana.get(f"/objects/{orders}").status_code == 404
+    assert ana.post("/emergency", GOOD).status_code == 302
+    row = Emergency.objects.get()
+    assert ana.get(f"/objects/{orders}").status_code == 200
+    assert "Emergency access is open" in seen(ana, "/help")
+    assert ana.post("/emergency", GOOD).status_code == 302  # the same form again
+    assert Emergency.objects.count() == 1
+    olivia = signed_in("olivia")
+    assert "opened shop.sales.orders in an emergency" in seen(olivia, "/inbox")
+    page = seen(olivia, f"/emergency/{row.pk}")
+    assert "It is reviewed when it is over." in page
+    assert "End it now for Ana Analyst" in page
+    Use.objects.create(
+        realm_id=row.realm_id,
+        reporter=row.person,
+        principal=row.person,
+        securable_id=orders,
+        run="nightly 17",
+        action="read",
+        executed=True,
+        at=timezone.now(),
+    )
+    assert ana.post(f"/emergency/{row.pk}", {"do": "end"}).status_code == 302
+    assert "Emergency access is open" not in seen(ana, "/help")
+    assert ana.get(f"/objects/{orders}").status_code == 404
+    assert "opened in an emergency" in seen(olivia, "/")
+    page = seen(olivia, f"/emergency/{row.pk}")
+    assert "nightly 17" in page
+    assert "Close the review" not in seen(ana, f"/emergency/{row.pk}")
+    short = olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "ok"})
+    assert short.status_code == 422
+    assert "Say what you found" in short.content.decode()
+    olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "One read, as was said"})
+    page = seen(ana, f"/emergency/{row.pk}")
+    assert "Olivia Owner" in page
+    assert "One read, as was said" in page
+    assert "Nothing waits for you" in seen(olivia, "/")
+
+
+WRONG = {
+    "an object that is not there": (
+        {"what": "shop.moon"},
+        "There is nothing called shop.moon that you may open.",
+    ),
+    "no name": ({"what": ""}, "that you may open."),
+    "no reason": ({"reason": "x"}, "Say what happened"),
+    "too long": ({"hours": "24"}, "1 to 4 hours"),
+    "nonsense": ({"hours": "x", "action": "fly", "nonce": "?"}, "1 to 4 hours"),
+    "a NUL": ({"what": "\0", "reason": "\0"}, "that you may open."),
+}
+
+
+@pytest.mark.parametrize(("more", "said"), WRONG.values(), ids=WRONG)
+def test_what_is_wrong_is_said_and_opens_nothing(ana: Client, more: dict[str, str], said: str) -> None:
+    answer = ana.post("/emergency", {**GOOD, **more})
+    assert answer.status_code == 422
+    assert said in answer.content.decode()
+    assert not Emergency.objects.exists()
+
+
+def test_an_object_beside_the_duty_reads_like_one_that_is_absent(ana: Client, shop: Node) -> None:
+    duties.take(
+        the("catalog", "shop"), emergency.DUTY, people.ensure("user", "ana"), by=BY, authority=AUTHORITY
+    )
+    duties.give(
+        the("schema", "shop.stock"), emergency.DUTY, people.ensure("user", "ana"), by=BY, authority=AUTHORITY
+    )
+    hidden = ana.post("/emergency", GOOD)
+    absent = ana.post("/emergency", {**GOOD, "what": "shop.sales.nothing"})
+    assert hidden.status_code == absent.status_code == 422
+    assert "There is nothing called shop.sales.orders that you may open." in hidden.content.decode()
+
+
+def test_without_the_duty_there_is_no_form(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    mia = signed_in("mia")
+    assert "You have no duty for emergencies." in seen(mia, "/emergency")
+    assert mia.post("/emergency", GOOD).status_code == 403
+    assert not Emergency.objects.exists()
+
+
+def test_one_whose_time_is_over_waits_without_any_sweeper(
+    ana: Client, signed_in: Callable[[str], Client]
+) -> None:
+    ana.post("/emergency", GOOD)
+    over = timezone.now() - timedelta(seconds=1)
+    Emergency.objects.update(until=over)
+    row = Emergency.objects.get()
+    olivia = signed_in("olivia")
+    assert "Waits for its review" in seen(olivia, "/emergency")
+    olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "One read, as was said"})
+    row.refresh_from_db()
+    assert (row.state, row.ended) == ("closed", over)
