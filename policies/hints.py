@@ -18,8 +18,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import Node, node, nodes
 from lakewarden import dialects, engine
-from lakewarden.dialects.cdap.authorizable import parse
-from policies import decisions, slices
+from policies import decisions, hint_mending, slices
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.errors import Conflict, Invalid, NotFound
@@ -27,7 +26,7 @@ from policies.events import HINT_BROUGHT_BACK, HINT_DISMISSED
 from policies.hint_kinds import KINDS, REMOVE, Kind
 from policies.models import Grant, Hint
 from policies.saying import said
-from policies.services import duties, grants, patterns, personal, realm_of, roles
+from policies.services import duties, grants, realm_of
 
 LOOKED_AT = 2_000
 """So many hints at the most are gone through to find those that somebody may see."""
@@ -165,7 +164,8 @@ def bring_back(number: int, *, by: Actor, reason: str = "") -> Told:
 def mend(number: int, *, by: Actor, reason: str = "") -> Told:
     """End the grant that a hint is about, by the service that ends it anywhere else; the hint is gone then.
 
-    Raises NotFound, Refused, Invalid for a hint that needs a choice, Conflict when the grant has ended.
+    Raises NotFound, Refused, Invalid for a hint that needs a choice, and Conflict when the grant has ended,
+    or when somebody would lose or gain what the hint says that nobody does.
     """
     about = hint(number, by)
     number_of_grant = about.row.grant
@@ -175,7 +175,8 @@ def mend(number: int, *, by: Actor, reason: str = "") -> Told:
     if row is None:
         Hint.objects.filter(pk=number).delete()
         raise Conflict("It has ended meanwhile.")
-    _end(about, row, by, reason or f"{about.label}: {about.ground}")
+    reason = reason or f"{about.label}: {about.ground}"
+    hint_mending.end(row, about.node, about.role, kind=about.row.kind, by=by, reason=reason)
     Hint.objects.filter(realm=about.row.realm_id, grant=row.pk).delete()
     return about
 
@@ -183,24 +184,6 @@ def mend(number: int, *, by: Actor, reason: str = "") -> Told:
 def authority_over(about: Told, by: Actor) -> Authority:
     """The right to dismiss or mend a hint: that of changing who has access to its object.  Raises Refused."""
     return grants.authority_to_grant(about.node, by)
-
-
-def _end(about: Told, row: Grant, by: Actor, reason: str) -> None:
-    if row.pattern:
-        bearer = row.holder or about.role
-        if bearer is None:
-            raise Conflict("Who holds it is no longer there.")
-        patterns.revoke(about.node, parse(row.pattern), bearer, [row.privilege], by=by, reason=reason)
-    elif row.holder is not None:
-        grants.remove(about.node, [row.holder], [row.privilege], by=by, reason=reason)
-    elif about.role is None:
-        raise Conflict("The role is no longer there.")
-    elif personal.is_personal(about.role.name) and row.effect == "allow" and about.holder is not None:
-        grants.remove(about.node, [about.holder], [row.privilege], by=by, reason=reason)
-    else:
-        ended = [roles.Privilege(row.privilege, row.effect)]
-        authority = authority_over(about, by)
-        roles.remove_privileges(about.role, about.node, ended, by=by, authority=authority, reason=reason)
 
 
 def told(rows: Iterable[Hint], near: Node) -> list[Told]:

@@ -16,12 +16,15 @@ from policies.authority import OPERATOR
 from policies.errors import Conflict, Invalid, NotFound
 from policies.hint_kinds import KINDS
 from policies.models import Event, Grant, Hint, PipelineRun
-from policies.services import grants
+from policies.services import grants, members, roles
 from policies.services.grants import Wish
-from tests.factories import acting, the
+from policies.services.roles import Privilege
+from tests.factories import AUTHORITY, a_role, acting, the
+from tests.factories import BY as OPERATED
 from tests.policies.conftest import shop
 
 __all__ = ["shop"]
+BY: Any = {"by": OPERATED, "authority": AUTHORITY}
 
 
 def a_run(root: Node) -> PipelineRun:
@@ -115,6 +118,43 @@ def test_a_grant_that_ended_meanwhile_is_said(shop: Node, unused: Hint) -> None:
     with pytest.raises(Conflict, match="ended meanwhile"):
         hints.mend(unused.pk, by=acting("olivia"))
     assert not Hint.objects.exists()
+
+
+def the_grant(role: str, privilege: str) -> Grant:
+    return Grant.objects.open().get(role__placements__name=role, privilege=privilege)
+
+
+def test_what_is_given_twice_is_proved_again_before_it_is_ended(shop: Node) -> None:
+    a_role(shop, "all_sales", "allow SELECT_TABLE on schema shop.sales")
+    row, olivia = the_grant("sales_read", "SELECT_TABLE"), acting("olivia")
+    made = a_hint(shop, row, kind="redundant_grant", data={"others": "another grant here"})
+    with pytest.raises(Conflict, match="1 would lose something by it now"):
+        hints.mend(made.pk, by=olivia)  # Mia; to Carl, who is an analyst too, it is denied anyway
+    assert Grant.objects.open().filter(pk=row.pk).exists()
+    roles.assign(the_role("all_sales"), people.ensure("group", "analysts"), **BY)
+    hints.mend(made.pk, by=olivia)
+    assert not Grant.objects.open().filter(pk=row.pk).exists()
+
+
+def test_a_denial_is_ended_only_while_it_denies_nothing(shop: Node) -> None:
+    row, olivia = the_grant("no_contractors", "SELECT_TABLE"), acting("olivia")
+    made = a_hint(shop, row, kind="idle_deny", data={"others": ""})
+    with pytest.raises(Conflict, match="1 would get something by it now"):
+        hints.mend(made.pk, by=olivia)
+    members.leave_group(people.ensure("group", "analysts"), people.ensure("user", "carl"), **BY)
+    orders = Privilege("SELECT_TABLE", "allow")
+    roles.add_privileges(the_role("browse"), the("table", "shop.sales.orders"), [orders], **BY)
+    with pytest.raises(Conflict, match="1 would get something"):
+        hints.mend(made.pk, by=olivia)  # by something below
+    roles.remove_privileges(the_role("browse"), the("table", "shop.sales.orders"), [orders], **BY)
+    hints.mend(made.pk, by=olivia)
+    assert not Grant.objects.open().filter(pk=row.pk).exists()
+
+
+def the_role(name: str) -> Node:
+    role = find(ObjectRef("role", "demo", (name,)))
+    assert role is not None
+    return role
 
 
 def test_what_takes_a_choice_is_not_done_at_once(shop: Node) -> None:

@@ -34,7 +34,7 @@ def session(master: str, name: str) -> Any:
     spark.sparkContext.setLogLevel("WARN")
     # what is shuffled is small: a task for each core, not two hundred
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-    if not master.startswith("local"):
+    if not (master == "local" or master.startswith("local[")):
         spark.sparkContext.addPyFile(packed())
     return spark
 
