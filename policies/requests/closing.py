@@ -39,7 +39,7 @@ def settle(request: AccessRequest, *, now: datetime) -> str:
         again = {(one, False): "reopen" for one in GRANTED}
         move = {**again, ("asked", True): "ask_back", ("asked_back", False): "answer"}.get((state, back))
     else:
-        move = _last_move(parts, wants)
+        move = _last_move(parts, wants) if state in WAITING else None
     if move:
         REQUEST.move(row_of(request), move, moved_at=now)
         return REQUEST.get(move).target

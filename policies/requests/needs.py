@@ -100,10 +100,12 @@ def work_out(
     refs = refs_of(wanted)
     known = along.places(set(refs))
     realm = realm_named(refs[0].realm)
-    viewers = _viewers(holder, asker, root(realm), now) if realm else []
+    top = (root(realm),) if realm else ()
+    viewers = _viewers(holder, asker, top[0], now) if top else []
     moments = (now, end - timedelta(microseconds=1) if end else END)
     each = [
-        _wanted(one, ref, known[ref], viewers, holder, moments) for one, ref in zip(wanted, refs, strict=True)
+        _wanted(one, ref, known[ref] or top, viewers, holder, moments)
+        for one, ref in zip(wanted, refs, strict=True)
     ]
     needs = _joined((number, need) for number, found in enumerate(each) for need in found.needs)
     denials = tuple(dict.fromkeys(denial for found in each for denial in found.denials))

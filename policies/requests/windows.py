@@ -9,7 +9,9 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from policies.errors import Invalid
 
-_FORM = re.compile(r"P(?:(\d{1,3})W|(?=.)(?:(\d{1,4})D)?(?:T(?=.)(?:(\d{1,5})H)?(?:(\d{1,6})M)?)?)")
+_FORM = re.compile(
+    r"P(?:([0-9]{1,3})W|(?=.)(?:([0-9]{1,4})D)?(?:T(?=.)(?:([0-9]{1,5})H)?(?:([0-9]{1,6})M)?)?)"
+)
 LONGEST_DAYS = 3660
 
 
