@@ -22,6 +22,7 @@ from catalog.nodes import Node
 from catalog.nodes import node as node_of
 from catalog.queries import all_below
 from lakewarden import dialects
+from lakewarden.dialects.base import Privilege
 from policies import authority as authorities
 from policies import deciders, decisions, notices
 from policies.authority import Actor, Authority
@@ -40,7 +41,7 @@ from policies.models.emergencies import EMERGENCY
 from policies.queries import owners_along
 from policies.saying import said
 from policies.services import duties, holding, personal, realm_of
-from policies.services.roles import check_binding, must_be_member
+from policies.services.roles import catalog_kind, must_be_member
 
 DUTY = "break_glass"
 READ, WRITE = "read", "write"
@@ -154,24 +155,26 @@ def privileges(node: Node, action: str) -> tuple[str, ...]:
     if law.by_text or action not in (READ, WRITE) or node.type == "role":
         return ()
     wanted = (READ,) if action == READ else (READ, WRITE)
-    fitting = [one for one in law.privileges.values() if node.type in one.binds and one.category in wanted]
-    return tuple(one.code for one in sorted(fitting, key=lambda one: one.bit))
+    return tuple(one.code for one in _fitting(node) if one.category in wanted)
+
+
+def _fitting(node: Node) -> list[Privilege]:
+    """What the law lets be given on an object, in its order."""
+    law, kind = dialects.get(node.kind), catalog_kind(node)
+    found = [one for one in law.privileges.values() if not law.bindable(one.code, node.type, kind)]
+    return sorted(found, key=lambda one: one.bit)
 
 
 def _rights(node: Node, codes: Sequence[str]) -> list[tuple[Node, str]]:
-    """The rights on the object, those to use what is above it first."""
-    law = dialects.get(node.kind)
-    uses = [one for one in law.privileges.values() if one.category == "use"]
+    """The rights on the object, after those to use what is above it and what it holds."""
     way = [
         (place, one.code)
-        for place in (*node.above(), node)
-        for one in uses
-        if one.code == f"USE_{place.type.upper()}" and place.type in one.binds
+        for place in node.above()
+        for one in _fitting(place)
+        if one.code == f"USE_{place.type.upper()}"
     ]
-    found = [*way, *((node, code) for code in codes)]
-    for place, code in found:
-        check_binding(place, code)
-    return found
+    inside = [(node, one.code) for one in _fitting(node) if one.category == "use"]
+    return [*way, *inside, *((node, code) for code in codes)]
 
 
 def denials(person: Principal, node: Node, codes: Sequence[str], now: datetime) -> str:

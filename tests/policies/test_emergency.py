@@ -67,6 +67,13 @@ def test_to_write_is_asked_for_by_itself(ana: Principal) -> None:
     assert not can(ana, "grant")
 
 
+@pytest.mark.parametrize("name", ["shop", "shop.sales"])
+def test_a_container_opens_what_is_in_it(ana: Principal, name: str) -> None:
+    open_it(node=the("schema" if "." in name else "catalog", name), action="write")
+    assert can(ana, "read")
+    assert can(ana, "write")
+
+
 def test_it_is_told_to_the_owners_at_once(ana: Principal) -> None:
     row = open_it()
     told = Notice.objects.filter(key=f"emergency:{row.pk}")

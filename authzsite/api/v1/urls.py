@@ -66,7 +66,11 @@ urlpatterns = [
     path("authz/v1/emergencies", Emergencies.as_view(), name="emergencies"),
     path("authz/v1/emergencies/<int:id>", OneEmergency.as_view(), name="emergency"),
     *(
-        path(f"authz/v1/emergencies/<int:id>/{deed}", EmergencyDeed.as_view(deed=deed), name=f"emergency_{deed}")
+        path(
+            f"authz/v1/emergencies/<int:id>/{deed}",
+            EmergencyDeed.as_view(deed=deed),
+            name=f"emergency_{deed}",
+        )
         for deed in ("end", "close")
     ),
     path("authz/v1/request-rules", RequestRules.as_view(), name="request_rules"),
