@@ -36,10 +36,15 @@ class Tickable(Protocol):
 
 
 def ticking(rows: Sequence[Tickable], name: str = "rows") -> dict[str, Any]:
-    """Rows for a list with boxes: whether there is one to tick, and why others cannot be."""
+    """Rows for a list with boxes: whether one of them is the viewer's to give, and why others are not."""
     able = [row.may_grant for row in rows]
     locked = Reason(NO_TICK, "What is not yours to give is changed by its owner.")
-    return {name: rows, "ticks": any(able), "locked": locked if rows and not all(able) else None}
+    return {
+        name: rows,
+        "ticks": bool(rows),
+        "gives": any(able),
+        "locked": locked if rows and not all(able) else None,
+    }
 
 
 @dataclass(frozen=True)

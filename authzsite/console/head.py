@@ -12,6 +12,7 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console import naming, record, words
+from authzsite.console.asking.links import ask_for
 from authzsite.console.modes import banner
 from authzsite.console.outside import Behind, Foreign, behind, foreign_on
 from authzsite.console.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
@@ -31,6 +32,7 @@ from policies.uses import last_use
 TABS = (
     ("object", "Access"),
     ("object_rules", "Rules"),
+    ("object_requests", "Requests"),
     ("object_history", "History"),
     ("object_then", "Past"),
     ("object_sync", "Sync"),
@@ -116,12 +118,17 @@ class Head:
         reason = "" if self.place.may_grant else "why-not-grant"
         if not given_on(self.node):
             return [why]
+        give = Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a")
+        if reason:
+            give = Action("Grant access", look="", reason=reason)
+        asking = [Action("Ask for access", ask_for([self.node]), "primary")] if reason else []
         actions = [
             why,
             Action(
                 "Set owner", reverse("console:object_owner", args=[self.node.id]), reason=self._no_owner()
             ),
-            Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a"),
+            give,
+            *asking,
         ]
         if self.node.type in naming.CONTAINERS:
             browse = Action("Browse", reverse("console:browse", args=[self.node.id]), "", "schema")

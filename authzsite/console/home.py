@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 
 from authzsite.console import admins, first, record, waiting, words
+from authzsite.console.asking.lately import lately
 from authzsite.console.desk import Desk
 from authzsite.console.desk_has import Has
 from authzsite.console.desk_numbers import Numbers
@@ -85,6 +86,7 @@ def room(request: Request) -> HttpResponse:
         "owned": has.own(),
         "reach": has.reach(),
         "coming": has.coming(),
+        "lately": lately(desk.asker),
         "latest": record.timeline(record.rows(latest.entries)[:6]),
         "latest_heading": "Latest on what you own" if desk.owned else "Latest about you",
     }

@@ -8,11 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from django.http import HttpResponse, QueryDict
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from authzsite.console import many_revoke, words
-from authzsite.console.chosen import Chosen, back_of, leave, on_context, show_page
+from authzsite.console.asking.links import ask_for
+from authzsite.console.chosen import MOST, Chosen, back_of, leave, on_context, show_page
 from authzsite.console.conflict import changed_meanwhile, done_before
 from authzsite.console.door import signed_in
 from authzsite.console.grants import form_context, seen_by
@@ -67,6 +68,8 @@ def room(request: Request) -> HttpResponse:
     """The form for what is ticked: to grant, or with `do=revoke` to take back."""
     data = request.POST if request.method == "POST" else request.GET
     chosen = Chosen(asker_of(request), data)
+    if data.get("do") == "ask" and chosen.seen:
+        return redirect(ask_for([one.node for one in chosen.seen[:MOST]]))
     if not chosen.mine:
         return _none(request, chosen)
     if data.get("do") == "revoke":
@@ -86,7 +89,10 @@ def _none(request: Request, chosen: Chosen) -> HttpResponse:
         text = (
             f"{words.listed([one.node.name for one in chosen.seen], 5)}: their owners change who has access."
         )
-    context = {"heading": "Many at once", "empty": Empty(heading, text, actions=(catalog,), level=2)}
+    steps = (catalog,)
+    if chosen.seen:
+        steps = (Action("Ask for them", ask_for([one.node for one in chosen.seen[:MOST]])), catalog)
+    context = {"heading": "Many at once", "empty": Empty(heading, text, actions=steps, level=2)}
     return page(request, "console/many_none.html", context, room="catalog", revision=revision_now())
 
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 from accounts.models import Membership, Principal
 from authzsite import sheet
 from authzsite.console import admins, naming, picture, record, words
+from authzsite.console.asking.links import asking
 from authzsite.console.door import signed_in
 from authzsite.console.keyset import ordered, told
 from authzsite.console.known import Circle, circle_of, realm_words
@@ -97,15 +98,15 @@ class Visit:
         return f"{self.person}; access in {realms} to what you may know of."
 
     def actions(self) -> list[Action]:
-        why = Action(
-            "Ask why", f"{reverse('console:why')}?{urlencode({'who': str(self.person)})}", "plain", "why"
-        )
+        asked = urlencode({"who": str(self.person)})
+        first = [Action("Ask why", f"{reverse('console:why')}?{asked}", "plain", "why")]
+        first += asking(self.circle.asker, self.person)
         if self.own:
-            return [why, Action("Your settings", reverse("console:profile"))]
+            return [*first, Action("Your settings", reverse("console:profile"))]
         give, here = reverse("console:person_grant", args=[self.person.pk]), self.circle
         reason = "" if here.gives_access else NO_GIVING
         return [
-            why,
+            *first,
             *(self._coming_and_going() if here.gives_access or here.runs_the_site else ()),
             *self._removing(),
             *self._handing_over(),
@@ -114,13 +115,12 @@ class Visit:
 
     def reasons(self, actions: list[Action]) -> list[Reason]:
         """Why some of the buttons are not his, once each."""
-        url = f"{reverse('console:catalog')}"
         told = {
             NO_GIVING: "Access is given by who owns something, or holds Manage grants on it.",
             NO_REMOVING: "Members are removed by the owner of the realm, or who may manage its users.",
         }
         off = dict.fromkeys(one.reason for one in actions if one.reason in told)
-        return [Reason(code, told[code], url, "Find what to ask for") for code in off]
+        return [Reason(code, told[code], reverse("console:catalog"), "Find what to ask for") for code in off]
 
     def _coming_and_going(self) -> Iterable[Action]:
         if self.person.kind != Principal.Kind.GROUP:

@@ -181,6 +181,8 @@ def _actions(ward: Ward) -> Iterable[Action]:
     yield Action("Duties", reverse("console:object_duties", args=[root.id]), "plain")
     yield Action("Separation", reverse("console:separation", args=[root.id]), "plain")
     reason = "" if ward.owns else "why-not-switch"
+    must_say = reverse("console:request_rules", args=[root.id])
+    yield Action("What requests must say", must_say, "plain", reason=reason)
     yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
     yield Action(f"Open {root.name}", naming.page_of(root.id, root.type), "primary")
 

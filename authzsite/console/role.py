@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from accounts.models import Membership, Principal
 from authzsite.console import naming, record, words
+from authzsite.console.asking.links import ask_for
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, Who
@@ -189,15 +190,20 @@ class Seen:
         no_delete = "" if self.may_delete else "why-not-delete"
         compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
         many = Action("Set on many objects", reverse("console:role_many", args=number))
+        give = Action(
+            "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign
+        )
+        asking = [Action("Ask for this role", ask_for([self.node]), "primary")]
+        if no_assign:
+            give = Action("Give to somebody", reason=no_assign)
         return [
             Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
             Action("Compare", compare, "plain"),
             Action("Past", reverse("console:role_then", args=number), "plain"),
             *([] if self.by_name else [many]),
             Action("Change what it gives", reverse("console:role_give", args=number)),
-            Action(
-                "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign
-            ),
+            give,
+            *(asking if no_assign and not self.personal else []),
         ]
 
     def reasons(self) -> list[Reason]:

@@ -235,7 +235,7 @@ def _answer(asked: Question, place: Place, person: Principal, request: Request) 
 
 def _groups(explanation: Explanation) -> dict[Any, str]:
     keys = {station.key for rule in _rules(explanation) for station in rule.via if station.kind == "group"}
-    return dict(Principal.objects.filter(pk__in=keys).values_list("pk", "display_name")) if keys else {}
+    return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}
 
 
 def _opened(explanation: Explanation) -> set[int]:

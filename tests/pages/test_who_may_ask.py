@@ -54,6 +54,7 @@ PAGES = (
     Page("request_answer", f"{ONE}/answer", KEPT, 404, 404, 422, 404, 404, 404, 404, 404, "post"),
     Page("request_rules", "/objects/{table}/asking", DOOR, 404, 404, 403, 200, 200, 200, 404, 404),
     Page("request_rules", "/objects/{table}/asking", KEPT, 404, 404, 403, 302, 302, 302, 404, 404, "post"),
+    Page("object_requests", "/objects/{table}/requests", DOOR, 404, 404, 200, 200, 200, 200, 404, 404),
     Page("substitutes", "/profile/away", DOOR, 200, 200, 200, 200, 200, 200, 200, 200),
     Page("substitutes", "/profile/away", KEPT, 200, 200, 200, 200, 200, 200, 200, 200, "post"),
     Page("substitute_end", "/profile/away/end", KEPT, 404, 404, 404, 404, 404, 404, 404, 404, "post"),

@@ -27,7 +27,7 @@ LASTS = (("P7D", "7 days"), ("P30D", "30 days"), ("P90D", "90 days"), ("date", "
 USUAL = "P30D"
 LONGEST = {"resource": 1500, "type": 24, "action": 64, "reason": 4000, "ticket": 64}
 SHAPES = {0: "metalake", 1: "catalog", 2: "schema", 3: "table"}
-FIRST = ("read", "use", "write", HOLD)
+FIRST = ("use", "read", "write", HOLD)
 """What people ask for first; all else that can be done follows."""
 PLAIN = ("read", "write", "execute", "use", "grant")
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from accounts.models import Principal
+from authzsite.console.parts import Action
 from catalog.nodes import Node
 from policies.requests import parties
 from policies.requests.needs import HOLD
@@ -36,6 +37,12 @@ def ask_for(nodes: Iterable[Node], action: str = "", holder: Principal | None = 
 def may_ask_for(asker: Principal, holder: Principal) -> bool:
     """For oneself, for groups one is in, for service accounts one answers for."""
     return asker == holder or holder in parties.holders(asker)
+
+
+def asking(asker: Principal, holder: Principal) -> list[Action]:
+    """The way to ask for what somebody lacks, on his own page and on those of his groups and services."""
+    mine = asker == holder or (holder.kind != Principal.Kind.USER and may_ask_for(asker, holder))
+    return [Action("Ask for access", ask([], holder))] if mine else []
 
 
 def usual(type_: str) -> str:
