@@ -107,16 +107,11 @@ def _check_worked(worked: Worked, asking: Asking) -> None:
         raise Invalid(
             f"{denied.privilege} on {denied.ref.id} is denied{by}; a denial is lifted, no grant outweighs it."
         )
-    for need in worked.needs:
-        _check_givable(need, asking.holder)
-
-
-def _check_givable(need: Need, holder: Principal) -> None:
-    laws = [law for law in dialects.every() if need.ref.type in law.types]
-    if need.kind == RequestPart.Kind.PRIVILEGE and laws and all(law.grantees for law in laws):
-        takers = frozenset().union(*(law.grantees for law in laws))
-        if holder.kind not in takers:
-            raise Invalid(f"In {need.ref.realm} nothing can be granted to a {holder.get_kind_display()}.")
+    realm = realm_named(worked.refs[0].realm)
+    takers = dialects.get(realm.law).grantees if realm else ()
+    if takers and asking.holder.kind not in takers:
+        whom = asking.holder.get_kind_display()
+        raise Invalid(f"In {worked.refs[0].realm} nothing can be granted to a {whom}.")
 
 
 def ask(asking: Asking, *, by: Actor) -> AccessRequest:

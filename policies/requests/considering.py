@@ -13,6 +13,7 @@ from lakewarden import dialects
 from lakewarden.facts import Rule
 from policies import decisions, peers, preview, slices
 from policies.authority import Actor
+from policies.errors import Invalid
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import WAITING
 from policies.peers import Question, Share
@@ -145,7 +146,7 @@ def _denials(seen: Seen, end: datetime | None) -> tuple[Denial, ...]:
     wanted = [Wanted(want.type, want.name, want.action) for want in seen.wants]
     try:
         worked = needs.work_out(wanted, seen.request.holder, seen.viewer, now=seen.now, end=end)
-    except needs.Invalid:
+    except Invalid:
         return ()
     return worked.denials
 

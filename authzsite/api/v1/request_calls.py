@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from authzsite.api.v1.describing import (
     FLAG,
     MOMENT,
@@ -23,9 +25,12 @@ MAYBE_TEXT, MAYBE_MOMENT, MAYBE_WHOLE = (either(one, NULL) for one in (TEXT, MOM
 ACTION = record(("name",), name=TEXT)
 WANTED = record(("resource", "action"), resource=ref("Reference"), action=ACTION)
 LASTING: Schema = {**TEXT, "examples": ["P30D", "PT8H"]}
-SAYING = dict.fromkeys(("min_reason", "escalate_hours", "lapse_hours", "longest_days"), MAYBE_WHOLE)
+SAYING: dict[str, Any] = dict.fromkeys(
+    ("min_reason", "escalate_hours", "lapse_hours", "longest_days"), MAYBE_WHOLE
+)
 RULES = record(ticket=MAYBE_TEXT, **SAYING)
 PARTS = listed(WHOLE)
+SHORTER: dict[str, Any] = {"for": LASTING}
 
 SCHEMAS: dict[str, Schema] = {
     "Asking": record(
@@ -116,7 +121,7 @@ GONE = {404: "no such request, or it is not for you to see"}
 _DEEDS = (
     ("approve", "Say yes to parts", "manage", record(
         parts=PARTS, give={"type": "object", "additionalProperties": listed(TEXT)}, until=MOMENT,
-        role=TEXT, note=TEXT, **{"for": LASTING},
+        role=TEXT, note=TEXT, **SHORTER,
     )),
     ("refuse", "Say no to parts, and why", "manage", record(("reason",), reason=TEXT, parts=PARTS)),
     ("ask_back", "Ask whoever asked", "manage", record(("question",), question=TEXT, parts=PARTS)),

@@ -33,7 +33,7 @@ class RequestRules(Call):
     def put(self, request: Request) -> HttpResponse:
         self.require_scope("manage")
         node, body = self._node(request), read_object(request._request)
-        values = {name: _whole(body, name) for name in WHOLES}
+        values: dict[str, Any] = {name: _whole(body, name) for name in WHOLES}
         ticket = body.get("ticket")
         told = bodies.text(body, "ticket") if ticket is not None else None
         rules.set_rule(node, by=self.caller.actor(), ticket=told, **values)
