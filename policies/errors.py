@@ -41,6 +41,10 @@ class Separated(Conflict):
         self.clashes = clashes
 
 
+class Archived(Gone):
+    """It is kept, but in the archive, where it takes longer to look."""
+
+
 class Refused(PolicyError):
     """The law says no; `decision` says to what."""
 

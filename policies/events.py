@@ -18,6 +18,11 @@ def event(code: str, sentence: str) -> str:
 
 REALM_CREATED = event("realm.created", "made {kind} realm {object}")
 REALM_SET = event("realm.set", "set {setting} of {object} to {value}")
+RETENTION_SET = event("realm.retention", "set the history of {object} to stay live {value}")
+HISTORY_ARCHIVED = event(
+    "history.archived",
+    "moved {events} events and {facts} ended facts of {object} up to revision {upto} to the archive",
+)
 MODE_SET = event("realm.mode", "set authorization of {object} to {mode}")
 MODE_ENDED = event("realm.mode.ended", "ended authorization mode {mode} of {object}")
 MEMBER_ADDED = event("member.added", "admitted {person} to {object}")

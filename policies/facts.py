@@ -23,6 +23,7 @@ from catalog.models import Realm
 from lakewarden import dialects, engine
 from lakewarden.facts import OWNER, Key, Rule, Slice, Station
 from policies import by_settings
+from policies.archiving import live
 from policies.touches import principal_key, realm_key, role_key
 
 _STATEMENT = """
@@ -56,8 +57,9 @@ assignment AS (
       JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
      WHERE {a}),
 roles AS (SELECT DISTINCT role_id FROM assignment)
-SELECT 'revision', (SELECT revision FROM policies_counter), NULL::bigint, NULL::text, NULL::text,
-       NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text
+SELECT 'revision', (SELECT revision FROM policies_counter),
+       (SELECT max(upto) FROM policies_archive WHERE realm_id = %(realm)s AND state <> 'written'),
+       NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text
 UNION ALL
 SELECT 'realm', s.id, NULL, r.settings::text, NULL, NULL, NULL, NULL, NULL, NULL
   FROM catalog_realm r JOIN catalog_placement t ON t.parent_id IS NULL AND {t}
@@ -135,6 +137,7 @@ class Loaded:
     realm_name: str
     now: float
     revision: int = 0
+    live_from: int = 0
     mode: str = "off"
     members: set[int] = field(default_factory=set)
     groups: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
@@ -152,7 +155,7 @@ class Loaded:
         window = (_seconds(start), _seconds(end))
         match kind:
             case "revision":
-                self.revision = one
+                self.revision, self.live_from = one, other or 0
             case "realm":
                 self.root, self.settings = one, json.loads(text)
             case "mode":
@@ -287,6 +290,7 @@ def load(
     """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some.
 
     `strangers` are names that no principal bears yet, by negative numbers; patterns may speak of them.
+    Raises Archived for a revision whose facts are not live any more.
     """
     now = now or timezone.now()
     loaded, law = Loaded(realm, realm_name, now.timestamp()), dialects.get(realm.law)
@@ -306,6 +310,7 @@ def load(
         for row in cursor.fetchall():
             loaded.take(row)
     if as_of is not None:
+        live.check(as_of, loaded.live_from)
         loaded.revision = min(as_of, loaded.revision)
     return loaded
 

@@ -14,7 +14,10 @@ from itertools import groupby
 from lakewarden.record import notes
 from lakewarden.record.merkle import Frontier
 from policies import access_log, checkpoint_places, checkpoints, signing
+from policies.archiving import files, reading
+from policies.archiving.files import ArchiveBroken
 from policies.changes import digest_of
+from policies.events import HISTORY_ARCHIVED
 from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter, Event
 
 TOLD = 5000
@@ -64,7 +67,7 @@ def verify(outside: str = "", tell: Callable[[int], object] = bool) -> Verdict:
         roots = _signed_roots(outside, count)
         _verify_changes(count, roots[checkpoints.name_of(checkpoints.CHANGES)])
         _verify_looks(count, roots[checkpoints.name_of(checkpoints.ACCESS)])
-    except (_Broken, notes.BadNote) as error:
+    except (_Broken, notes.BadNote, ArchiveBroken) as error:
         return count.verdict(str(error))
     return count.verdict()
 
@@ -98,17 +101,25 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
     # read first: whatever it counts is committed, and later changes are not yet ours to judge
     counter = Counter.objects.get()
     previous, tree = "", Frontier()
+    archived: dict[str, str] = {}
     for change, its_events in with_events(counter.revision):
         if problem := _problem(change, its_events, tree.size + 1, previous):
             raise _Broken(problem)
         _grow(tree, change.digest, roots, "revision")
         previous = change.digest
+        archived |= {event.data["archive"]: event.data["digest"] for event in its_events if _archives(event)}
         count.changes, count.events = tree.size, count.events + len(its_events)
         if tree.size % TOLD == 0:
             count.tell(tree.size)
     if (counter.revision, counter.digest) != (tree.size, previous):
         raise _Broken(f"the record ends at revision {tree.size}, the site is at {counter.revision}")
     _reaches(tree, roots, "revision")
+    for folder, digest in archived.items():
+        files.check(folder, digest)
+
+
+def _archives(event: Event) -> bool:
+    return event.kind == HISTORY_ARCHIVED
 
 
 def _verify_looks(count: _Count, roots: Roots) -> None:
@@ -148,10 +159,12 @@ def _problem(change: Change, events: list[Event], revision: int, previous: str) 
 
 
 def with_events(last: int) -> Iterator[tuple[Change, list[Event]]]:
-    """Both tables in order up to a revision, merged as they stream by."""
+    """Changes with their events, live or archived, in order up to a revision, merged as they stream by.
+
+    Raises ArchiveBroken.
+    """
     events: Iterable[tuple[int, Iterator[Event]]] = groupby(
-        Event.objects.filter(change__lte=last).order_by("change", "number").iterator(chunk_size=2000),
-        key=lambda event: event.change_id,
+        reading.all_events(last), key=lambda event: event.change_id
     )
     ahead = next(events := iter(events), None)
     for change in Change.objects.filter(revision__lte=last).order_by("revision").iterator(chunk_size=2000):

@@ -20,6 +20,7 @@ from lakewarden.facts import Rule
 from lakewarden.record.merkle import ProofMaker
 from policies import checkpoints
 from policies.access import Access, AccessMap
+from policies.archiving import reading
 from policies.changes import body_of, fact_code
 from policies.models import Assignment, Change, Checkpoint, Event, Grant, Ownership, RealmMember
 from policies.past import Past
@@ -164,7 +165,7 @@ def proved(checkpoint: Checkpoint, wanted: Iterable[int]) -> list[dict[str, Any]
         maker.append(leaf)
     maker.finish()
     events: dict[int, list[Event]] = {revision: [] for revision in revisions}
-    for event in Event.objects.filter(change__in=revisions).order_by("change", "number"):
+    for event in reading.events_of(revisions):
         events[event.change_id].append(event)
     return [
         {

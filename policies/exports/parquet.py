@@ -23,6 +23,7 @@ from django.utils import timezone
 
 from catalog.models import Realm
 from catalog.nodes import Node
+from policies.archiving import live
 from policies.errors import Invalid, NotFound
 from policies.exports import columns
 from policies.exports.columns import Written
@@ -98,8 +99,9 @@ def check(folder: Path) -> Manifest:
 def export(root: Node, revision: int, folder: Path) -> Manifest:
     """Write a realm's state at a revision into `folder`; one that is there and still good is kept.
 
-    Raises NotFound for a revision that there is not, Invalid inside a transaction, OSError when the disk is
-    full or the folder cannot be written; then nothing is left behind, and what was there stays.
+    Raises NotFound for a revision that there is not, Archived for one that is not live, Invalid inside a
+    transaction, OSError when the disk is full or the folder cannot be written; then nothing is left behind,
+    and what was there stays.
     """
     with _one_state():
         moment = _moment(root, revision)
@@ -126,6 +128,7 @@ def _moment(root: Node, revision: int) -> Moment:
     last = Counter.objects.get().revision
     if not 0 < revision <= last:
         raise NotFound(f"There is no revision {revision}; the last one is {last}.")
+    live.must_be_live(root.realm_id, revision)
     realm = Realm.objects.get(pk=root.realm_id)
     if realm.opened > revision or (realm.closed is not None and realm.closed <= revision):
         raise NotFound(f"Realm {root.realm} was not there at revision {revision}.")

@@ -1,3 +1,4 @@
+from policies.models.archives import Archive
 from policies.models.checkpoints import AccessCounter, Checkpoint, Verification
 from policies.models.discoveries import Discovery
 from policies.models.duties import GroupDuty, UserDuty
@@ -35,6 +36,7 @@ __all__ = [
     "AccessRecord",
     "AccessRepeat",
     "AccessRequest",
+    "Archive",
     "Assignment",
     "Backend",
     "BackendFinding",
@@ -69,9 +71,9 @@ __all__ = [
     "ReviewDesk",
     "ReviewRow",
     "ReviewSeat",
-    "Substitute",
     "SeparationException",
     "SeparationRule",
+    "Substitute",
     "SyncItem",
     "SyncRun",
     "Touch",

@@ -46,7 +46,8 @@ class Pipeline:
 
     `program` is its name among lakewarden.spark.pipelines; empty: it never runs on Spark.  `options` are
     given to that program as `--name value`.  `prepare` writes what else the program reads, beside the
-    snapshot.  `load` brings the published files into the console's tables.  `here` does the same work in this
+    snapshot.  `carry` does what the published files call for, in transactions of its own, and can be begun
+    again.  `load` brings the published files into the console's tables.  `here` does the same work in this
     process, where `small` says that it is worth no Spark, and answers what brings it into the tables.  Both
     are called in one transaction with the run's end: the old result stays until the new one is whole.
     """
@@ -62,6 +63,7 @@ class Pipeline:
     prepare: Callable[[Work], None] = field(default=lambda work: None)
     small: Callable[[Work], bool] = field(default=lambda work: False)
     here: Callable[[Work], Callable[[], Result]] | None = None
+    carry: Callable[[Work, Path], None] = field(default=lambda work, folder: None)
     load: Callable[[Work, Path], Result] = field(default=lambda work, folder: {})
 
 

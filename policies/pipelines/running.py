@@ -15,6 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from catalog.queries import root as root_of
+from policies.archiving.files import ArchiveBroken
 from policies.errors import Conflict, PolicyError
 from policies.exports import parquet
 from policies.models import PipelineRun
@@ -76,7 +77,7 @@ def _carried(row: PipelineRun) -> None:
         _work(row)
     except Stopped:
         logger.info("%s was stopped", row)
-    except (Trouble, PolicyError, OSError, DatabaseError, parquet.NoSnapshot) as error:
+    except (Trouble, PolicyError, OSError, DatabaseError, parquet.NoSnapshot, ArchiveBroken) as error:
         _fail(row, words_of(error))
     except Exception as error:
         _fail(row, f"{type(error).__name__}: {error}")
@@ -91,6 +92,7 @@ def _work(row: PipelineRun) -> None:
         _finish(row, pipeline.here(work))
         return
     place = _on_spark(pipeline, work)
+    pipeline.carry(work, place)
     _finish(row, lambda: pipeline.load(work, place), folder=place)
 
 

@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from catalog.models import Realm
 from catalog.nodes import Node
+from policies.archiving import live
 from policies.errors import Gone
 from policies.models import Counter
 from policies.past import at_revision
@@ -41,6 +42,7 @@ def pinned(root: Node, realm: Realm, revision: int | None = None, at: datetime |
     last = Counter.objects.get().revision
     if revision is None or revision == last:
         return Pin(root, realm, last, at or timezone.now())
+    live.must_be_live(realm.pk, revision)
     past = at_revision(revision)
     if past is None or revision < realm.opened:
         raise Gone(f"Revision {revision} of {root.realm} is gone; ask for splits again.")

@@ -20,7 +20,8 @@ class Call(Surface):
 
     def handle_exception(self, exc: Exception) -> HttpResponse:  # type: ignore[override]  # already rendered
         if isinstance(exc, PolicyError):
-            return problem(_STATUS.get(type(exc), 400), str(exc))
+            status = next((code for kind, code in _STATUS.items() if isinstance(exc, kind)), 400)
+            return problem(status, str(exc))
         status, text, headers = self._told(exc)
         response = problem(status, text)
         for name, value in headers.items():
