@@ -22,7 +22,8 @@ from lakewarden.facts import Rule, Slice
 from policies import decisions, facts
 from policies.access import depths, relevant_privileges
 from policies.errors import Invalid
-from policies.models import Assignment, Review, ReviewRow
+from policies.models import Assignment, BackendFinding, Review, ReviewRow
+from policies.reviews.carrying import MODELS
 from policies.services import patterns
 
 PEOPLE = 200
@@ -90,22 +91,16 @@ class _Worked:
 
     def out(self) -> dict[int, Consequence]:
         found = {row.pk: self._of(row) for row in self.rows}
-        wanted = {
-            str(rule.fact): pk
-            for pk, consequence in found.items()
-            for kept in consequence.keeps
-            for rule in kept.paths
-        }
         for pk, consequence in found.items():
-            consequence.rows = self._rows_behind(pk, consequence) if wanted else []
+            consequence.rows = self._rows_behind(pk, consequence)
         return found
 
     def _of(self, row: ReviewRow) -> Consequence:
-        people = self.people[row.pk]
-        result = Consequence(unseen=max(0, len(people) - PEOPLE))
+        result = Consequence(unseen=max(0, len(self.reached[row.pk]) - PEOPLE))
+        result.gone = not self._true.intersection(row.facts)
         if row.kind == ReviewRow.Kind.FOREIGN:
             return result
-        for person in people[:PEOPLE]:
+        for person in self.people[row.pk]:
             before = tuple(self.loaded.rules_of(person.pk))
             after = tuple(rule for rule in before if not self._rests_on(rule, row, person))
             if len(before) != len(after):
@@ -178,6 +173,21 @@ class _Worked:
                 return holder == row.holder_id
         return False
 
+    @cached_property
+    def _true(self) -> frozenset[str]:
+        """Which facts of the rows are still true; a finding is, as long as it is there."""
+        codes: dict[str, list[int]] = {}
+        for row in self.rows:
+            for code in row.facts:
+                kind, _, number = code.partition(":")
+                codes.setdefault(kind, []).append(int(number))
+        found = set()
+        for kind, numbers in codes.items():
+            model = MODELS.get(kind)
+            rows = model.objects.open() if model else BackendFinding.objects.all()
+            found |= {f"{kind}:{pk}" for pk in rows.filter(pk__in=numbers).values_list("pk", flat=True)}
+        return frozenset(found)
+
     # what is asked about
 
     def _places(self, row: ReviewRow) -> list[Node]:
@@ -205,33 +215,34 @@ class _Worked:
         return nodes({key for key in keys if key})
 
     @cached_property
-    def people(self) -> Mapping[int, list[Principal]]:
-        """The people and services that each row reaches: its holder, a group's members, a role's holders."""
-        holders = {row.holder_id for row in self.rows if row.holder_id}
+    def reached(self) -> Mapping[int, list[int]]:
+        """The numbers of the people and services that each row reaches: its holder, a group's members, a
+        role's holders."""
         roles = {row.role_id for row in self.rows if row.kind == ReviewRow.Kind.RULE}
         held: dict[int | None, list[int]] = {}
         for role, holder in Assignment.objects.open().filter(role__in=roles).values_list("role", "holder"):
             held.setdefault(role, []).append(holder)
-        everybody = holders | {one for some in held.values() for one in some}
-        inside: dict[int, list[int]] = {}
-        rows = Membership.objects.open().within(self.now).filter(group__in=everybody).order_by("member")
+        holders = {row.holder_id for row in self.rows} | {one for some in held.values() for one in some}
+        groups = Principal.objects.filter(pk__in=holders - {None}, kind=Principal.Kind.GROUP)
+        inside: dict[int | None, list[int]] = {pk: [] for pk in groups.values_list("pk", flat=True)}
+        rows = Membership.objects.open().within(self.now).filter(group__in=inside).order_by("member")
         for group, member in rows.values_list("group", "member"):
-            inside.setdefault(group, []).append(member)
-        keys = everybody | {one for some in inside.values() for one in some}
-        known = Principal.objects.in_bulk(keys)
-        return {
-            row.pk: [
-                known[one]
-                for each in (held.get(row.role_id, []) if row.kind == "rule" else [row.holder_id])
-                if each
-                for one in ([each] if known[each].kind != "group" else inside.get(each, []))
-            ]
-            for row in self.rows
-        }
+            inside[group].append(member)
+        found = {}
+        for row in self.rows:
+            named = held.get(row.role_id, []) if row.kind == ReviewRow.Kind.RULE else [row.holder_id]
+            found[row.pk] = [one for each in named if each for one in inside.get(each, [each])]
+        return {pk: list(dict.fromkeys(some)) for pk, some in found.items()}
+
+    @cached_property
+    def people(self) -> Mapping[int, list[Principal]]:
+        """Those of them that are worked out."""
+        known = Principal.objects.in_bulk({one for some in self.reached.values() for one in some[:PEOPLE]})
+        return {pk: [known[one] for one in some[:PEOPLE]] for pk, some in self.reached.items()}
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = {one.pk for some in self.people.values() for one in some[:PEOPLE]}
+        asked = {one.pk for some in self.people.values() for one in some}
         objects = None if self.law.by_text else {key for one in self.places.values() for key in one.lineage}
         realm = Realm(pk=self.root.realm_id, kind=self.root.kind)
         if self.law.by_text:
@@ -264,7 +275,7 @@ class _Worked:
     @cached_property
     def _others(self) -> list[ReviewRow]:
         """The rows of the review that concern the same people, their groups and what is given there."""
-        people = {one.pk for some in self.people.values() for one in some[:PEOPLE]}
+        people = {one.pk for some in self.people.values() for one in some}
         groups = {group for one in people for group, _, _ in self.loaded.groups.get(one, ())}
         rows = ReviewRow.objects.filter(review=self.review, holder__in=people | groups)
         return list(rows.select_related("holder", "group")[:5000])
