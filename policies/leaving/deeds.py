@@ -15,7 +15,9 @@ from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, PolicyError
 from policies.leaving.holdings import COPIED, HANDED, TAKEN, Holding
-from policies.models import Ownership
+from policies.models import AccessRequest, Ownership, Review
+from policies.requests import asking, deciding, steps
+from policies.reviews import passing, worklist
 from policies.saying import said
 from policies.services import accounts, duties, grants, members, own_tokens, owners, patterns, realm_of, roles
 from policies.services.authorities import may
@@ -24,7 +26,10 @@ from policies.services.grants import Wish
 HAND, TAKE, COPY = "hand", "take", "copy"
 AT_ONCE = 200
 """So many lines are one change, which holds the writers' lock."""
-FIRST = ("account", "token", "own", "give", "text", "duty", "keep", "role", "group", "member")
+FIRST = (
+    *("account", "token", "request", "seat", "own", "give", "text", "duty", "keep", "role"),
+    *("group", "member"),
+)
 """First what lets him in, last what others may hang on."""
 
 
@@ -111,6 +116,8 @@ KIND = {
     ("group", COPY): events.GROUP_JOINED,
     ("keep", HAND): events.KEEPER_SET,
     ("token", TAKE): events.TOKEN_REVOKED,
+    ("request", TAKE): steps.REFUSED,
+    ("seat", HAND): events.REVIEW_PASSED,
     ("member", TAKE): events.MEMBER_REMOVED,
     ("member", COPY): events.MEMBER_ADDED,
     ("account", TAKE): events.ACCOUNT_CLOSED,
@@ -235,6 +242,22 @@ def _token(it: _Doing) -> None:
         it.current.say(said(events.TOKEN_REVOKED, None, it.person, prefix=row.prefix), by=authority)
 
 
+def _request(it: _Doing) -> None:
+    number = it.deed.holding.number
+    if AccessRequest.objects.filter(pk=number, asker=it.by.principal).exists():
+        asking.withdraw(number, by=it.by)
+    else:
+        deciding.refuse(number, f"{it.person.label} leaves", by=it.by)
+
+
+def _seat(it: _Doing) -> None:
+    review = Review.objects.filter(pk=it.deed.holding.number).select_related("starter", "realm").first()
+    if review is None or it.to is None:
+        raise Conflict("What it was about is no longer there.")
+    rows = worklist.rows_of(review, it.person).filter(worklist.OPEN).values_list("pk", flat=True)
+    passing.pass_on(review, it.to, by=it.by, rows=list(rows))
+
+
 def _member(it: _Doing) -> None:
     kind = it.person.kind
     if it.to is not None:
@@ -262,6 +285,8 @@ _DO: dict[str, Callable[[_Doing], None]] = {
     "group": _group,
     "keep": _keep,
     "token": _token,
+    "request": _request,
+    "seat": _seat,
     "member": _member,
     "account": _account,
 }

@@ -18,20 +18,26 @@ from lakewarden import dialects
 from lakewarden.facts import Slice
 from policies import decisions, offices, slices
 from policies.facts import is_service_admin
-from policies.models import Assignment, Grant, Ownership, RealmMember, UserDuty
+from policies.models import AccessRequest, Assignment, Grant, Ownership, RealmMember, UserDuty
 from policies.models.grants import Effect
+from policies.models.requests import STILL_OPEN
 from policies.ownership import owners_of
+from policies.reviews.leading import leads
+from policies.reviews.worklist import owing
 from policies.services import patterns, roles
 from policies.services.grants import GRANT
 from policies.services.members import ADMITS, REMOVES
 from policies.services.owners import SET_OWNER
 from policies.services.personal import is_personal, name_for
 
-KINDS = ("own", "give", "text", "role", "duty", "group", "keep", "token", "member", "account")
+KINDS = (
+    *("own", "give", "text", "role", "duty", "group", "keep", "request", "seat", "token"),
+    *("member", "account"),
+)
 SITE = ("group", "keep", "token", "account")
 """What no realm speaks of: it is the service admins' to change."""
-HANDED = ("own", "give", "text", "role", "duty", "group", "keep")
-TAKEN = ("give", "text", "role", "duty", "group", "token", "member", "account")
+HANDED = ("own", "give", "text", "role", "duty", "group", "keep", "seat")
+TAKEN = ("give", "text", "role", "duty", "group", "request", "token", "member", "account")
 COPIED = ("give", "text", "role", "duty", "group", "member")
 Sees = Callable[[Node], bool]
 
@@ -120,6 +126,8 @@ class Holdings:
                 yield self._duty(known[duty.content_object_id], duty)
         yield from self._texts()
         yield from self._members()
+        yield from self._requests()
+        yield from self._seats()
 
     def _given(self) -> dict[int, list[Grant]]:
         """What was given to himself, by object."""
@@ -188,6 +196,31 @@ class Holdings:
             root, kind = self.roots[row.realm_id], self.person.kind
             take, give = self._may(REMOVES[kind], root), self._may(ADMITS[kind], root)
             yield Holding(f"member-{row.realm_id}", "member", root, may_take=take, may_give=give)
+
+    # What waits for him, or he waits for
+
+    def _requests(self) -> Iterable[Holding]:
+        """Open requests that he made or that are for him; who may give the object may refuse them."""
+        his = Q(asker=self.person) | Q(holder=self.person)
+        rows = list(AccessRequest.objects.filter(STILL_OPEN, his, realm__in=list(self.roots)))
+        known = nodes(row.lineage[-1] for row in rows if row.lineage)
+        for row in rows:
+            node = known.get(row.lineage[-1]) if row.lineage else self.roots[row.realm_id or 0]
+            mine = self.asker == self.person and row.asker_id == self.person.pk
+            if node is not None and (mine or self.sees(node)):
+                may = mine or self._may(GRANT, node)
+                yield Holding(f"request-{row.pk}", "request", node, number=row.pk, may_take=may)
+
+    def _seats(self) -> Iterable[Holding]:
+        """Reviews in which rows wait for him."""
+        for one in owing(self.person):
+            review = one.review
+            mine = self.asker == self.person
+            if review.realm_id in self.roots and (mine or leads(review, self.asker)):
+                root = self.roots[review.realm_id]
+                yield Holding(
+                    f"seat-{review.pk}", "seat", root, text=review.title, number=review.pk, may_take=True
+                )
 
     # On the site
 

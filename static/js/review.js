@@ -36,9 +36,18 @@ for (const form of document.querySelectorAll("[data-review]")) {
     submit.textContent = `Submit ${what}`;
   }
 
+  // what the choice needs besides, and what it does, comes from the server; keeping needs nothing
+  function foretell(row, radio) {
+    const more = row.querySelector(".rv-more"), needless = ["keep", "unsure"].includes(radio.value);
+    if (needless && form.dataset.always === undefined) { more.replaceChildren(); return; }
+    const asked = new URLSearchParams({ [radio.name]: radio.value });
+    window.htmx?.ajax("GET", `${form.dataset.review}/${row.dataset.row}/more?${asked}`, { target: more, swap: "innerHTML" });
+  }
+
   form.addEventListener("change", event => {
     const row = event.target.closest("[data-row]");
     if (!row || !event.target.matches("[type=radio]")) return;
+    foretell(row, event.target);
     if (first.get(row) === event.target.value) ready.delete(row); else ready.add(row);
     tell();
   });

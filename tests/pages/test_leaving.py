@@ -16,11 +16,16 @@ from accounts.tokens import create
 from catalog.nodes import Node
 from policies.models import AccessRecord, Assignment, Change, Ownership, RealmMember, UserDuty
 from policies.queries import owner_of
+from policies.requests import asking
+from policies.requests.asking import Wanted
+from policies.reviews import worklist
+from policies.reviews.plans import Stage
 from policies.services import accounts, duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the, under
 from tests.pages.test_forms import can_read
 from tests.pages.test_owners_and_members import posted
+from tests.reviews.world import a_review
 
 Enter = Callable[[str], Client]
 READ = ("SELECT_TABLE",)
@@ -191,6 +196,26 @@ def test_who_gives_no_access_finds_nobody(name: str, ben: Principal, signed_in: 
 def test_looking_is_on_the_record(ben: Principal, signed_in: Enter) -> None:
     signed_in("marek").get(page_of("ben"))
     assert AccessRecord.objects.filter(kind="looked", operation__contains=ben.pseudonym).exists()
+
+
+def test_what_he_asked_for_and_what_waits_for_him_is_on_the_page(
+    ben: Principal, shop: Node, signed_in: Enter
+) -> None:
+    a_person("marek"), make_account("marek"), make_account("olivia")
+    wanted = (Wanted("table", "demo/shop.sales.customers", "write"),)
+    asked = asking.ask(
+        asking.Asking(wanted, ben, reason="To mend the returns", lasts="P30D"), by=acting("ben")
+    )
+    review = a_review(shop, by="marek", stages=(Stage("people", (ben,)),))
+    marek = signed_in("marek")
+    body = unescape(marek.get(page_of("ben")).content.decode())
+    assert f"Request {asked.pk} for shop.sales.customers" in body
+    assert f'name="do-seat-{review.pk}"' in body
+    assert posted(marek, page_of("ben"), who="user:olivia", step="save").status_code == 302
+    asked.refresh_from_db()
+    assert asked.state == "refused"
+    assert worklist.owing(a_person("olivia"))
+    assert not worklist.owing(ben)
 
 
 # The same as a colleague

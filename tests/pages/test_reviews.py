@@ -350,7 +350,7 @@ def test_the_result_says_when_each_removal_was_read_again(sales: Node, signed_in
     assert not grants.direct(orders(), a_person("ana")).exists()
     body = text(olivia, f"/reviews/{review.pk}/result")
     assert "1 of 1 removal proved" in body
-    assert "without it." in body
+    assert "No backend mirrors it; in force since revision" in body
     assert "no longer needed" in body
     left = text(olivia, f"/reviews/{review.pk}/result?show=left")
     assert "Nobody decided." in left

@@ -57,7 +57,7 @@ def room(request: Request, nonce: str) -> HttpResponse:
         "heading": f"{words.spelled(len(done))} {'change is' if len(done) == 1 else 'changes are'} saved",
         "lead": "Each can be taken back by itself, for as long as nobody changed the same since.",
         "done": done,
-        "about": about,
+        "whom": about,
     }
     return page(request, "console/leaving/saved.html", context, room="people")
 
@@ -82,4 +82,6 @@ WORDS = {
     "member.removed": "Removed him from a realm",
     "member.added": "Admitted him to a realm",
     "account.closed": "Disabled the account",
+    "request.refused": "Ended open requests",
+    "review.passed": "Passed on what waited in reviews",
 }

@@ -35,6 +35,8 @@ from policies.site import named
 SHOWN = 25
 """So many things of a kind have a line of their own; what is chosen for the rest is chosen at once."""
 LEAVE = "leave"
+PEOPLE = ("group", "seat")
+"""What only a person takes over."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +128,7 @@ class Plan:
         return self.data.get(name, "") or self._usual(one.kind)
 
     def _usual(self, kind: str) -> str:
-        return HAND if kind in ("own", "keep") else TAKE
+        return HAND if kind in ("own", "keep", "seat") else TAKE
 
     # What is shown
 
@@ -153,7 +155,7 @@ class Plan:
     def _options(self, kind: str, chosen: str) -> tuple[tuple[str, str, bool], ...]:
         found = []
         if kind in HANDED:
-            receivers = [one for one in self.asked.chosen if kind != "group" or one.kind == "user"]
+            receivers = [one for one in self.asked.chosen if kind not in PEOPLE or one.kind == "user"]
             if len(receivers) < 2:
                 to = f" to {receivers[0].label}" if receivers else ""
                 found.append((HAND, f"Hand over{to}"))
@@ -193,7 +195,13 @@ class Plan:
         return told.Told(self.person, self.deeds, list(realms.values()))
 
 
-TAKES = {"token": "Take back", "account": "Disable", "group": "Take out", "member": "Remove from it"}
+TAKES = {
+    "request": "End it",
+    "token": "Take back",
+    "account": "Disable",
+    "group": "Take out",
+    "member": "Remove from it",
+}
 
 
 def met(request: Request, id: int) -> tuple[Circle, Principal]:

@@ -27,11 +27,13 @@ TITLES = {
     "duty": "Duties",
     "group": "Groups",
     "keep": "Service accounts answered for",
+    "request": "Open requests",
+    "seat": "Reviews that wait",
     "token": "Tokens",
     "member": "Realms",
     "account": "Account",
 }
-ICONS = {"token": "key", "account": "user", "member": "lake"}
+ICONS = {"token": "key", "account": "user", "member": "lake", "request": "policy", "seat": "review"}
 
 
 def what(one: Holding) -> Who:
@@ -39,8 +41,7 @@ def what(one: Holding) -> Who:
     if one.kind in ("group", "keep") and one.other is not None:
         return naming.who(one.other, one.other.name)
     if one.kind in ICONS:
-        name = one.node.name if one.node else f"{one.text}…" if one.kind == "token" else one.text
-        return Who(name, Face("thing", ICONS[one.kind]), _short(one))
+        return Who(_called(one), Face("thing", ICONS[one.kind]), _short(one))
     if one.node is None:
         return Who(one.text, Face("thing", "table"))
     if one.kind == "text":
@@ -50,8 +51,20 @@ def what(one: Holding) -> Who:
     return Who(node.name, Face("thing", naming.icon_of(node.type)), place, naming.page_of(node.id, node.type))
 
 
+def _called(one: Holding) -> str:
+    if one.kind == "request" and one.node is not None:
+        return f"Request {one.number} for {one.node.ref.full_name or one.node.name}"
+    if one.kind == "seat":
+        return one.text
+    if one.kind == "token":
+        return f"{one.text}…"
+    return one.node.name if one.node else one.text
+
+
 def _short(one: Holding) -> str:
-    return {"token": "token", "account": "to sign in with", "member": "realm"}[one.kind]
+    if one.kind in ("request", "seat") and one.node is not None:
+        return one.node.realm
+    return {"token": "token", "account": "to sign in with"}.get(one.kind, "realm")
 
 
 def gives(one: Holding) -> str:
@@ -67,6 +80,8 @@ def gives(one: Holding) -> str:
         "group": "What the group has",
         "keep": "Makes its tokens",
         "token": f"Last used {words.ago(one.since)}" if one.since else "Never used",
+        "request": "Waits for a decision",
+        "seat": "Rows wait for a decision",
         "member": "Can be given something there",
         "account": "Signs in",
     }[one.kind]
@@ -155,6 +170,8 @@ def _named(one: Holding) -> str:
     if one.node is None:
         return one.text
     name = one.node.ref.full_name or one.node.name
+    if one.kind == "request":
+        return _called(one)
     return f"{DUTY.get(one.text, one.text)} {name}" if one.kind == "duty" else one.text or name
 
 
@@ -164,6 +181,8 @@ _NOUNS = {
     "duty": ("duty", "duties"),
     "group": ("group",),
     "keep": ("service account",),
+    "request": ("open request",),
+    "seat": ("review",),
     "token": ("token",),
     "member": ("realm",),
     "account": ("account",),
@@ -174,6 +193,8 @@ _SAID = {
     "duty": ("gives up {}", "takes on {}"),
     "group": ("is taken out of {}", "is put into {}"),
     "keep": ("no longer answers for {}", "answers for {}"),
+    "request": ("has {} taken back or refused", ""),
+    "seat": ("is no longer asked in {}", "is asked in {} instead"),
     "token": ("has {} that open nothing any more", ""),
     "member": ("is no longer admitted to {}", "is admitted to {}"),
     "account": ("cannot sign in any more, and no token opens anything", ""),

@@ -26,7 +26,7 @@ from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page
 from policies import access_log
 from policies.models import ReviewRow
-from policies.reviews import closing, evidence, states, worklist
+from policies.reviews import closing, evidence, proving, states, worklist
 from policies.services import duties
 
 SHOWN, PRINTED = 50, 2000
@@ -122,8 +122,15 @@ def proved(row: ReviewRow) -> str:
     if row.state == "proved":
         at, revision = _moment(row.proof.get("at")), row.proof.get("revision")
         when = f", {words.moment(at)}," if at else ""
-        where = row.proof.get("backend", "")
-        return f"{where} was read at revision {words.number(revision)}{when} without it.".capitalize()
+        where = str(row.proof.get("backend", ""))
+        if where == proving.CONSOLE:
+            return (
+                f"No backend mirrors it; in force since revision {words.number(revision)}{when}".strip(",")
+                + "."
+            )
+        return (
+            f"{where[:1].upper()}{where[1:]} was read at revision {words.number(revision)}{when} without it."
+        )
     if row.state == "carried":
         return row.outcome or "Ended here; the backend is not read again yet."
     if row.state in ("waiting", "decided") and row.choice in TAKEN:

@@ -21,7 +21,7 @@ from authzsite.console.reviewing.rows import CHANGED, SAID, Told, acts_of, way
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page, say
 from policies.errors import PolicyError
-from policies.models import ReviewDecision, ReviewRow
+from policies.models import Review, ReviewDecision, ReviewRow
 from policies.reviews import consequences, worklist
 from policies.reviews.consequences import Consequence
 from policies.reviews.deciding import choices, take_back
@@ -90,6 +90,7 @@ def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResp
         "wants_reason": False,
         "here": request.path,
         "row_url": visit.url(),
+        "always": visit.review.reasons in (Review.Reasons.ALWAYS, Review.Reasons.FAR),
         "diff": Diff(tuple(_lines(found, row))),
         "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
         "gives": [_gift(told, gift) for gift in row.gives],

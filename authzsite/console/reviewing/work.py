@@ -201,6 +201,7 @@ def show(request: Request, work: Work, status: int = 200) -> HttpResponse:
         "wants_reason": review.reasons != review.Reasons.NEVER,
         "empty": _empty(work),
         "row_url": visit.url("review"),
+        "always": review.reasons in (review.Reasons.ALWAYS, review.Reasons.FAR),
     }
     return page(
         request,
