@@ -7,6 +7,7 @@ import pytest
 from accounts import people
 from catalog.nodes import Node
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
+from tests.sync.conftest import governed, source  # noqa: F401 -- fixtures
 
 PEOPLE = ("carla", "olivia", "theo", "ana", "ben", "dora", "gil")
 
