@@ -21,8 +21,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.models import Realm
 from lakewarden import dialects, engine
+from lakewarden.dialects.cdap import by_settings
 from lakewarden.facts import OWNER, Key, Rule, Slice, Station
-from policies import by_settings
 from policies.archiving import live
 from policies.touches import principal_key, realm_key, role_key
 

@@ -12,11 +12,12 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden import dialects
+from lakewarden.dialects.cdap import by_settings
 from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity, parse
 from lakewarden.dialects.texts import TextDialect
 from lakewarden.facts import OWNER
 from lakewarden.objects import ObjectRef
-from policies import by_settings, decisions, slices
+from policies import decisions, slices
 from policies.authority import Actor, Authority, of_operator, origin_of, require
 from policies.changes import ChangeInProgress, change
 from policies.errors import Invalid, NotFound, Refused

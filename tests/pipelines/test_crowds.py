@@ -16,7 +16,7 @@ from lakewarden.spark.pipelines.levels import Levels
 from lakewarden.spark.pipelines.sampling import Sample
 from lakewarden.spark.pipelines.texts import Named
 from policies.measures import Measured
-from tests.pipelines.worlds import a_herd, a_lake, tables_of
+from tests.pipelines.worlds import a_cdap, a_herd, a_lake, tables_of
 
 
 def test_a_tally_counts_each_person() -> None:
@@ -43,7 +43,7 @@ def asked_of(tables: InMemory) -> tuple[Asked, Sample]:
     containers, texts = tables.containers(tables.places()), tables.texts()
     standing = tables.standing()
     asked = Named(standing, containers, texts) if standing.law.by_text else Levels(standing, containers)
-    return asked, Sample(asked, containers, texts, 4)
+    return asked, Sample(asked, 4)
 
 
 def check(root: Node) -> int:
@@ -71,3 +71,8 @@ def test_a_lake_is_worked_out_as_the_law_decides(db: None, seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_herd_is_worked_out_as_the_law_decides(db: None, seed: int) -> None:
     assert check(a_herd(seed)) > 0
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_cdap_is_worked_out_as_the_law_decides(db: None, seed: int) -> None:
+    assert check(a_cdap(seed)) > 0

@@ -19,6 +19,7 @@ from policies import uses
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
 from policies.pipelines import rows
 from policies.uses import Used
+from tests.cdap import world as cdaps
 from tests.factories import a_metalake, a_role, under
 from tests.herd import world as herds
 
@@ -92,6 +93,12 @@ class Making:
             row = Grant(securable_id=place.id, privilege=code, effect=effect, **holder, **self.window())
             self.put([row])
 
+    def grant_text(self, text: str, **holder: Any) -> None:
+        code = self.chance.choice(list(self.law.privileges))
+        self.put(
+            [Grant(realm_id=self.root.realm_id, pattern=text, privilege=code, **holder, **self.window())]
+        )
+
     def own(self, places: Iterable[Node]) -> None:
         owned = set(Ownership.objects.open().values_list("securable", flat=True))
         for place in places:
@@ -144,6 +151,36 @@ def a_herd(seed: int) -> Node:
         for holder in making.some([*making.everybody, *patterns], 0.4):
             making.grant(place, deny=0.0, holder=holder)
     return root
+
+
+def a_cdap(seed: int) -> Node:
+    """A CDAP with some of its entities, and privileges on texts that name these, others, and many at once."""
+    chance = random.Random(seed)
+    policy = ("3.4", "3.5", "4.3")[seed % 3]
+    settings = {"master_user": "ana", "admin_group": "staff"}
+    root = cdaps.a_cdap(policy, owner="bo", mode=chance.choice(("on", "on", "off")), **settings)
+    for namespace in under(root, "namespace", "sales", "hr", "system"):
+        under(namespace, "dataset", "orders", "items.old")
+        under(namespace, "stream", "clicks")
+        [app] = under(namespace, "application", "app")
+        under(app, "program", "worker.etl")
+    making = Making(chance, root)
+    making.together()
+    roles = [cdaps.a_role(root, f"r{number}") for number in range(3)]
+    for role in roles:
+        making.assign(role)
+    for text in TEXTS:
+        for holder in making.some([*making.everybody, *making.groups], 0.25):
+            making.grant_text(text, holder=holder)
+        making.grant_text(text, role_id=chance.choice(roles).id)
+    return root
+
+
+TEXTS = (
+    *("instance:cdap", "namespace:sales", "namespace:*", "dataset:sales.orders", "dataset:*.orders"),
+    *("dataset:sales.*", "stream:hr.clic??", "application:sales.app", "program:sales.app.worker.etl"),
+    *("program:*.app.*", "program:hr.app.worker.*", "kerberosprincipal:ana", "dataset:gone.*"),
+)
 
 
 def tables_of(root: Node, now: datetime | None = None) -> InMemory:

@@ -7,7 +7,7 @@ worked out once for all of them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional, Protocol
 
 from lakewarden.conditions import SELF, atoms
@@ -48,8 +48,13 @@ class Asked(Protocol):
     """What gives the answers of one law: lakewarden.spark.pipelines.levels, or texts."""
 
     standing: Standing
-    law: Dialect
+    containers: Mapping[int, Place]
+    facts: Sequence[Fact]
+    """Those that are about texts, and not about objects."""
     by_text: bool
+
+    @property
+    def law(self) -> Dialect: ...
 
     def held(self, place: Place) -> Held: ...
 
@@ -175,7 +180,7 @@ class Reaching:
         known = self._given.get(place.key)
         if known is not None:
             return known
-        containers = getattr(self.asked, "containers", {})
+        containers = self.asked.containers
         above = {} if place.parent is None else self._given_on(containers[place.parent])
         given = dict(above)
         for fact in self._now(place):

@@ -105,7 +105,7 @@ def batches_of(world: World, batches: Iterable[Any]) -> Iterator[Any]:
 
     asked = world.asked()
     reaching = Reaching(asked, world.units)
-    sample = Sample(asked, world.containers, world.texts, world.pairs)
+    sample = Sample(asked, world.pairs)
     schema = _schema(pa)
     for batch in batches:
         places = list(places_of(batch))

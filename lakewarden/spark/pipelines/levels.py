@@ -6,7 +6,7 @@ condition is a choice between ways, each a set of atoms, and an atom stands for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional
 
 from lakewarden.conditions import MEMBER, NO_DENIAL, OWNER, RIGHT, SELF, SERVICE_ADMIN, Atom
@@ -61,9 +61,13 @@ class Answers:
     """Asks a crowd's questions; the same for every law."""
 
     def __init__(self, standing: Standing) -> None:
-        self.standing, self.law, self.mode = standing, standing.law, standing.realm.enforced
+        self.standing, self.mode = standing, standing.realm.enforced
         self._atoms: dict[int, Atom] = {bit: atom for atom, bit in self.law.numbers.items()}
         self._ways: dict[int, tuple[tuple[Atom, ...], ...]] = {}
+
+    @property
+    def law(self) -> Dialect:
+        return self.standing.law
 
     def unguarded(self, operation: Operation) -> Crowd | None:
         """Who may where the law does not decide; None where it does."""
@@ -105,6 +109,7 @@ class Levels(Answers):
     def __init__(self, standing: Standing, containers: Mapping[int, Place]) -> None:
         super().__init__(standing)
         self.containers = containers
+        self.facts: Sequence[Fact] = ()
         self._held: dict[int, Held] = {}
         self._plain: dict[tuple[object, ...], Crowd] = {}
 

@@ -22,15 +22,15 @@ Way = tuple[Unit, tuple[Station, ...], Window]
 class Sample:
     """Pairs of one batch, decided by lakewarden.engine.
 
-    `pairs` are to be asked about each object on the average.  `texts` are the facts that are about texts.
+    `pairs` are to be asked about each object on the average.
     """
 
-    def __init__(self, asked: Asked, containers: Mapping[int, Place], texts: Iterable[Fact], pairs: float):
+    def __init__(self, asked: Asked, pairs: float) -> None:
         self.asked, self.standing, self.pairs = asked, asked.standing, pairs
-        self.containers = containers
+        self.containers = asked.containers
         self.decided = 0
         self._texts: dict[Unit, list[Fact]] = {}
-        for fact in texts:
+        for fact in asked.facts:
             self._texts.setdefault(fact.unit, []).append(fact)
         self._on: dict[int, dict[Unit, list[Fact]]] = {}
         self._slices: dict[int, Slice] = {}

@@ -6,19 +6,36 @@ The texts are matched by the law's own code, all of them at once: each stands fo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
 from lakewarden import textual
 from lakewarden.conditions import BELOW, HELD, MEMBER, OWNER, SERVICE_ADMIN, Atom
 from lakewarden.dialects.base import Test
+from lakewarden.dialects.cdap import by_settings
 from lakewarden.dialects.texts import TextDialect
 from lakewarden.facts import OWNER as OWNS
 from lakewarden.facts import Level, Lineage
+from lakewarden.principals import Principal
 from lakewarden.spark.pipelines.crowds import Crowd, places
 from lakewarden.spark.pipelines.levels import Answers, Fact, Held, Place
-from lakewarden.spark.pipelines.standing import Standing, contains
+from lakewarden.spark.pipelines.standing import HOLDER, Standing, Unit, contains
+from lakewarden.spark.pipelines.standing import OWNER as OWNING
 from lakewarden.texts import Texts
+
+
+def _of_settings(standing: Standing) -> tuple[list[Fact], list[Fact]]:
+    """What the realm's law and settings give without a grant: on texts, and as ownership of the realm."""
+    realm, texts, owners = standing.realm, list[Fact](), list[Fact]()
+    for one in standing.principals.values():
+        who = Principal(one.kind, one.name)
+        for rule in by_settings.rules(realm.root, realm.law, realm.settings, who, ()):
+            if rule.privilege == OWNS:
+                owners.append(Fact(Unit(OWNING, one.key), OWNS))
+            else:
+                texts.append(Fact(Unit(HOLDER, one.key), rule.privilege, on=str(rule.object)))
+    return texts, owners
+
 
 NOTHING = Held({}, {}, {}, (), None)
 
@@ -31,8 +48,14 @@ class Named(Answers):
     def __init__(self, standing: Standing, containers: Mapping[int, Place], facts: Iterable[Fact]) -> None:
         super().__init__(standing)
         self.text_law = cast("TextDialect", self.law)
-        self.containers = containers
-        self._bits = self._gathered(facts)
+        more, owners = _of_settings(standing)
+        root = containers[standing.realm.root]
+        self.containers: Mapping[int, Place] = {
+            **containers,
+            root.key: root._replace(facts=(*root.facts, *owners)),
+        }
+        self.facts: Sequence[Fact] = [*facts, *more]
+        self._bits = self._gathered(self.facts)
         self.texts = Texts((text, 1 << place) for place, text in enumerate(self._bits))
         self._held_by = list(self._bits.values())
         self._known: dict[tuple[object, ...], Crowd] = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Optional
 
 from lakewarden import dialects
 from lakewarden.dialects.cdap.building import IN_NAMESPACE
@@ -16,7 +16,7 @@ SYSTEM = "system"
 ADMINS, MASTER, NAMESAKE = "the admin group", "the master user", "the user of that name"
 GROUNDS = (ADMINS, MASTER, NAMESAKE)
 """What stands in the place of a fact, for rules that no grant made."""
-Window = tuple[float | None, float | None]
+Window = tuple[Optional[float], Optional[float]]
 
 
 def rules(
