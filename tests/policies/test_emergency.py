@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,8 +18,11 @@ from policies.authority import Actor
 from policies.emergency import Wanted
 from policies.errors import Conflict, Invalid, NotFound, Refused, Separated
 from policies.models import Emergency, Event, Grant, Notice, Use
+from policies.models.emergencies import EMERGENCY
+from policies.models.notices import LETTER
 from policies.separation.sides import Side
 from policies.services import duties, grants, roles, separation
+from policies.states import States
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
 
 pytestmark = pytest.mark.django_db
@@ -239,3 +243,9 @@ def test_separation_of_duties_holds_in_an_emergency(ana: Principal, shop: Node) 
     assert not Emergency.objects.exists()
     roles.unassign(the("role", "payer"), ana, by=BY, authority=AUTHORITY)
     open_it()
+
+
+@pytest.mark.parametrize("table", [EMERGENCY, LETTER], ids=lambda table: table.name)
+def test_the_page_shows_the_states_as_they_are(table: States) -> None:
+    page = Path(__file__).parents[2] / "docs" / "emergencies.md"
+    assert table.drawn() in page.read_text() + "\n"
