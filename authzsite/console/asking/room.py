@@ -238,5 +238,3 @@ def _question(one: AccessRequest) -> Item:
     text = f"asks to {told.wants_words(list(one.wants.all()))}: somebody wants to know more"
     return Item(told.row(one, one.asker).who.face, "Your request", text, f"Request {one.pk}", answer)
 
-
-__all__ = ["count", "room", "to_decide"]
