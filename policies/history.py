@@ -21,7 +21,7 @@ from lakewarden.facts import Slice
 from policies import slices, worded
 from policies.events import SENTENCES
 from policies.facts import is_service_admin
-from policies.models import Change, Counter, Event
+from policies.models import Change, Counter, Event, RequestStep
 from policies.models.worded import beginning_so
 from policies.services import duties
 from policies.worded import Worded
@@ -60,10 +60,18 @@ class Filter:
         if self.actor:
             rows = rows.filter(actor=self.actor.pseudonym)
         if self.request:
-            rows = rows.filter(request_id=self.request) if holdable(self.request) else rows.none()
+            rows = rows.filter(self._of_request()) if holdable(self.request) else rows.none()
         if self.since:
             rows = rows.filter(at__gte=self.since)
         return rows.filter(at__lt=self.until) if self.until else rows
+
+    def _of_request(self) -> Q:
+        """The id that a program sent along, or the number of a request for access."""
+        same = Q(request_id=self.request)
+        if self.request.isdecimal() and len(self.request) <= 18:
+            steps = RequestStep.objects.filter(request=int(self.request))
+            same |= Q(revision__in=steps.values("revision"))
+        return same
 
 
 @dataclass(frozen=True)

@@ -208,3 +208,14 @@ def test_a_role_can_be_asked_for_and_is_given_by_who_may_give_it(shop: Node) -> 
     [held] = Assignment.objects.open().filter(holder=who("ana"))
     assert (held.role_id, held.origin) == (the("role", "browse").id, "request")
     assert held.valid_until is not None
+
+
+def test_history_is_asked_by_the_number_of_a_request(shop: Node) -> None:
+    from policies.history import Filter
+
+    request, other = ask("ana", "read shop.sales.orders"), ask("ben", "read shop.stock.items")
+    approve(request, "marek", parts=[0, 1, 2])
+    found = set(Filter(request=str(request.pk)).changes().values_list("kind", flat=True))
+    assert found == {"request.asked", "request.approved"}
+    assert Filter(request=str(other.pk)).changes().count() == 1
+    assert not Filter(request="9" * 30).changes().exists()
