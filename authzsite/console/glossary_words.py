@@ -119,6 +119,23 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
                 "A program with a name of its own; somebody answers for it.",
             ),
             ("token", "Token", "What a program shows to act as somebody. Its scopes can only narrow that."),
+            (
+                "pipeline",
+                "Pipeline",
+                "Work over a whole realm at one revision, done each night or when somebody starts it. "
+                "When it fails, the last good result stays.",
+            ),
+            (
+                "measure",
+                "Overview",
+                "Who reaches how much, as a pipeline counted it at a revision; not what is true this minute.",
+            ),
+            (
+                "hint",
+                "Hint",
+                "Something given that may not be needed, with its ground. Nothing changes until somebody "
+                "mends it, or dismisses it with a reason.",
+            ),
             ("revision", "Revision", "The number of a change. The same everywhere, without gaps."),
         ),
     ),

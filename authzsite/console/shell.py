@@ -21,7 +21,7 @@ SHEETS = tuple(
     f"css/{name}.css"
     for name in (
         *("tokens", "base", "shell", "parts", "tables", "forms"),
-        *("rooms", "asking", "reviews", "catalog", "print"),
+        *("rooms", "asking", "reviews", "measures", "catalog", "print"),
     )
 )
 TOAST = "toast"
@@ -56,6 +56,7 @@ NAV = (
             Room("home", "Home", "home", "h"),
             Room("requests", "Requests", "request", "r", late=True),
             Room("reviews", "Reviews", "review", "v", rest=True),
+            Room("hints", "Hints", "hint", "u", rest=True),
         ),
     ),
     (
@@ -65,11 +66,16 @@ NAV = (
             Room("people", "People", "user", "p"),
             Room("roles", "Roles", "role", "o", rest=True),
             Room("why", "Why", "why", "w"),
+            Room("overview", "Overview", "chart", "m", rest=True),
         ),
     ),
     (
         "Record",
-        (Room("history", "History", "history", "t", rest=True), Room("sync", "Sync", "sync", "s", rest=True)),
+        (
+            Room("history", "History", "history", "t", rest=True),
+            Room("sync", "Sync", "sync", "s", rest=True),
+            Room("pipelines", "Pipelines", "flow", "d", rest=True),
+        ),
     ),
     (
         "Set up",

@@ -67,6 +67,7 @@ from authzsite.console.asking import urls as asking
 from authzsite.console.emergency import urls as emergency
 from authzsite.console.inbox import urls as inbox
 from authzsite.console.leaving import urls as leaving
+from authzsite.console.measures import urls as measures
 from authzsite.console.reviewing import urls as reviewing
 from authzsite.console.separation import urls as separation
 
@@ -78,6 +79,7 @@ urlpatterns = [
     *inbox.urlpatterns,
     *leaving.urlpatterns,
     *separation.urlpatterns,
+    *measures.urlpatterns,
     *emergency.urlpatterns,
     *reviewing.urlpatterns,
     path("", home.room, name="home"),

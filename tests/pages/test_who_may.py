@@ -25,6 +25,7 @@ from tests.pages import (
     test_who_may_ask,
     test_who_may_in_a_cdap,
     test_who_may_in_a_herd,
+    test_who_may_in_measures,
     test_who_may_in_reviews,
 )
 
@@ -347,7 +348,10 @@ def test_each_page_answers_each_visitor(
 def test_every_route_has_a_row() -> None:
     console = get_resolver().namespace_dict["console"][1]
     routes = {name for name in console.reverse_dict if isinstance(name, str)}
-    rooms = (test_who_may_in_a_herd, test_who_may_in_a_cdap, test_who_may_in_reviews, test_who_may_ask)
+    rooms = (
+        *(test_who_may_in_a_herd, test_who_may_in_a_cdap, test_who_may_in_reviews, test_who_may_ask),
+        test_who_may_in_measures,
+    )
     elsewhere = {page.name for room in rooms for page in room.PAGES}
     assert routes == elsewhere | {page.name for page in PAGES}
 

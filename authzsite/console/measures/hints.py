@@ -1,0 +1,187 @@
+"""The room of the hints: where access could be tighter, for those who may change it or review it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console import words
+from authzsite.console.door import signed_in
+from authzsite.console.lists import Pager, Toggle
+from authzsite.console.measures.hint_rows import Drawing, reasons
+from authzsite.console.measures.sight import actor
+from authzsite.console.methods import reads
+from authzsite.console.parts import Action, Empty
+from authzsite.console.requests import Request, asker_of, number_in
+from authzsite.console.shell import page
+from catalog.nodes import Node
+from policies import hints
+from policies.hint_kinds import KINDS
+from policies.hints import LOOKED_AT, Told
+from policies.models import PipelineRun
+from policies.pipelines import asking
+from policies.queries import realms_of
+from policies.services.grants import revision_now
+
+SHOWN = 30
+NAME = "unused_grants"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for: one realm or all, one kind or all, open or dismissed, after which one."""
+
+    realm: int
+    kind: str
+    dismissed: bool
+    after: int
+
+    def url(self, **changed: object) -> str:
+        kept = {
+            "in": self.realm,
+            "kind": self.kind,
+            "show": "dismissed" if self.dismissed else "",
+            **changed,
+        }
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+def _asked(request: Request) -> Asked:
+    kind = request.GET.get("kind", "")
+    return Asked(
+        number_in(request.GET.get("in", "")) or 0,
+        kind if kind in KINDS else "",
+        request.GET.get("show", "") == "dismissed",
+        number_in(request.GET.get("after", "")) or 0,
+    )
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Every hint that one may see, those first that concern most people."""
+    asker, asked = asker_of(request), _asked(request)
+    realms = realms_of(asker)
+    chosen = [one for one in realms if not asked.realm or one.id == asked.realm]
+    found = _found(asker, chosen, dismissed=asked.dismissed)
+    wanted = [one for one in found if not asked.kind or one.row.kind == asked.kind]
+    shown, pager = _page_of(wanted, asked)
+    lines = list(map(Drawing.by(asker, chosen).line, shown))
+    runs = _runs(chosen)
+    context: dict[str, Any] = {
+        "heading": _heading(found, asked),
+        "lead": "What is given and may not be needed. Nothing changes until somebody mends it.",
+        "toggles": _kinds(found, asked),
+        "realms": _realms(realms, asked),
+        "switch": _switch(asked),
+        "lines": lines,
+        "dismissed": asked.dismissed,
+        "reasons": reasons(lines),
+        "pager": pager,
+        "looked": [(one.name, runs.get(one.realm_id)) for one in chosen],
+        "empty": _nothing(asker, chosen, asked, found=bool(found), looked=bool(runs)),
+        "here": request.get_full_path(),
+    }
+    realm = chosen[0].name if len(chosen) == 1 else ""
+    return page(
+        request, "console/measures/hints.html", context, room="hints", realm=realm, revision=revision_now()
+    )
+
+
+def _found(asker: Principal, realms: Sequence[Node], *, dismissed: bool) -> list[Told]:
+    by = actor(asker)
+    found = [told for one in realms for told in hints.all_of(one, by, dismissed=dismissed)]
+    return sorted(found, key=_place)
+
+
+def _place(told: Told) -> tuple[int, int]:
+    return (-told.row.people, told.row.pk)
+
+
+def _page_of(wanted: Sequence[Told], asked: Asked) -> tuple[Sequence[Told], Pager]:
+    """Those after the one that the address names; from the first where it has gone."""
+    last = next((one for one in wanted if one.row.pk == asked.after), None)
+    rest = [one for one in wanted if last is None or _place(one) > _place(last)]
+    shown = rest[:SHOWN]
+    next_ = asked.url(after=shown[-1].row.pk) if len(rest) > SHOWN else ""
+    most = "; the weightiest are looked at" if len(wanted) >= LOOKED_AT else ""
+    text = f"{words.count(len(wanted), 'hint')}, those that concern most people first{most}"
+    return shown, Pager(text, asked.url() if last else "", next_)
+
+
+def _heading(found: Sequence[Told], asked: Asked) -> str:
+    many = words.spelled(len(found))
+    word = "hint" if len(found) == 1 else "hints"
+    return f"{many} dismissed {word}" if asked.dismissed else f"{many} {word}"
+
+
+def _kinds(found: Sequence[Told], asked: Asked) -> tuple[Toggle, ...]:
+    counts = Counter(one.row.kind for one in found)
+    every = Toggle("All", asked.url(kind=""), not asked.kind, words.number(len(found)))
+    return (
+        every,
+        *(
+            Toggle(kind.label, asked.url(kind=code), asked.kind == code, words.number(counts[code]))
+            for code, kind in KINDS.items()
+            if counts[code] or asked.kind == code
+        ),
+    )
+
+
+def _realms(realms: Sequence[Node], asked: Asked) -> tuple[Toggle, ...]:
+    if len(realms) < 2:
+        return ()
+    every = Toggle("Every realm", asked.url(**{"in": ""}), not asked.realm)
+    return (every, *(Toggle(one.name, asked.url(**{"in": one.id}), asked.realm == one.id) for one in realms))
+
+
+def _switch(asked: Asked) -> Action:
+    if asked.dismissed:
+        return Action("Show open hints", asked.url(show="", kind=""), "plain")
+    return Action("Show dismissed", asked.url(show="dismissed", kind=""), "plain")
+
+
+@dataclass(frozen=True)
+class Look:
+    """When a realm was last looked through."""
+
+    text: str
+    url: str = ""
+
+
+def _runs(realms: Sequence[Node]) -> dict[int | None, Look]:
+    """Revision and age of the last good look at each.  One query."""
+    rows = PipelineRun.objects.filter(realm__in=[one.realm_id for one in realms], name=NAME, state="done")
+    latest = rows.order_by("realm", "-revision").distinct("realm")
+    return {
+        row.realm_id: Look(f"revision {words.number(row.revision)}, {words.ago(row.ended or row.asked)}")
+        for row in latest
+    }
+
+
+def _nothing(
+    asker: Principal, realms: Sequence[Node], asked: Asked, *, found: bool, looked: bool
+) -> Empty | None:
+    if found:
+        return Empty(
+            "No hint matches", drawn=False, level=2, actions=(Action("Show all", asked.url(kind="")),)
+        )
+    if asked.dismissed:
+        return Empty(
+            "Nothing was dismissed", "What somebody leaves as it is stands here, with his reason.", level=2
+        )
+    if looked:
+        text = "Nothing that you may change was found to be unused, given twice or without an owner."
+        return Empty("Nothing to tighten", text, level=2)
+    text = "The pipeline Least privilege looks each night, or when somebody starts it."
+    by = actor(asker)
+    starts = any(asking.may_run(by, one) for one in realms)
+    way = (Action("Open the pipelines", reverse("console:pipelines"), "primary"),) if starts else ()
+    return Empty("Nobody has looked yet", text, actions=way, level=2)

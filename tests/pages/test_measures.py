@@ -1,0 +1,434 @@
+"""Pipelines are started and watched, figures looked at and hints followed, by those who may."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+from django.utils.html import escape
+
+from accounts import people
+from catalog.nodes import Node
+from policies import uses
+from policies.authority import OPERATOR
+from policies.models import Change, Event, Grant, Hint, PipelineRun
+from policies.pipelines import asking, known, running
+from policies.pipelines.driving import Trouble
+from policies.pipelines.known import Pipeline, Work
+from policies.services import duties, grants
+from policies.services.grants import Wish
+from policies.uses import Used
+from tests.factories import AUTHORITY, BY, acting, admit, the
+from tests.pipelines.test_hints import a_hint
+
+pytestmark = pytest.mark.django_db
+NAMES = ("effective_access", "unused_grants")
+DATA: dict[str, Any] = {
+    **dict.fromkeys(("days", "reported", "objects", "used", "shared", "rules", "only"), 3),
+    **dict.fromkeys(("others", "why", "holds"), "Something"),
+}
+
+
+def text(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return str(answer.content.decode())
+
+
+def reviewing(shop: Node, signed_in: Callable[[str], Client]) -> Client:
+    """Dora, who reviews access to the realm and has none."""
+    client = signed_in("dora")
+    admit(shop, "dora")
+    duties.give(shop, "review_access", people.ensure("user", "dora"), by=BY, authority=AUTHORITY)
+    return client
+
+
+def run(root: Node, name: str) -> PipelineRun:
+    """A run of the realm as it is now, from its start to its end."""
+    row = asking.ask(name, root, by=OPERATOR)
+    running.run(row)
+    assert (row.state, row.trouble) == ("done", "")
+    return row
+
+
+def start(client: Client, root: Node, name: str = "effective_access") -> Any:
+    return client.post("/pipelines/start", {"name": name, "realm": root.id})
+
+
+@pytest.fixture
+def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """A pipeline that raises what is put into the list, and works when it is empty."""
+    plan: list[Any] = []
+
+    def here(work: Work) -> Any:
+        if plan:
+            raise plan.pop()
+        return dict
+
+    pipeline = Pipeline("troubled", "Troubled", "For a test.", here=here, nightly=False)
+    monkeypatch.setitem(known._PIPELINES, "troubled", pipeline)
+    yield plan
+
+
+def test_its_owner_starts_one_and_sees_how_it_ends(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    marek = signed_in("marek")
+    page = text(marek, "/pipelines")
+    assert "Effective access" in page
+    assert "Nothing yet" in page
+    assert "Nothing has run yet" in page
+    answer = start(marek, shop)
+    row = PipelineRun.objects.get()
+    assert answer.url == f"/pipelines/runs/{row.pk}"
+    page = text(marek, answer.url)
+    assert "A worker takes it when the realm is free" in page
+    assert "Stop it" in page
+    assert "hx-get" in text(marek, f"/pipelines/progress?run={row.pk}")
+    running.run(row)
+    part = text(marek, f"/pipelines/progress?run={row.pk}")
+    assert "hx-get" not in part
+    assert f'href="/overview/{shop.id}"' in part
+    page = text(marek, "/pipelines")
+    assert f"Revision {row.revision}" in page
+    assert "just now" in page
+    assert page.count(f"/pipelines/runs/{row.pk}") == 2  # beside its pipeline, and among all runs
+
+
+def test_asked_for_again_it_is_the_same_result(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    marek = signed_in("marek")
+    start(marek, shop)
+    running.run(PipelineRun.objects.get())
+    answer = marek.post("/pipelines/start", {"name": "effective_access", "realm": shop.id}, follow=True)
+    assert "nothing has changed since" in answer.content.decode()
+    assert PipelineRun.objects.get().attempts == 1
+
+
+def test_it_tells_number_and_time_left(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    marek, now = signed_in("marek"), timezone.now()
+    start(marek, shop)
+    PipelineRun.objects.update(
+        state="running", started=now - timedelta(minutes=3), done=75, total=100, step="adding up"
+    )
+    for address in ("/pipelines", f"/pipelines/runs/{PipelineRun.objects.get().pk}"):
+        page = text(marek, address)
+        assert "75 % done" in page
+        assert "about 60 s left" in page
+        assert "Adding up" in page
+
+
+def test_trouble_is_said_and_it_goes_on_when_started_again(
+    shop: Node, signed_in: Callable[[str], Client], troubled: list[Any]
+) -> None:
+    marek = signed_in("marek")
+    troubled.append(Trouble("the Spark driver was killed by SIGKILL"))
+    start(marek, shop, "troubled")
+    row = PipelineRun.objects.get()
+    running.run(row)
+    page = text(marek, f"/pipelines/runs/{row.pk}")
+    assert "the Spark driver was killed by SIGKILL" in page
+    assert "The last good result stays" in page
+    assert "Start it again" in page
+    assert "the Spark driver was killed" in text(marek, "/pipelines")
+    start(marek, shop, "troubled")
+    running.run(row)
+    row.refresh_from_db()
+    assert (row.state, row.attempts) == ("done", 2)
+
+
+def test_one_is_stopped_once(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    marek = signed_in("marek")
+    start(marek, shop)
+    row = PipelineRun.objects.get()
+    answer = marek.post(f"/pipelines/runs/{row.pk}/stop", follow=True).content.decode()
+    assert "is stopped; the last good result stays" in answer
+    again = marek.post(f"/pipelines/runs/{row.pk}/stop", follow=True).content.decode()
+    assert "stopped by now" in again
+
+
+def test_who_reviews_watches_and_does_not_start(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    dora = reviewing(shop, signed_in)
+    page = text(dora, "/pipelines")
+    assert 'aria-describedby="why-not-start"' in page
+    assert "is started by its owner" in page
+    answer = start(dora, shop)
+    assert answer.status_code == 403
+    assert "You cannot run pipelines over demo" in answer.content.decode()
+    assert not PipelineRun.objects.exists()
+
+
+@pytest.mark.parametrize("name", ["ana", "mia", "olivia"])
+def test_others_have_nothing_to_watch(shop: Node, signed_in: Callable[[str], Client], name: str) -> None:
+    row = asking.ask("effective_access", shop, by=acting("marek"))
+    client = signed_in(name)
+    assert "No pipeline is yours to watch" in text(client, "/pipelines")
+    assert client.get(f"/pipelines/runs/{row.pk}").status_code == 404
+    assert "Effective access" not in text(client, f"/pipelines/progress?run={row.pk}")
+    assert start(client, shop).status_code == 403
+
+
+def test_what_is_not_there_is_not_started(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    marek = signed_in("marek")
+    for form in (
+        {"name": "dreams", "realm": shop.id},
+        {"name": "effective_access", "realm": the("table", "shop.sales.orders").id},
+        {"name": "effective_access", "realm": "x"},
+        {"name": "effective_access"},
+        {},
+    ):
+        assert marek.post("/pipelines/start", form).status_code == 404, form
+    assert not PipelineRun.objects.exists()
+
+
+def test_all_runs_are_paged(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    now = timezone.now()
+    PipelineRun.objects.bulk_create(
+        PipelineRun(
+            name=NAMES[at % 2],
+            realm_id=shop.realm_id,
+            revision=at,
+            asked=now - timedelta(hours=at),
+            by="system",
+            state="done",
+        )
+        for at in range(1, 31)
+    )
+    marek = signed_in("marek")
+    first = text(marek, "/pipelines")
+    assert "20 runs, newest first" in first
+    rows = list(PipelineRun.objects.order_by("-asked"))
+    assert f"?before={rows[19].pk}" in first
+    second = text(marek, f"/pipelines?before={rows[19].pk}")
+    assert "10 runs, newest first" in second
+    assert f"/pipelines/runs/{rows[29].pk}" in second
+
+
+# The overview
+
+
+def test_before_the_first_run_it_says_so_and_how_to_start(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    page = text(signed_in("marek"), f"/overview/{shop.id}")
+    assert "Nothing was counted in demo yet" in page
+    assert "Count now" in page
+    assert "Not yet" in text(signed_in("marek"), "/overview")
+
+
+def test_it_shows_who_reaches_how_much(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    row = run(shop, "effective_access")
+    marek = signed_in("marek")
+    site = text(marek, "/overview")
+    assert f"Revision {row.revision}, just now" in site
+    page = text(marek, f"/overview/{shop.id}")
+    assert page.count(f"Revision {row.revision}, just now") == 6
+    exposed = page.split("Most exposed objects</h2>")[1].split("</section>")[0]
+    assert "orders" in exposed
+    assert "3 people" in exposed
+    assert "sales_read" in page.split("Broadest roles</h2>")[1].split("</section>")[0]
+    assert "It was counted once" in page
+
+
+def test_growth_is_a_line_and_the_same_in_words(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    first = run(shop, "effective_access")
+    PipelineRun.objects.update(ended=timezone.now() - timedelta(days=3))
+    grants.add(
+        Wish(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",)),
+        by=acting("olivia"),
+    )
+    second = run(shop, "effective_access")
+    assert second.revision > first.revision
+    page = text(signed_in("marek"), f"/overview/{shop.id}")
+    before, now = (
+        sum(actions.get("read", 0) for actions in one.result["pairs"].values()) for one in (first, second)
+    )
+    assert now > before
+    assert f"Pairs that can read: {before} on " in page
+    assert f"; {now - before} more." in page
+    assert f'class="rule" d="M0 {round(96 - 96 * before / now, 1):g}H640V0"' in page
+
+
+def test_figures_name_nothing_that_one_may_not_see(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    run(shop, "effective_access")
+    page = text(reviewing(shop, signed_in), f"/overview/{shop.id}")
+    assert "Objects" in page
+    assert page.count("None that you may see.") == 3
+    for hidden in ("orders", "sales_read", "olivia"):
+        assert hidden not in page
+    assert signed_in("olivia").get(f"/overview/{shop.id}").status_code == 403
+    assert "No figures are yours to see" in text(signed_in("olivia"), "/overview")
+
+
+# Hints
+
+
+@pytest.fixture
+def unused(shop: Node) -> Hint:
+    """Nobody uses what role sales_read gives on schema sales: only Marek read it, by another way."""
+    people.make_account("olivia")
+    when = timezone.now() - timedelta(days=40)
+    told = Used(people.ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
+    uses.take(shop.realm_id, people.ensure("service", "etl"), "run-1", [told])
+    run(shop, "unused_grants")
+    return Hint.objects.get(kind="unused_grant", privilege="SELECT_TABLE")
+
+
+def test_hints_are_told_with_ground_revision_and_age(
+    unused: Hint, signed_in: Callable[[str], Client]
+) -> None:
+    olivia = signed_in("olivia")
+    page = text(olivia, "/hints")
+    assert "Nobody uses it" in page
+    assert "Read tables, by role sales_read" in page
+    assert "that reports cover; they tell of 1 of the" in page
+    assert f"Revision {unused.revision}, just now" in page
+    assert f"demo: looked through at revision {unused.revision}, just now" in page
+    assert "browse" not in page  # on the catalog, where she gives nothing
+    assert "browse" in text(signed_in("marek"), "/hints")
+
+
+def test_filters_are_in_the_address(unused: Hint, shop: Node, signed_in: Callable[[str], Client]) -> None:
+    olivia = signed_in("olivia")
+    assert "by role sales_read" in text(olivia, f"/hints?kind=unused_grant&in={shop.id}")
+    page = text(olivia, "/hints?kind=near_roles")
+    assert "by role sales_read" not in page
+    assert "No hint matches" in page
+    assert "by role sales_read" in text(olivia, "/hints?kind=nonsense&in=x&after=y")
+    assert "by role sales_read" not in text(olivia, "/hints?in=987654321")
+
+
+def test_one_is_mended_after_a_look_and_undone(unused: Hint, signed_in: Callable[[str], Client]) -> None:
+    olivia, address = signed_in("olivia"), f"/hints/{unused.pk}/mend"
+    page = text(olivia, address)
+    assert "Take Read back on sales?" in page
+    assert "loses" in page
+    assert "None of the 2 who have Read by it" in page
+    assert Grant.objects.open().filter(pk=unused.grant).exists()  # nothing is done by looking
+    form = {"nonce": "a" * 24, "reason": "Not needed"}
+    page = olivia.post(address, form, follow=True).content.decode()
+    assert "is taken back" in page
+    assert not Grant.objects.open().filter(pk=unused.grant).exists()
+    assert Change.objects.latest("revision").reason == "Not needed"
+    again = olivia.post(address, form, follow=True).content.decode()
+    assert "is taken back" in again  # the same form again says the same
+    assert Event.objects.filter(kind="grant.removed").count() == 1
+    olivia.post(f"/undo/{Change.objects.latest('revision').revision}")
+    role = Grant.objects.get(pk=unused.grant).role_id
+    assert Grant.objects.open().filter(role=role, privilege="SELECT_TABLE").exists()
+
+
+def test_what_ended_meanwhile_is_said(unused: Hint, signed_in: Callable[[str], Client]) -> None:
+    olivia, address = signed_in("olivia"), f"/hints/{unused.pk}/mend"
+    Grant.objects.filter(pk=unused.grant).update(closed=99)
+    assert "It has ended meanwhile." in text(olivia, address)
+    page = olivia.post(address, {"nonce": "b" * 24}, follow=True).content.decode()
+    assert "Nothing changed. It has ended meanwhile." in page
+
+
+def test_one_is_dismissed_with_a_reason_and_brought_back(
+    unused: Hint, signed_in: Callable[[str], Client]
+) -> None:
+    olivia, address = signed_in("olivia"), f"/hints/{unused.pk}/dismiss"
+    assert "Leave sales as it is?" in text(olivia, address)
+    empty = olivia.post(address, {"reason": " "})
+    assert empty.status_code == 422
+    assert "Say why it stays" in empty.content.decode()
+    page = olivia.post(address, {"reason": "For the yearly report"}, follow=True).content.decode()
+    assert "Dismissed: nobody uses it, sales" in page
+    assert f"/hints/{unused.pk}/" not in page
+    gone = text(olivia, "/hints?show=dismissed")
+    assert "For the yearly report" in gone
+    assert "Dismissed by" in gone
+    twice = olivia.post(address, {"reason": "Me too"}, follow=True).content.decode()
+    assert "It is already dismissed." in twice
+    olivia.post(f"/hints/{unused.pk}/back")
+    assert f"/hints/{unused.pk}/mend" in text(olivia, "/hints")
+
+
+def test_who_reviews_sees_hints_and_changes_nothing(
+    unused: Hint, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    dora = reviewing(shop, signed_in)
+    page = text(dora, "/hints")
+    assert "by role sales_read" in page
+    assert 'aria-describedby="why-not-mend"' in page
+    assert f'href="/hints/{unused.pk}/mend"' not in page
+    for deed, answer in (
+        ("mend", dora.get),
+        ("mend", dora.post),
+        ("dismiss", dora.post),
+        ("back", dora.post),
+    ):
+        assert answer(f"/hints/{unused.pk}/{deed}").status_code == 403, deed
+    assert Grant.objects.open().filter(pk=unused.grant).exists()
+    assert not Event.objects.filter(kind__startswith="hint.").exists()
+
+
+@pytest.mark.parametrize("name", ["ana", "mia", "nobody"])
+def test_a_hidden_hint_reads_like_an_absent_one(
+    unused: Hint, signed_in: Callable[[str], Client], name: str
+) -> None:
+    client = signed_in(name)
+    assert "by role sales_read" not in text(client, "/hints")
+    for number in (unused.pk, 987654321):
+        for answer in (client.get, client.post):
+            assert answer(f"/hints/{number}/mend").status_code == 404
+            assert answer(f"/hints/{number}/dismiss").status_code == 404
+        assert client.post(f"/hints/{number}/back").status_code == 404
+
+
+def test_each_kind_leads_to_the_change_that_mends_it(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    marek, sales = signed_in("marek"), the("schema", "shop.sales")
+    read, browse = the("role", "sales_read").id, the("role", "browse").id
+    mia = people.ensure("user", "mia")
+    cases: tuple[tuple[str, dict[str, Any], str], ...] = (
+        ("ownerless", {"securable_id": sales.id}, f"/objects/{sales.id}/owner"),
+        ("dormant_person", {"holder": mia}, f"/people/{mia.pk}/leaving"),
+        ("near_roles", {"role_id": read, "other_role_id": browse}, "/roles/compare?a=sales_read&b=browse"),
+        ("wide_grant", {"securable_id": sales.id, "role_id": read}, f"/roles/{read}/give/{sales.id}"),
+        (
+            "wide_grant",
+            {"securable_id": sales.id, "holder": mia, "privilege": "SELECT_TABLE"},
+            f"/objects/{sales.id}/revoke?may=SELECT_TABLE&who=user%3Amia",
+        ),
+    )
+    for kind, about, address in cases:
+        hint = a_hint(shop, kind=kind, data=DATA, **about)
+        assert f'href="{escape(address)}"' in text(marek, f"/hints?kind={kind}"), kind
+        assert text(marek, address)
+        assert marek.get(f"/hints/{hint.pk}/mend").url == address
+        hint.delete()
+
+
+def test_nobody_has_looked_yet(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    page = text(signed_in("marek"), "/hints")
+    assert "Nobody has looked yet" in page
+    assert "Open the pipelines" in page
+    assert "Open the pipelines" not in text(signed_in("mia"), "/hints")
+
+
+def test_a_long_list_has_pages_and_a_constant_number_of_queries(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    marek = signed_in("marek")
+    a_hint(shop, kind="ownerless", securable_id=the("schema", "shop.sales").id, data=DATA)
+    marek.get("/hints")
+    with CaptureQueriesContext(connection) as few:
+        marek.get("/hints")
+    orders = the("table", "shop.sales.orders").id
+    made = [
+        a_hint(shop, kind="ownerless", securable_id=orders, people=200 - at, data=DATA) for at in range(69)
+    ]
+    with CaptureQueriesContext(connection) as many:
+        page = text(marek, "/hints")
+    assert len(many) == len(few)
+    assert len(page.encode()) < 100_000
+    assert "70 hints" in page
+    assert f"after={made[29].pk}" in page
+    second = text(marek, f"/hints?after={made[29].pk}")
+    assert f"/hints/{made[30].pk}/dismiss" in second
+    assert f"/hints/{made[29].pk}/dismiss" not in second

@@ -1,0 +1,98 @@
+"""Pipelines, overview and hints, by who comes: owners of a part and of all, reviewers, service admins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.people import make_account
+from catalog.nodes import Node
+from policies.models import Grant, Hint
+from policies.pipelines import asking
+from policies.services import duties
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
+from tests.pipelines.test_hints import a_hint
+
+DOOR, KEPT = 302, 401
+
+
+@dataclass(frozen=True)
+class Page:
+    """A route with the status each visitor gets; `{run}` goes over the realm, `{hint}` is about sales."""
+
+    name: str
+    address: str
+    anonymous: int
+    stranger: int
+    member: int
+    reader: int
+    owner: int
+    above: int
+    duty: int
+    admin: int
+    method: str = "get"
+
+
+RUN, HINT = "/pipelines/runs/{run}", "/hints/{hint}"
+PAGES = (
+    Page("overview", "/overview", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("overview_realm", "/overview/{realm}", DOOR, 404, 403, 403, 403, 200, 200, 200),
+    Page("pipelines", "/pipelines", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("pipeline_progress", "/pipelines/progress?run={run}", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("pipeline_run", RUN, DOOR, 404, 404, 404, 404, 200, 200, 200),
+    Page("pipeline_start", "/pipelines/start", KEPT, 404, 403, 403, 403, 302, 403, 302, "post"),
+    Page("pipeline_stop", f"{RUN}/stop", KEPT, 404, 404, 404, 404, 302, 403, 302, "post"),
+    Page("hints", "/hints", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("hint_mend", f"{HINT}/mend", DOOR, 404, 404, 404, 200, 200, 403, 404),
+    Page("hint_dismiss", f"{HINT}/dismiss", DOOR, 404, 404, 404, 200, 200, 403, 404),
+    Page("hint_dismiss", f"{HINT}/dismiss", KEPT, 404, 404, 404, 422, 422, 403, 404, "post"),
+    Page("hint_back", f"{HINT}/back", KEPT, 404, 404, 404, 302, 302, 403, 404, "post"),
+    Page("hint_mend", f"{HINT}/mend", KEPT, 404, 404, 404, 302, 302, 403, 404, "post"),
+)
+VISITORS = {
+    "anonymous": "",
+    "stranger": "zoe",
+    "member": "ana",
+    "reader": "mia",
+    "owner": "olivia",  # of schema sales
+    "above": "marek",  # owns the realm
+    "duty": "dora",  # reviews access to the realm, and has none
+    "admin": "sam",
+}
+
+
+@pytest.mark.parametrize("visitor", VISITORS)
+def test_each_page_answers_each_visitor(
+    visitor: str, shop: Node, signed_in: Callable[[str], Client], settings: Any
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    for name in ("marek", "olivia", "dora"):
+        make_account(name)
+    for name in ("zoe", "sam"):
+        a_person(name)
+    admit(shop, "dora")
+    duties.give(shop, "review_access", a_person("dora"), by=BY, authority=AUTHORITY)
+    numbers = {
+        "realm": shop.id,
+        "run": asking.ask("effective_access", shop, by=acting("marek")).pk,
+        "hint": a_sales_hint(shop).pk,
+    }
+    form = {"name": "unused_grants", "realm": str(shop.id)}
+    client = signed_in(VISITORS[visitor]) if VISITORS[visitor] else Client()
+    wrong = []
+    for page in PAGES:
+        address = page.address.format(**numbers)
+        answer = client.post(address, form) if page.method == "post" else client.get(address)
+        if answer.status_code != getattr(page, visitor):
+            wrong.append((page.method, page.name, answer.status_code, getattr(page, visitor)))
+    assert not wrong
+
+
+def a_sales_hint(shop: Node) -> Hint:
+    """That nobody uses what sales_read gives on schema sales."""
+    row = Grant.objects.open().get(role=the("role", "sales_read").id, privilege="SELECT_TABLE")
+    return a_hint(shop, row)
