@@ -191,7 +191,7 @@ class _Worked:
     # what is asked about
 
     def _places(self, row: ReviewRow) -> list[Node]:
-        keys = [row.securable_id] if row.securable_id and row.kind != ReviewRow.Kind.ROLE else []
+        keys = [row.securable_id] if row.securable_id and not row.gives else []
         keys += [one[0] for one in row.gives if one[0]]
         found = [self.places[key] for key in dict.fromkeys(keys) if key in self.places][:PLACES]
         if found or not self.law.by_text:
@@ -223,7 +223,7 @@ class _Worked:
         for role, holder in Assignment.objects.open().filter(role__in=roles).values_list("role", "holder"):
             held.setdefault(role, []).append(holder)
         holders = {row.holder_id for row in self.rows} | {one for some in held.values() for one in some}
-        groups = Principal.objects.filter(pk__in=holders - {None}, kind=Principal.Kind.GROUP)
+        groups = Principal.objects.filter(pk__in=[one for one in holders if one], kind=Principal.Kind.GROUP)
         inside: dict[int | None, list[int]] = {pk: [] for pk in groups.values_list("pk", flat=True)}
         rows = Membership.objects.open().within(self.now).filter(group__in=inside).order_by("member")
         for group, member in rows.values_list("group", "member"):

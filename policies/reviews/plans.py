@@ -22,6 +22,7 @@ RISKS = {
     "unused": "was never used, as far as is told",
     "ending": "ends by itself within thirty days",
     "foreign": "was given outside",
+    "conflict": "is one side of what nobody may have both sides of",
     "closed": "belongs to somebody who cannot sign in",
 }
 """What a row can be chosen by, and what is said of it."""

@@ -123,10 +123,12 @@ class _Build:
 
     def _rows(self, drafts: list[Draft], first: int) -> list[ReviewRow]:
         kept = [draft for draft in drafts if self._his(draft)]
-        given = self.sources.gives([draft.role for draft in kept if draft.kind == "role" and draft.role])
+        by_role = self.sources.gives([draft.role for draft in kept if draft.kind == "role" and draft.role])
+        by_group = self.sources.gives_by_group([draft.group for draft in kept if draft.group])
         for draft in kept:
-            if draft.kind == "role":
-                draft.given, draft.gives = given.get(draft.role or 0, (0, []))
+            if draft.kind in ("role", "member"):
+                given = by_group.get(draft.group) if draft.group else by_role.get(draft.role or 0)
+                draft.given, draft.gives = given or (0, [])
         return self.weigher.rows(kept, first)
 
     def _his(self, draft: Draft) -> bool:

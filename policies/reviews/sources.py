@@ -177,6 +177,24 @@ def removable(draft: Draft, scope: Scope, *, assignable: bool) -> bool:
     return not (said and assignable)
 
 
+HELD = """
+WITH held AS (
+    SELECT a.holder_id, a.role_id FROM policies_assignment a WHERE a.holder_id = ANY(%(of)s) AND {a}),
+given AS (
+    SELECT coalesce(g.holder_id, h.holder_id) AS holder, g.securable_id, g.pattern, g.effect, g.privilege
+      FROM policies_grant g LEFT JOIN held h ON h.role_id = g.role_id
+      LEFT JOIN catalog_securable s ON s.id = g.securable_id
+     WHERE {in_realm} AND {g} AND {in_scope} AND coalesce(g.holder_id, h.holder_id) = ANY(%(of)s))
+SELECT holder, count(*) OVER (PARTITION BY holder) AS many, securable_id, pattern, effect, privileges FROM (
+    SELECT holder, securable_id, pattern, effect, array_agg(DISTINCT privilege) AS privileges
+      FROM given GROUP BY 1, 2, 3, 4) each
+ ORDER BY holder, securable_id, pattern, effect
+"""
+
+Gives = dict[int, tuple[int, list[list[Any]]]]
+"""Of each role or group on how many objects of the scope it gives something, and some of it."""
+
+
 class Sources:
     """What a review draws its rows from, one source after the other."""
 
@@ -200,11 +218,20 @@ class Sources:
         drafts = [make(row) for row in rows]
         return drafts, (_last(rows[-1], width) if len(rows) == limit else None)
 
-    def gives(self, roles: Sequence[int]) -> dict[int, tuple[int, list[list[Any]]]]:
-        """Of each role on how many objects of the scope it gives something, and some of it.  One query."""
-        found: dict[int, tuple[int, list[list[Any]]]] = {}
-        for role, many, securable, pattern, effect, privileges in self._rows(GIVES, [], 0, of=list(roles)):
-            listed = found.setdefault(role, (many, []))[1]
+    def gives(self, roles: Sequence[int]) -> Gives:
+        """What roles give.  One query."""
+        return self._given(GIVES, roles)
+
+    def gives_by_group(self, groups: Sequence[int]) -> Gives:
+        """What places in groups give.  One query."""
+        return self._given(HELD, groups)
+
+    def _given(self, statement: str, keys: Sequence[int]) -> Gives:
+        if not keys:
+            return {}
+        found: Gives = {}
+        for key, many, securable, pattern, effect, privileges in self._rows(statement, [], 0, of=list(keys)):
+            listed = found.setdefault(key, (many, []))[1]
             if len(listed) < GIVEN:
                 listed.append([securable, pattern, sorted(privileges), effect])
         return found

@@ -22,7 +22,7 @@ from lakewarden import dialects
 from lakewarden.record import chain
 from policies import peers
 from policies.models import Change, Grant, Review, ReviewRow, Use
-from policies.reviews import advice
+from policies.reviews import advice, conflicts
 from policies.reviews.sources import Draft
 
 Kind = ReviewRow.Kind
@@ -30,6 +30,8 @@ MANY = 100
 """So many objects below are many."""
 WRITING = "(write|alter|insert|update|delete|modify|create|drop)"
 """How jobs call what is more than reading."""
+FAR = ("write", "many", "denial", "conflict")
+"""The risks by which a row reaches far."""
 OPENS = ("write", "create", "manage")
 """Categories of privileges that let one do more than read."""
 ENDS_SOON = timedelta(days=30)
@@ -86,6 +88,11 @@ class Weigher:
             effect="deny", securable__realm=self.review.realm_id
         )
         return frozenset(rows.values_list("securable", flat=True).distinct()[:100_000])
+
+    @cached_property
+    def sides(self) -> frozenset[conflicts.Place]:
+        """What parts the duties of somebody, as the rules of the realm have it now."""
+        return conflicts.sides(self.root, self.now)
 
     def below(self, keys: set[int]) -> Mapping[int, int]:
         """How many objects there are below each container.  One query for those not asked before."""
@@ -218,7 +225,7 @@ class _Batch:
             people=self.sizes.get(draft.holder or 0, 1 if draft.holder else 0),
             objects_below=sum(self.below.get(key, 1) for key in self.objects_of(draft)),
             risks=sorted(risks),
-            far=not risks.isdisjoint(("write", "many", "denial")),
+            far=not risks.isdisjoint(FAR),
             last_used=used.at,
             uses_told=self.weigher.told,
             peers_have=share.have,
@@ -262,6 +269,7 @@ class _Batch:
             "unused": self.weigher.told and bool(objects) and bool(holder) and at not in self.used,
             "ending": draft.valid_until is not None and draft.valid_until - self.now < ENDS_SOON,
             "foreign": draft.kind == Kind.FOREIGN,
+            "conflict": conflicts.place_of(draft) in self.weigher.sides,
             "closed": holder is not None and holder.kind != "pattern" and holder.pk not in self.entering,
         }
         return {name for name, yes in found.items() if yes}

@@ -16,6 +16,7 @@ from authzsite.api.surface import respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.review_bodies import plan_of, row_wire, verdicts_of, wire, wires
+from policies import access_log
 from policies.errors import NotFound, Refused
 from policies.models import Review
 from policies.reviews import (
@@ -63,7 +64,9 @@ class _OfOne(Call):
         review = Review.objects.filter(pk=id).select_related("starter", "realm", "fallback").first()
         standing = worklist.standing(review, person) if review else None
         if review is None or not standing:
+            access_log.refused(person, "review", None, name=f"review {id}", via="api")
             raise NotFound("There is no such review.")
+        access_log.looked(person, f"access in review {id}", telling.place_of(review), via="api")
         return review, standing
 
 

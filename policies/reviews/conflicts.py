@@ -1,0 +1,47 @@
+"""Rows that are one side of what nobody may have both sides of, by the realm's rules of separation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from catalog.nodes import Node
+from policies.models import ReviewRow
+from policies.reviews.sources import Draft
+from policies.separation import book, finding
+from policies.separation.sides import Way
+from policies.services import personal
+
+Place = tuple[str, int | None, int | None]
+"""A kind of row, whose it is, and the role, group or object that he has by it."""
+
+
+def sides(root: Node, now: datetime) -> frozenset[Place]:
+    """Every row on which somebody's conflict rests.  A query where no rule is open."""
+    found = finding.existing(root, book.of_realm(root, now.timestamp()))
+    return frozenset(
+        place
+        for one in found
+        for pair in one.clash.both.pairs
+        for way in pair
+        for place in _rows(one.clash.person.pk, way)
+    )
+
+
+def _rows(person: int, way: Way) -> Iterable[Place]:
+    holder = person
+    for station in way.via:
+        key = station.key if isinstance(station.key, int) else None
+        if station.kind == "group":
+            yield ReviewRow.Kind.MEMBER, holder, key
+            holder = key or holder
+        elif station.kind == "role" and not personal.is_personal(station.name):
+            yield ReviewRow.Kind.ROLE, holder, key
+            return
+    yield ReviewRow.Kind.GRANT, holder, way.object
+
+
+def place_of(draft: Draft) -> Place:
+    """Where a draft stands among the sides."""
+    on = {ReviewRow.Kind.ROLE: draft.role, ReviewRow.Kind.MEMBER: draft.group}
+    return draft.kind, draft.holder, on.get(ReviewRow.Kind(draft.kind), draft.securable)
