@@ -77,7 +77,9 @@ REVIEW_CANCELLED = event("review.cancelled", "called review {review} off")
 REVIEW_CARRIED = event("review.carried", "carried out row {row} of review {review}: {choice}")
 REVIEW_MISSED = event("review.missed", "did not carry out row {row} of review {review}: {why}")
 REVIEW_ALL_CARRIED = event("review.all_carried", "carried out what was decided in review {review}")
-REVIEW_PROVED = event("review.proved", "proved {rows} rows of review {review} by {backend} at revision {read}")
+REVIEW_PROVED = event(
+    "review.proved", "proved {rows} rows of review {review} by {backend} at revision {read}"
+)
 REVIEW_CLOSED = event("review.closed", "closed review {review}")
 REVIEW_REPEATED = event("review.repeated", "{how} the series of review {review}")
 RUN_STARTED = event("run.started", "started {object} to run as {person}")
