@@ -8,13 +8,13 @@ takes away: a membership that ends before the grant begins.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
 from django.db.models import Q, QuerySet
 
-from accounts.models import Principal, User
+from accounts.models import Membership, Principal, User
 from accounts.record import BEGINNING, Origin
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
@@ -25,6 +25,8 @@ from policies.events import GRANT_REMOVED, ROLE_UNASSIGNED, Said
 from policies.models import Assignment, Grant, RealmMember
 from policies.models.grants import Effect
 from policies.saying import said
+from policies.separation import book
+from policies.separation.book import Clash
 from policies.services import personal
 
 AHEAD = timedelta(minutes=10)
@@ -32,6 +34,7 @@ AHEAD = timedelta(minutes=10)
 BACK = timedelta(days=7)
 """So long after it, in case no look came in time: the worker may have been down."""
 NO_MEMBER = "whoever was to hold it is no member of the realm any more"
+CONFLICT = "a rule of separation made since keeps it from whoever was to hold it"
 DISABLED = "the account of whoever was to hold it is disabled"
 Fact = Grant | Assignment
 
@@ -87,7 +90,45 @@ def _disabled(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
     return {one: DISABLED for one in some if one.at > now and one.holder.pk in out}
 
 
-CHECKS: list[Check] = [_no_members, _disabled]
+def _in_conflict(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
+    """What would give somebody both sides of a rule that was made after it was given."""
+    later, rules = [one for one in some if one.at > now], book.opened(now.timestamp())
+    if not later or not rules:
+        return {}
+    found = {}
+    for realm in Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}):
+        here = [one for one in later if one.node.realm_id == realm.pk]
+        mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
+        people = _people_of([one.holder for one in here], now)
+        everybody = list({one.pk: one for some in people.values() for one in some}.values())
+        clashes = mine.clashes(book.load(realm, everybody)) if everybody else []
+        found |= {one: CONFLICT for one in here if _clashes(one, people[one.holder.pk], clashes)}
+    return found
+
+
+def _people_of(holders: Sequence[Principal], now: datetime) -> dict[int, list[Principal]]:
+    """Each holder alone, or with a group everybody in it.  One query."""
+    found = {one.pk: [one] for one in holders if one.kind != Principal.Kind.GROUP}
+    groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+    inside = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
+    found |= {group: [] for group in groups}
+    for row in inside:
+        found[row.group_id].append(row.member)
+    return found
+
+
+def _clashes(one: Beginning, people: Sequence[Principal], clashes: Sequence[Clash]) -> bool:
+    """Whether one of the people comes to have both sides at the moment it begins, by what begins then."""
+    at, numbers = one.at.timestamp(), {person.pk for person in people}
+    return any(
+        clash.person.pk in numbers
+        and any(start <= at < end for start, end in clash.spans)
+        and any(way.span[0] == at for pair in clash.both.pairs for way in pair)
+        for clash in clashes
+    )
+
+
+CHECKS: list[Check] = [_no_members, _disabled, _in_conflict]
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from policies.changes import change
 from policies.events import MEMBER_ADDED
 from policies.models import Assignment, Change, Grant, RealmMember
 from policies.saying import said
-from policies.services import accounts, grants, members, realm_of, roles
+from policies.separation.sides import Side
+from policies.services import accounts, grants, members, realm_of, roles, separation
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 
@@ -125,3 +126,22 @@ def test_who_is_disabled_after_it_began_keeps_it_until_somebody_takes_it(shop: N
     account.save()
     assert beginnings.look(begin + timedelta(seconds=1)) == 0
     assert beginnings.look(begin - timedelta(seconds=1)) == 2
+
+
+@pytest.mark.parametrize("group", [False, True], ids=["a person", "a group"])
+def test_a_rule_made_since_keeps_duties_apart_when_it_would_begin(shop: Node, group: bool) -> None:
+    """Mia reads sales as an analyst; what was given her ahead would give her the other side, too."""
+    now = timezone.now()
+    role = a_role(shop, "books")
+    holder = people.ensure("group", "analysts") if group else people.ensure("user", "mia")
+    begin = now + SOON
+    roles.assign(role, holder, by=BY, authority=AUTHORITY, valid_from=begin)
+    assert beginnings.look(now) == 0
+    one, other = (Side(role=the("role", name).id) for name in ("sales_read", "books"))
+    separation.make(shop, "Apart", one, other, by=acting("marek"))
+    assert beginnings.look(begin + timedelta(seconds=1)) == 0  # what has begun is for its list
+    assert beginnings.look(now) == 1
+    assert waiting() == 0
+    last = Change.objects.order_by("-revision").first()
+    assert last is not None
+    assert "rule of separation" in last.reason

@@ -26,6 +26,8 @@ KINDS = {
 }
 """The mark of each state; all else is only said."""
 VERBS = {"read": "read", "write": "write", "use": "use", "grant": "give access to", HOLD: "hold role"}
+NAMED = 3
+"""More objects than this are counted."""
 LONG = 90
 """So much of a reason stands in a line."""
 
@@ -45,15 +47,18 @@ def short(name: str) -> str:
 
 
 def wants_words(wants: Sequence[RequestWant]) -> str:
-    """read and write sales.orders; use shop.sales; read sales.orders and 2 more"""
-    by_name: dict[str, list[RequestWant]] = {}
+    """read and write sales.orders; read sales.orders and sales.customers; use sales and read 4 objects"""
+    by_name: dict[str, list[str]] = {}
     for one in wants:
-        by_name.setdefault(one.name, []).append(one)
-    told = [
-        f"{words.listed([verb(one.action, one.type) for one in some])} {short(name)}"
-        for name, some in by_name.items()
-    ]
-    return words.listed(told, 2)
+        by_name.setdefault(one.name, []).append(verb(one.action, one.type))
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, verbs in by_name.items():
+        alike.setdefault(tuple(dict.fromkeys(verbs)), []).append(short(name))
+    return words.listed([f"{words.listed(verbs)} {_named(names)}" for verbs, names in alike.items()], 2)
+
+
+def _named(names: Sequence[str]) -> str:
+    return words.listed(names) if len(names) <= NAMED else words.count(len(names), "object")
 
 
 def verb(action: str, type_: str) -> str:
