@@ -65,7 +65,7 @@ Check = Callable[[Sequence[Beginning], datetime], dict[Beginning, str]]
 
 def _no_members(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
     """Asked as of the beginning: a membership has windows, too."""
-    found = {}
+    found: dict[Beginning, str] = {}
     rows = RealmMember.objects.open().filter(principal__in={one.holder.pk for one in some})
     windows: dict[tuple[int, int], list[RealmMember]] = {}
     for row in rows:
@@ -95,7 +95,7 @@ def _in_conflict(some: Sequence[Beginning], now: datetime) -> dict[Beginning, st
     later, rules = [one for one in some if one.at > now], book.opened(now.timestamp())
     if not later or not rules:
         return {}
-    found = {}
+    found: dict[Beginning, str] = {}
     for realm in Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}):
         here = [one for one in later if one.node.realm_id == realm.pk]
         mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
@@ -149,7 +149,8 @@ class Looked:
 
     def barred(self) -> dict[Beginning, str]:
         """What may not begin, and the first reason why not."""
-        some, found = self.beginnings(), {}
+        found: dict[Beginning, str] = {}
+        some = self.beginnings()
         for check in CHECKS:
             for one, why in check(some, self.now).items():
                 found.setdefault(one, why)
@@ -198,7 +199,7 @@ def end_not_begun(current: ChangeInProgress, who: Iterable[Principal], *, by: Au
     personal_ones = roles.filter(origin=Origin.SYSTEM).values("role")
     later = Q(valid_from__gt=current.at)
     grants = Grant.objects.open().filter(Q(holder__in=people) | Q(role__in=personal_ones), later)
-    facts = [*_given(grants), *roles.filter(later).select_related("holder")]
+    facts: list[Fact] = [*_given(grants), *roles.filter(later).select_related("holder")]
     found = beginnings_of(facts)
     end_all(current, found, by=by)
     return len(found)

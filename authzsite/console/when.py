@@ -15,7 +15,6 @@ from authzsite.console import words
 
 STARTS = ("now", "date")
 ENDS = ("friday", "month", "date", "never")
-EVENING = {"hour": 18, "minute": 0, "second": 0, "microsecond": 0}
 NO_MOMENT = "Give a date and a time that are still to come."
 
 
@@ -83,7 +82,7 @@ class When:
             return words.next_friday()
         if self.until == "month":
             start = timezone.localtime(self.begin) if self.begin else timezone.localtime()
-            return (start + timedelta(days=30)).replace(**EVENING).astimezone(UTC)
+            return words.evening(start + timedelta(days=30)).astimezone(UTC)
         return self._typed("date") if self.until == "date" else None
 
     def _typed(self, name: str, *, later: bool = False) -> datetime | None:

@@ -57,13 +57,18 @@ def zone() -> str:
     return timezone.get_current_timezone_name()
 
 
+def evening(when: datetime, hour: int = 18) -> datetime:
+    """The same day when people go home."""
+    return when.replace(hour=hour, minute=0, second=0, microsecond=0)
+
+
 def next_friday(hour: int = 18) -> datetime:
     """The coming Friday's evening; on a Friday after noon, that of next week."""
     now = timezone.localtime()
     ahead = (4 - now.weekday()) % 7
     if ahead == 0 and now.hour >= 12:
         ahead = 7
-    return (now + timedelta(days=ahead)).replace(hour=hour, minute=0, second=0, microsecond=0)
+    return evening(now + timedelta(days=ahead), hour)
 
 
 def count(many: int, one: str, several: str = "") -> str:

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from policies import slices
+from policies.deciders import APPROVE
 from policies.models import AccessRequest, RequestPart
 from policies.queries import realms_of
 from policies.requests import mandates, places, seeing
@@ -52,7 +53,7 @@ def _used(person: Principal) -> list[str]:
         key for top in realms_of(person) for key in slices.current(person, top).bits if isinstance(key, int)
     }
     own = [f"{sign}{number}" for number in sorted(numbers) for sign in SIGNS]
-    own += [f"d{number}" for number in duties.held(person, places.APPROVE)]
+    own += [f"d{number}" for number in duties.held(person, APPROVE)]
     with connection.cursor() as cursor:
         cursor.execute(_USED, [own])
         return [key for (key,) in cursor.fetchall()]
