@@ -14,8 +14,9 @@ from django.db.models import F, Q
 from accounts.models import Principal
 from lakewarden.record import chain
 from policies import checkpoints
+from policies.archiving import reading
 from policies.exports import evidence
-from policies.models import Checkpoint, Event, Review, ReviewDecision, ReviewRow, ReviewSeat
+from policies.models import Change, Checkpoint, Review, ReviewDecision, ReviewRow, ReviewSeat
 from policies.reviews import guarding, population
 from policies.reviews.telling import place_of
 
@@ -67,7 +68,11 @@ def gather(review: Review) -> Evidence:
 
 
 def _revisions(review: Review) -> set[int]:
-    own = Event.objects.filter(kind__startswith="review.", data__review=review.pk)
+    asked = Change.objects.filter(
+        realm=review.realm_id, kind__startswith="review.", revision__gt=review.revision
+    )
+    told = reading.events_of(list(asked.values_list("revision", flat=True)))
+    own = {event.change_id for event in told if event.data.get("review") == review.pk}
     rows = ReviewRow.objects.filter(review=review, carried_revision__isnull=False)
     codes = {
         code
@@ -75,7 +80,7 @@ def _revisions(review: Review) -> set[int]:
         for code in facts
         if code.partition(":")[0] in evidence.MODELS
     }
-    return set(own.values_list("change", flat=True)) | evidence.revisions_of(codes)
+    return own | evidence.revisions_of(codes)
 
 
 def _names(review: Review) -> dict[str, str]:

@@ -24,6 +24,7 @@ from lakewarden.record import chain
 from policies import decisions, notices
 from policies.authority import SYSTEM, of_system
 from policies.changes import change
+from policies.errors import Conflict
 from policies.events import REVIEW_OPENED
 from policies.facts import is_service_admin
 from policies.models import Review, ReviewRow
@@ -43,7 +44,7 @@ ASKED = notices.kind("review.asked", "of access reviews that wait for my decisio
 
 
 class Lost(Exception):
-    """Another worker has taken over."""
+    """Another worker has taken over, or there is nothing left to work on."""
 
 
 def build(review: Review, *, told: Callable[[int], None] | None = None) -> bool:
@@ -55,7 +56,7 @@ def build(review: Review, *, told: Callable[[int], None] | None = None) -> bool:
         return False
     try:
         _Build(review).run(told or (lambda many: None))
-    except Lost:
+    except (Lost, Conflict):
         return False
     except Exception as error:
         # the next worker tries again; until then whoever started it sees what is wrong
@@ -78,8 +79,8 @@ def take_lease(review: Review, in_states: Iterable[str]) -> bool:
 
 
 def keep_lease(review: Review, **values: Any) -> None:
-    """Say that one is still at work, and note how far.  Raises Lost."""
-    mine = Review.objects.filter(pk=review.pk, lease=review.lease)
+    """Say that one is still at work, and note how far.  Raises Lost, when it was called off too."""
+    mine = Review.objects.filter(pk=review.pk, lease=review.lease, state=review.state)
     if not mine.update(leased=timezone.now(), **values):
         raise Lost
     for name, value in values.items():

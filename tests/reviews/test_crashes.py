@@ -73,6 +73,17 @@ def test_a_writer_that_was_taken_for_dead_writes_nothing_more(many: Node) -> Non
     assert ReviewRow.objects.filter(review=review).count() == 2
 
 
+def test_a_review_that_is_called_off_meanwhile_is_written_no_further(many: Node) -> None:
+    review = a_review(built=False)
+
+    def call_off(many_: int) -> None:
+        leading.cancel(Review.objects.get(pk=review.pk), by=acts("olivia"))
+
+    assert not population.build(review, told=call_off)
+    assert Review.objects.get().state == "cancelled"
+    assert ReviewRow.objects.filter(review=review).count() == 2
+
+
 def test_removals_are_carried_out_once_however_often_the_worker_was_killed(
     many: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
