@@ -180,8 +180,22 @@ def test_what_removal_does_is_said_before_it_is_submitted(sales: Node, signed_in
     said = text(olivia, f"/reviews/{review.pk}/rows/{row.number}/more?d-{row.pk}=remove")
     assert "mia keeps read" in said
     page = text(olivia, f"/reviews/{review.pk}/rows/{row.number}")
-    assert "keeps read, by another path" in page
+    assert "keeps read orders" in page
+    assert "By another path, which this does not touch." in page
     assert choice_of(review, "mia shop.sales.orders") == ""
+
+
+def test_what_a_role_gives_on_every_table_of_a_schema_is_told(sales: Node, signed_in: Enter) -> None:
+    codes = ("USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE")
+    a_role(sales, "sales_write", *(f"allow {one} on schema shop.sales" for one in codes), held_by=("mia",))
+    review, marek = a_review(sales, by="marek"), signed_in("marek")
+    row = rows(review)["mia sales_write"]
+    address = f"/reviews/{review.pk}/rows/{row.number}"
+    assert "loses write on every table in sales" in text(marek, address)
+    olivia = signed_in("olivia")
+    said = text(olivia, f"{address}/more?d-{row.pk}=remove")
+    assert "mia loses write on every table in sales" in said
+    assert "read" in said  # what stays, as an analyst
 
 
 def test_the_other_path_is_offered_too(sales: Node, signed_in: Enter) -> None:

@@ -45,7 +45,8 @@ HEADS = {
 }
 KEYS = {Choice.KEEP: "1", Choice.REMOVE: "2", Choice.END: "3", Choice.UNSURE: "4"}
 USUAL_END = timedelta(days=30)
-LOOKS_LIKE_A_QUERY = "?"
+TAKING = (Choice.REMOVE, Choice.REDUCE, Choice.END)
+Kind = ReviewRow.Kind
 
 
 @dataclass(frozen=True)
@@ -69,11 +70,8 @@ class More:
     asks_reason: bool = False
     effect: str = ""
     others: str = ""
+    late: str = ""
     problem: str = ""
-
-    @property
-    def shows(self) -> bool:
-        return bool(self.asks_until or self.takes or self.asks_reason or self.effect or self.problem)
 
 
 @dataclass(frozen=True)
@@ -181,10 +179,8 @@ class Work:
     @cached_property
     def effects(self) -> Mapping[int, Consequence]:
         """What the ready decisions on this page do."""
-        taking = (Choice.REMOVE, Choice.REDUCE, Choice.END)
-        wanted = [
-            row for row in self.page.rows if row.pk in self.ready and self.ready[row.pk].choice in taking
-        ]
+        ready = self.ready
+        wanted = [row for row in self.page.rows if row.pk in ready and ready[row.pk].choice in TAKING]
         return consequences.of(self.visit.review, wanted) if wanted else {}
 
     def groups(self) -> list[Group]:
@@ -227,11 +223,15 @@ class Work:
             self.told.decided(row),
         )
 
-    def more(self, row: ReviewRow, ready: Ready | None, consequence: Consequence | None) -> More:
+    def more(
+        self, row: ReviewRow, ready: Ready | None, consequence: Consequence | None, said: str = ""
+    ) -> More:
+        """What a ready decision needs, and what it does: `said`, or what the whole page's reading tells."""
         if ready is None:
             return More(row.pk, row.number, problem=self.problems.get(row.pk, ""))
         review = self.visit.review
         others = consequence.rows if consequence else []
+        inside = ready.choice in TAKING and _gives_inside(row)
         return More(
             row.pk,
             row.number,
@@ -240,8 +240,9 @@ class Work:
             self._takes(row, ready) if ready.choice == Choice.REDUCE else (),
             ready.reason,
             needs_reason(review, row, ready.choice),
-            effect(row, consequence, ready.choice),
+            said or ("" if inside else effect(row, consequence, ready.choice)),
             self.visit.url("review_row", row.number) if others else "",
+            self.visit.url("review_row", row.number) if inside and not said else "",
             self.problems.get(row.pk, ""),
         )
 
@@ -255,6 +256,13 @@ class Work:
             for code, word in ONLY
             if self.counts[code] or code in ("open", self.only)
         )
+
+
+def _gives_inside(row: ReviewRow) -> bool:
+    """Whether it matters in what a container holds, which is worked out for one row at a time."""
+    if row.kind in (Kind.ROLE, Kind.MEMBER):
+        return True
+    return row.kind in (Kind.GRANT, Kind.RULE) and row.type in naming.CONTAINERS
 
 
 def usual_end(row: ReviewRow) -> datetime:

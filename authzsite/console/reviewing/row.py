@@ -14,10 +14,11 @@ from authzsite.console.door import signed_in
 from authzsite.console.methods import reads, reads_and_writes, writes
 from authzsite.console.parts import Diff, DiffLine, Fact, Facts, Moment, Note, Timeline
 from authzsite.console.requests import Request
+from authzsite.console.reviewing import foreseen
 from authzsite.console.reviewing import work as rooms
-from authzsite.console.reviewing.listing import Work
+from authzsite.console.reviewing.listing import TAKING, Work
 from authzsite.console.reviewing.ready import Ready, Tray
-from authzsite.console.reviewing.rows import CHANGED, SAID, Told, acts_of, way
+from authzsite.console.reviewing.rows import CHANGED, SAID, Told, acts_of, effect, way
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page, say
 from policies.errors import PolicyError
@@ -91,7 +92,7 @@ def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResp
         "here": request.path,
         "row_url": visit.url(),
         "always": visit.review.reasons in (Review.Reasons.ALWAYS, Review.Reasons.FAR),
-        "diff": Diff(tuple(_lines(found, row))),
+        "diff": Diff(tuple(foreseen.lines(row) or _lines(found, row))),
         "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
         "gives": [_gift(told, gift) for gift in row.gives],
         "timeline": Timeline(tuple(_moment(told, made) for made in worklist.told(row))),
@@ -195,9 +196,12 @@ def more(request: Request, id: int, number: int) -> HttpResponse:
     if not one.may_decide or choice not in choices(row):
         raise Http404
     ready = Ready(row.pk, row.version, choice)
-    taking = choice in ("remove", "reduce", "end")
-    found = consequences.of(one.visit.review, [row])[row.pk] if taking else None
-    return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, found)})
+    if choice not in TAKING:
+        return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, None)})
+    found = consequences.of(one.visit.review, [row])[row.pk]
+    takes = row.advised if choice == ReviewRow.Choice.REDUCE else ()
+    said = foreseen.text(row, takes) or effect(row, found, choice)
+    return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, found, said)})
 
 
 @writes
