@@ -106,7 +106,7 @@ def run(facts: int) -> tuple[int, float, float]:
             command = [sys.executable, __file__, str(facts), "--measure"]
             subprocess.run(command, env=there, check=True)
             told = subprocess.run(
-                [*command, "--export"], env=there, check=True, capture_output=True, text=True
+                [*command, "--export"], env=there, check=True, stdout=subprocess.PIPE, text=True
             )
         finally:
             server.stop()

@@ -24,6 +24,7 @@ from accounts.text import told
 from authzsite.console import formats, kept
 from authzsite.console.requests import Request
 from authzsite.console.shell import page, surroundings
+from policies.errors import Archived
 
 NOTED = "noted"
 View = Callable[..., HttpResponseBase]
@@ -48,9 +49,19 @@ def signed_in(view: View) -> View:
             return page(request, "errors/unbound.html", status=403)
         _note(request, user)
         with timezone.override(_zone(user.time_zone)), formats.written(user.formats):
-            return view(request, *args, **kwargs)
+            try:
+                return view(request, *args, **kwargs)
+            except Archived as past:
+                return _archived(request, past)
 
     return guarded
+
+
+def _archived(request: Request, past: Archived) -> HttpResponseBase:
+    """A page of the past that can no longer be told from what is live says so."""
+    from authzsite.console.errors import show  # it leads back here
+
+    return show(request, 410, heading="That part of the past is in the archive", text=str(past))
 
 
 def _note(request: Request, user: User) -> None:

@@ -6,7 +6,12 @@ from django.urls import reverse
 
 from authzsite.console.parts import Tab, Tabs
 
-TABS = (("history", "Changes"), ("looks", "Refusals and looks"), ("integrity", "Integrity"))
+TABS = (
+    ("history", "Changes"),
+    ("looks", "Refusals and looks"),
+    ("history_archive", "Archive"),
+    ("integrity", "Integrity"),
+)
 
 
 def tabs(current: str) -> Tabs:

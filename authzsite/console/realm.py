@@ -13,7 +13,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import admins, modes, naming
+from authzsite.console import admins, modes, naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, to_look_at
@@ -36,6 +36,7 @@ from catalog.nodes import Node, nodes
 from catalog.queries import node as find_node
 from lakewarden.facts import Slice
 from policies import access_log, decisions, offices, slices
+from policies.archiving import retention
 from policies.authority import Actor
 from policies.models import Backend, RealmMember
 from policies.queries import owner_of
@@ -183,6 +184,7 @@ def _actions(ward: Ward) -> Iterable[Action]:
     reason = "" if ward.owns else "why-not-switch"
     must_say = reverse("console:request_rules", args=[root.id])
     yield Action("What requests must say", must_say, "plain", reason=reason)
+    yield Action("Retention", reverse("console:realm_retention", args=[root.id]), reason=reason)
     yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
     yield Action(f"Open {root.name}", naming.page_of(root.id, root.type), "primary")
 
@@ -191,6 +193,8 @@ def _facts(ward: Ward) -> Iterable[Fact]:
     yield Fact("Owner", ward.owner.label if ward.owner else "No owner")
     yield Fact("Authorization", state=modes.state(ward.mode))
     yield Fact("Members", members_words(ward.root, ward.members))
+    kept = retention.days(ward.realm)
+    yield Fact("History stays live", f"for {words.count(kept, 'day')}" if kept else "for ever")
     if ward.realm.kind == Realm.Kind.CDAP:
         yield Fact("Rules", f"of CDAP {ward.realm.settings.get('policy', '')}")
 

@@ -103,8 +103,12 @@ def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
 
 
 def _not_yours(request: Request, ward: Ward) -> HttpResponse:
+    return not_yours(request, ward, f"You cannot set the authorization of {ward.root.name}")
+
+
+def not_yours(request: Request, ward: Ward, heading: str) -> HttpResponse:
+    """A page for whoever may see the realm and not set it; the refusal is recorded."""
     access_log.refused(ward.asker, offices.SWITCH, ward.root, via="console")
-    heading = f"You cannot set the authorization of {ward.root.name}"
     context = {
         "verdict": Verdict("no", heading, f"That is done by {ward.owner_words()}.", level=1),
         "actions": (Action(f"Back to {ward.root.name}", ward.url),),

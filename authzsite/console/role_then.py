@@ -18,6 +18,7 @@ from authzsite.console.then import moment_of
 from catalog.nodes import Node
 from catalog.past import nodes_at
 from policies import access_log, decisions, history
+from policies.archiving import live
 from policies.history import Sight
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
@@ -52,6 +53,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "problem": WRONG if at and then is None else "",
     }
     if then is not None:
+        live.must_be_live(seen.node.realm_id, then.revision)
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
         context |= {"past": _said(then), "gave": _gave(seen, then), "held": _held(seen, then)}
     return page(request, "console/role/then.html", context, room="roles", realm=seen.node.realm)

@@ -29,6 +29,7 @@ from catalog.nodes import Node
 from catalog.past import node_at
 from policies import access_log, compare, past
 from policies.access import AccessMap
+from policies.archiving import live
 from policies.compare import Course, Difference, Spell
 from policies.errors import Invalid
 from policies.exports.evidence import Question
@@ -146,6 +147,7 @@ def _form(asked: Asked, place: Place) -> dict[str, Any]:
 def _answer(asked: Asked, node: Node) -> dict[str, Any]:
     if asked.then is None or asked.until is None or asked.problems:
         return {}
+    live.must_be_live(node.realm_id, asked.then.revision)
     views = {"changes": _changes, "between": _between}
     return {"past": _said(asked), **views.get(asked.view, _state)(asked, asked.then, asked.until, node)}
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,12 +23,13 @@ import psutil
 from policies import slices
 from policies.exports import parquet
 from policies.models import Counter
-from scripts import cluster, package
+from scripts import package
 from tests.api.world import Shop, make_shop, token
 from tests.client.site import Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
 
+ROOT = Path(__file__).resolve().parents[2]
 JOB = '''
 import json, os, sys, time
 import lakewarden
@@ -57,9 +58,15 @@ def master(tmp_path_factory: pytest.TempPathFactory, java: str) -> Iterator[str]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    given = Namespace(port=port, workers=2, cores=1, memory="1g")
-    with cluster.cluster(tmp_path_factory.mktemp("cluster"), given) as address:
-        yield address
+    folder = tmp_path_factory.mktemp("cluster")
+    command = [sys.executable, str(ROOT / "scripts" / "cluster.py"), "--workers", "2", "--port", str(port)]
+    process = subprocess.Popen([*command, "--folder", str(folder)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    told = process.stdout.readline()
+    yield told.strip().removeprefix("SPARK_MASTER=")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(60) == 0
+    process.stdout.close()
 
 
 @pytest.fixture(scope="module")
