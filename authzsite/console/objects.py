@@ -17,6 +17,7 @@ from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
+from authzsite.console.measures.beside import on_object
 from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, behind
 from authzsite.console.parts import Action, Empty, Reason, State
@@ -81,6 +82,7 @@ def _access(head: Head) -> dict[str, Any]:
         "csv": reverse("console:object_csv", args=[head.node.id]),
         "empty": _nobody(head),
         **_beside(head),
+        **on_object(head.place),
         **_applied(head),
     }
 

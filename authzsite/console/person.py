@@ -20,6 +20,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.keyset import ordered, told
 from authzsite.console.known import Circle, circle_of, realm_words
 from authzsite.console.lists import Pager
+from authzsite.console.measures.beside import on_person
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Crumbs, Empty, Face, Fact, Facts, Reason, Tab, Tabs, Who
 from authzsite.console.reach import SHOWN, Asked, Reach
@@ -219,6 +220,7 @@ def person(request: Request, id: int) -> HttpResponse:
         "givers": _givers(seen) if seen.own else (),
         "latest": record.timeline(record.rows(_changes(seen, limit=4).entries)[:6]),
         "history_url": reverse("console:person_history", args=[id]),
+        **on_person(seen.circle.asker, seen.person, seen.circle.realms),
     }
     return seen.page(request, "console/person/reach.html", context)
 
@@ -265,8 +267,7 @@ def _csv_lines(seen: Visit) -> Iterator[list[object]]:
         ways = naming.paths(seen.reach.telling(one), one.node, seen.reach.groups)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
         when = naming.from_seconds(one.ends)
-        usable = "no" if one.lacking else "yes"
-        ends = when.isoformat() if when else ""
+        usable, ends = "no" if one.lacking else "yes", when.isoformat() if when else ""
         who = (seen.person, seen.person.label)
         yield [*who, one.node.ref.id, one.node.type, one.words, usable, how, ends]
 

@@ -15,6 +15,7 @@ from accounts.models import Membership, Principal
 from authzsite.console import naming, record, words
 from authzsite.console.asking.links import ask_for
 from authzsite.console.door import signed_in
+from authzsite.console.measures.beside import on_role
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, Who
 from authzsite.console.place import Place, visit
@@ -289,6 +290,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "gives_csv": reverse("console:role_gives_csv", args=[id]),
         "others": "" if seen.all_holders else "Who else holds it is shown to those who may give it.",
         "latest": record.timeline(record.rows(latest.entries)[:6]),
+        **on_role(seen.place),
     }
     return page(
         request,

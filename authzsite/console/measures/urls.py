@@ -2,7 +2,13 @@
 
 from django.urls import path
 
-from authzsite.console.measures import hint, hints, overview, pipelines
+from authzsite.console.measures import (
+    hint,
+    hints,
+    overview,
+    pipelines,
+    waits,  # noqa: F401 -- what waits on Home
+)
 
 urlpatterns = [
     path("overview", overview.site, name="overview"),
