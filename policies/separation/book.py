@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from django.db.models import QuerySet
-
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
@@ -84,9 +82,12 @@ def _span(row: SeparationException) -> Span:
     return start, row.valid_until.timestamp() if row.valid_until else float("inf")
 
 
-def opened(now: float, rows: QuerySet[SeparationRule] | None = None) -> Book:
-    """The rules that are open, of all realms or those given.  One query where there are none, else two."""
-    rules = list((SeparationRule.objects.all() if rows is None else rows).open().order_by("name", "pk"))
+def opened(now: float, realm: int | None = None) -> Book:
+    """The rules that are open, of all realms or of one.  One query where there are none, else two."""
+    rows = SeparationRule.objects.open()
+    if realm is not None:
+        rows = rows.filter(realm=realm)
+    rules = list(rows.order_by("name", "pk"))
     if not rules:
         return Book([], {}, now)
     let = SeparationException.objects.open().filter(rule__in=[rule.pk for rule in rules])
@@ -94,7 +95,7 @@ def opened(now: float, rows: QuerySet[SeparationRule] | None = None) -> Book:
 
 
 def of_realm(root: Node, now: float) -> Book:
-    return opened(now, SeparationRule.objects.filter(realm=root.realm_id))
+    return opened(now, root.realm_id)
 
 
 def holdings(loaded: Loaded, people: Collection[Principal]) -> dict[Principal, Held]:

@@ -73,9 +73,11 @@ def _holders(rules: Book) -> dict[Side, set[int]]:
     near = any_of("securable_id", above) | Q(securable__in=inside)
     codes = {code for side in sides for code in side.privileges}
     given = Grant.objects.open().filter(near, effect=Effect.ALLOW, privilege__in=codes)
-    rights = list(given.values_list("securable", "privilege", "role", "holder")) if objects else []
-    owned = Ownership.objects.open().filter(near).values_list("securable", "owner") if objects else ()
-    rights += [(thing, OWNER, None, owner) for thing, owner in owned]
+    rights: list[tuple[int | None, str, int | None, int | None]] = []
+    if objects:
+        rights += given.values_list("securable", "privilege", "role", "holder")
+        owned = Ownership.objects.open().filter(near).values_list("securable", "owner")
+        rights += [(thing, OWNER, None, owner) for thing, owner in owned]
     roles = {side.role for side in sides} | {role for _, _, role, _ in rights}
     holding: dict[int, set[int]] = {}
     for role, holder in (
@@ -88,7 +90,7 @@ def _holders(rules: Book) -> dict[Side, set[int]]:
 
 def _of_side(
     side: Side,
-    rights: Sequence[tuple[int, str, int | None, int | None]],
+    rights: Sequence[tuple[int | None, str, int | None, int | None]],
     holding: Mapping[int, set[int]],
     rules: Book,
 ) -> set[int]:
@@ -97,7 +99,7 @@ def _of_side(
     places, wanted = rules.lineages, {*side.privileges, OWNER}
     found: set[int] = set()
     for thing, code, role, holder in rights:
-        if code in wanted and meets(side.object, thing, places):
+        if code in wanted and meets(side.object, thing or 0, places):
             found |= holding.get(role, set()) if role else {holder or 0}
     return found
 

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.models import Realm
-from catalog.nodes import Node
+from catalog.nodes import Node, any_of
 from lakewarden.facts import Rule, Station
 from policies import facts
 from policies.models import Grant
@@ -103,7 +103,9 @@ def _with_what_roles_give(given: Sequence[Given]) -> list[Given]:
     if not roles:
         return list(given)
     rows: dict[object, list[Grant]] = {}
-    for row in Grant.objects.open().filter(role__in=roles, effect=Effect.ALLOW, securable__isnull=False):
+    for row in Grant.objects.open().filter(
+        any_of("role_id", roles), effect=Effect.ALLOW, securable__isnull=False
+    ):
         rows.setdefault(row.role_id, []).append(row)
     return [(holder, has.also(Held(rules=tuple(_given_by(has, rows))))) for holder, has in given]
 

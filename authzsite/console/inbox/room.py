@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -95,7 +96,7 @@ def _line(row: Notice) -> Line:
     )
 
 
-def _address(query: dict[str, object]) -> str:
+def _address(query: Mapping[str, object]) -> str:
     return f"{reverse('console:inbox')}?{urlencode(query)}"
 
 
