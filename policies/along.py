@@ -28,10 +28,10 @@ def places(refs: Iterable[ObjectRef]) -> dict[ObjectRef, Places]:
     wanted = list(refs)
     found = dict(zip(wanted, find_all(wanted), strict=True))
     ways = {ref: _ways(ref) for ref, node in found.items() if node is None}
-    steps = list(dict.fromkeys(chain.from_iterable(ways.values())))
-    above = dict(zip(steps, find_all(steps), strict=True)) if steps else {}
+    names = list(dict.fromkeys(chain.from_iterable(ways.values())))
+    above = dict(zip(names, find_all(names), strict=True)) if names else {}
     return {
-        ref: _along(node, ref) if node else tuple(filter(None, map(above.get, ways[ref])))
+        ref: steps(node) if node else tuple(filter(None, map(above.get, ways[ref])))
         for ref, node in found.items()
     }
 
@@ -47,9 +47,10 @@ def _ways(ref: ObjectRef) -> list[ObjectRef]:
     return list(dict.fromkeys(found))
 
 
-def _along(node: Node, ref: ObjectRef) -> Places:
+def steps(node: Node) -> Places:
+    """The objects on the way to one, itself the last, as far as they are parts of its name."""
     # a nested schema `A:B` stands below `A`, but `A` is no part of its name
-    return tuple(place for place in (*node.above(), node) if place.path == ref.path[: len(place.path)])
+    return tuple(place for place in (*node.above(), node) if place.path == node.path[: len(place.path)])
 
 
 def named_by(ref: ObjectRef, known: Places) -> Node | None:

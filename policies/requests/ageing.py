@@ -53,7 +53,7 @@ def _escalated(pk: int, now: datetime) -> bool:
         if part.state != "asked" or part.escalates_at is None or part.escalates_at > now:
             return False
         request = part.request
-        place = places.find(part.kind, telling.ref_of(part), request.holder.kind)
+        place = places.of_row(part, request.holder.kind)
         found = place.deciders(parties.of(request), now=now) if place else []
         up = place.next(found, part.addressed) if place else []
         again = rules.along(place.way).escalates(now) if place else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
@@ -27,6 +27,7 @@ from policies.requests.steps import ANSWERED, ASKED, WITHDRAWN, fresh, row_of, s
 MOST_OPEN = 200
 """So many requests of one person may be open at once."""
 LONGEST_KEY = 200
+AHEAD = timedelta(days=366)
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,10 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
 
 def _check_times(asking: Asking, now: datetime) -> None:
     windows.zone(asking.zone)
+    if asking.starts and asking.starts > now + AHEAD:
+        raise Invalid("Nothing is asked for more than a year ahead.")
+    if asking.until and asking.until > now + timedelta(days=windows.LONGEST_DAYS):
+        raise Invalid("Nothing is asked for longer than ten years; leave the end out for none.")
     if asking.lasts and asking.until:
         raise Invalid("Say how long, or until when; not both.")
     if asking.until and asking.until <= asking.begins(now):
@@ -189,7 +194,7 @@ def _write(asking: Asking, foreseen: Foresight, asker: Principal, by: Actor, now
         ticket=asking.ticket,
         lasts=asking.lasts,
         until=asking.until,
-        starts=asking.starts,
+        starts=asking.starts if asking.starts and asking.starts > now else None,
         zone=asking.zone,
         via=by.via,
         asked_at=now,
@@ -234,7 +239,9 @@ def _parts(
 
 
 def _number(place: places.Place | None) -> int | None:
-    return place.node.id if place is not None and place.exact and place.node.exists else None
+    if place is None or not place.exact or dialects.get(place.node.kind).by_text:
+        return None  # a text outlives the object of its name
+    return place.node.id
 
 
 def _part(

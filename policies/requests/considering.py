@@ -22,7 +22,6 @@ from policies.requests import carrying, needs, places, proposing
 from policies.requests.needs import Denial, Wanted
 from policies.requests.proposing import Proposal
 from policies.requests.seeing import Seen
-from policies.requests.telling import ref_of
 from policies.separation import book, foreseeing, telling
 from policies.services.grants import Wish
 
@@ -85,7 +84,7 @@ Placed = Sequence[tuple[RequestPart, places.Place]]
 
 
 def _places(seen: Seen) -> Placed:
-    found = ((part, places.find(part.kind, ref_of(part), seen.request.holder.kind)) for part in seen.parts)
+    found = ((part, places.of_row(part, seen.request.holder.kind)) for part in seen.parts)
     return [(part, place) for part, place in found if place is not None]
 
 
@@ -94,7 +93,7 @@ def _any_open(seen: Seen) -> bool:
 
 
 def _present(seen: Seen, want: RequestWant) -> Present:
-    place = places.find(Kind.PRIVILEGE, ref_of(want), seen.request.holder.kind)
+    place = places.of_row(want, seen.request.holder.kind)
     if place is None or not place.exact:
         return Present(want, None, ())
     held = slices.current(seen.request.holder, place.node, now=seen.now)

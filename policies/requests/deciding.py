@@ -189,6 +189,9 @@ def _by_role(
     node = node_of(role)
     if node is None or node.type != "role" or not proposing.gives_exactly(role, request, parts):
         raise Invalid("That role does not give exactly what is asked here.")
+    every = [part for part in request.parts.all() if part.kind == Kind.PRIVILEGE]
+    if any(part.state not in WAITING and part.given != part.privileges for part in every):
+        raise Invalid("Something of this was refused or cut down, and that role would give all of it.")
     held = mandates.over_role(request, parts, by, node, now=now)
     if not held:
         raise Refused(f"You may not give role {node.name}.")

@@ -15,7 +15,7 @@ from policies.authority import Actor, Authority, require
 from policies.deciders import APPROVE
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, Substitute
-from policies.requests import parties, places, telling
+from policies.requests import parties, places
 
 PEOPLE_ONLY = "Requests are decided by people, not by programs."
 
@@ -81,7 +81,7 @@ def over_role(
 def _over(
     request: AccessRequest, part: RequestPart, by: Actor, candidates: Collection[Principal], now: datetime
 ) -> Mandate | None:
-    place = places.find(part.kind, telling.ref_of(part), request.holder.kind)
+    place = places.of_row(part, request.holder.kind)
     if place is None:
         return None
     rights = (_as(one, by, place, now) for one in candidates)
@@ -103,8 +103,8 @@ def still(request: AccessRequest, part: RequestPart, by: Actor, *, now: datetime
     if approver is None or not concerned.isdisjoint({approver.pk, part.decided_by_id}):
         return None
     role = node_of(part.role_id) if part.role_id else None
-    kind, ref = (RequestPart.Kind.ROLE, role.ref) if role else (part.kind, telling.ref_of(part))
-    place = places.find(kind, ref, request.holder.kind)
+    whose = request.holder.kind
+    place = places.find(RequestPart.Kind.ROLE, role.ref, whose) if role else places.of_row(part, whose)
     if place is None or not able([approver.pk], now=now) or (part.role_id and role is None):
         return None
     authority = _as(approver, by, place, now)

@@ -8,7 +8,7 @@ groups to the realm whose root is 12; `r12` and `g12`: who may give role 12 to p
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import connection
@@ -22,7 +22,7 @@ from lakewarden.objects import ObjectRef
 from lakewarden.texts import parts_of
 from policies import along, deciders, decisions, queries, slices
 from policies.deciders import APPROVE, Decider
-from policies.models import RequestPart
+from policies.models import RequestPart, RequestWant
 from policies.models.requests import WAITING
 from policies.services import duties
 from policies.services.members import ADMITS
@@ -107,6 +107,22 @@ def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
     """
     known = along.places([ref])[ref]
     return of(kind, ref, whose, known)
+
+
+def of_row(row: RequestPart | RequestWant, whose: str, kind: str = "") -> Place | None:
+    """Where a part, or what is wanted, is decided: on the object it was about, however that is called now.
+
+    What was dropped is not taken for another of the same name that came after it.
+    """
+    as_what = kind or (row.kind if isinstance(row, RequestPart) else Kind.PRIVILEGE)
+    ref = ObjectRef.parse(row.type, row.name)
+    if row.securable_id is None:
+        return find(as_what, ref, whose)
+    there = nodes([row.securable_id]).get(row.securable_id)
+    if there is not None:
+        return of(as_what, there.ref, whose, along.steps(there))
+    place = find(as_what, ref, whose)
+    return replace(place, exact=False) if place else None
 
 
 def of(kind: str, ref: ObjectRef, whose: str, known: along.Places) -> Place | None:

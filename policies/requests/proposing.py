@@ -15,7 +15,6 @@ from policies import deciders
 from policies.deciders import APPROVE
 from policies.models import AccessRequest, Grant, RequestPart
 from policies.requests import places
-from policies.requests.telling import ref_of
 from policies.services.personal import MARK
 
 MOST = 100
@@ -63,7 +62,7 @@ def targets(request: AccessRequest, parts: Collection[RequestPart]) -> set[Targe
     """What the parts come to, as grants would have it; nothing where one names no object."""
     found: set[Target] = set()
     for part in parts:
-        place = places.find(part.kind, ref_of(part), request.holder.kind)
+        place = places.of_row(part, request.holder.kind)
         if place is None or not place.exact:
             return set()
         by_text = dialects.get(place.node.kind).by_text

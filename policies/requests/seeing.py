@@ -21,7 +21,6 @@ from policies.models.requests import STILL_OPEN, WAITING
 from policies.requests import mandates, parties, places
 from policies.requests.deciding import no_such
 from policies.requests.mandates import Mandate
-from policies.requests.telling import ref_of
 from policies.services import duties
 
 PAGE = 50
@@ -68,7 +67,7 @@ class Seen:
 
     def deciders(self, part: RequestPart) -> list[Decider] | None:
         """Who is called on to decide a part; None when the viewer may not know what is there."""
-        place = places.find(part.kind, ref_of(part), self.request.holder.kind)
+        place = places.of_row(part, self.request.holder.kind)
         if self.concerned and not self._shown(place, part):
             return None
         concerned = parties.of(self.request)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from accounts.models import Principal
-from lakewarden.objects import ObjectRef
 from policies import notices
-from policies.models import AccessRequest, RequestPart, RequestWant
+from policies.models import AccessRequest, RequestPart
 from policies.requests import parties, places
 
 TO_DECIDE = notices.kind("request.to_decide", "requests that wait for your decision")
@@ -19,16 +18,11 @@ def link(request: AccessRequest) -> str:
     return f"/requests/{request.pk}"
 
 
-def ref_of(row: RequestPart | RequestWant) -> ObjectRef:
-    """The object that a part or a want is about."""
-    return ObjectRef.parse(row.type, row.name)
-
-
 def deciders_of(request: AccessRequest, parts: Iterable[RequestPart]) -> list[Principal]:
     """The people to whom these parts are addressed now."""
     concerned, found = parties.of(request), {}
     for part in parts:
-        place = places.find(part.kind, ref_of(part), request.holder.kind)
+        place = places.of_row(part, request.holder.kind)
         for one in place.deciders(concerned) if place else ():
             called = set(place.keys(one.where)) & set(part.addressed) if place else ()
             if called:

@@ -219,3 +219,45 @@ def test_history_is_asked_by_the_number_of_a_request(shop: Node) -> None:
     assert found == {"request.asked", "request.approved"}
     assert Filter(request=str(other.pk)).changes().count() == 1
     assert not Filter(request="9" * 30).changes().exists()
+
+
+def test_a_renamed_object_is_still_the_one_that_was_asked_for(shop: Node) -> None:
+    from policies.services import objects
+    from tests.factories import AUTHORITY, BY
+
+    request = ask("ana", "read shop.sales.orders")
+    objects.rename(the("table", "shop.sales.orders"), "old_orders", by=BY, authority=AUTHORITY)
+    approve(request, "marek", parts=[0, 1, 2])
+    assert can("ana", table="shop.sales.old_orders")
+
+
+def test_another_object_of_the_same_name_is_not_given_in_its_stead(shop: Node) -> None:
+    from policies.services import objects
+    from tests.factories import AUTHORITY, BY, under
+
+    request = ask("ana", "read shop.sales.orders")
+    objects.drop(the("table", "shop.sales.orders"), by=BY, authority=AUTHORITY)
+    under(the("schema", "shop.sales"), "table", "orders")
+    with pytest.raises(Invalid, match="There is no table"):
+        approve(request, "marek", parts=[0, 1, 2])
+    assert refuse(request, "marek").state == "refused"
+
+
+def test_a_role_does_not_give_what_an_owner_refused_or_cut_down(shop: Node) -> None:
+    from tests.factories import a_role
+
+    way = ["allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales"]
+    both = [f"allow SELECT_TABLE on table shop.sales.{name}" for name in ("orders", "customers")]
+    role = a_role(shop, "both", *way, *both)
+    request = ask("ana", "read shop.sales.orders", "read shop.sales.customers")
+    refuse(request, "theo")
+    with pytest.raises(Invalid, match="refused or cut down"):
+        approve(request, "gil", role=role.id)
+
+
+@pytest.mark.parametrize("more", [{"starts": timedelta(days=400)}, {"until": timedelta(days=9999)}])
+def test_nothing_is_asked_for_too_far_ahead(shop: Node, more: dict) -> None:
+    from django.utils import timezone
+
+    with pytest.raises(Invalid, match="Nothing is asked for"):
+        ask("ana", "read shop.sales.orders", **{name: timezone.now() + ahead for name, ahead in more.items()})
