@@ -73,10 +73,10 @@ def of_members(request: Request, id: int) -> HttpResponseBase:
         rows = rows.filter(member__in=known, group__in=known)
     told = rows.select_related("group", "member").order_by("group__name", "member__name")
     lines = (
-        [row.group.name, row.member, row.member.label, _moment(row.valid_until)]
+        [row.group.name, row.member, row.member.label, _moment(row.valid_from), _moment(row.valid_until)]
         for row in told.iterator(CHUNK)
     )
-    return sheet.answer(f"groups-{id}", ["group", "member", "shown as", "ends"], lines)
+    return sheet.answer(f"groups-{id}", ["group", "member", "shown as", "begins", "ends"], lines)
 
 
 @reads
@@ -108,19 +108,23 @@ def of_holders(request: Request, id: int) -> HttpResponseBase:
     seen = visit_role(request, id)
     if seen.all_holders:
         access_log.looked(seen.place.asker, "holders as a file", seen.node, via="console")
-    return sheet.answer(f"holders-{id}", ["role", "holder", "person", "shown as", "ends"], _holders(seen))
+    head = ["role", "holder", "person", "shown as", "begins", "ends"]
+    return sheet.answer(f"holders-{id}", head, _holders(seen))
 
 
 def _holders(seen: Seen) -> Iterator[list[object]]:
     for row in seen.assignments():
         held = [seen.node.name, row.holder]
         if row.holder.kind != Principal.Kind.GROUP:
-            yield [*held, row.holder, row.holder.label, _moment(row.valid_until)]
+            window = (_moment(row.valid_from), _moment(row.valid_until))
+            yield [*held, row.holder, row.holder.label, *window]
             continue
         inside = Membership.objects.open().within(seen.place.now).filter(group=row.holder)
         for one in inside.select_related("member").order_by("member__name").iterator(CHUNK):
+            begins = [begin for begin in (row.valid_from, one.valid_from) if begin]
             ends = [end for end in (row.valid_until, one.valid_until) if end]
-            yield [*held, one.member, one.member.label, _moment(min(ends, default=None))]
+            window = (_moment(max(begins, default=None)), _moment(min(ends, default=None)))
+            yield [*held, one.member, one.member.label, *window]
 
 
 @reads
@@ -145,7 +149,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
     if not place.may_look:
         raise Http404
     access_log.looked(place.asker, "rules as a file", place.node, via="console")
-    head = ["object", "on", "right", "effect", "role", "holder", "ends", "revision"]
+    head = ["object", "on", "right", "effect", "role", "holder", "begins", "ends", "revision"]
     return sheet.answer(f"rules-{id}", head, _rules(place.node))
 
 
@@ -162,7 +166,8 @@ def _rules(node: Node) -> Iterator[list[object]]:
             holders = held.get(row.role_id or 0, []) or [str(row.holder or "")]
             role = roles_.get(row.role_id or 0, "")
             told = [node.ref.id, names.get(row.securable_id or 0, ""), row.privilege, row.effect]
-            yield [*told, role, "; ".join(sorted(holders)), _moment(row.valid_until), row.opened]
+            window = (_moment(row.valid_from), _moment(row.valid_until))
+            yield [*told, role, "; ".join(sorted(holders)), *window, row.opened]
 
 
 @reads

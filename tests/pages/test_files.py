@@ -44,12 +44,12 @@ def address_of(name: str) -> str:
         (
             "olivia",
             "/people/{analysts}/groups.csv",
-            [["analysts", "user:carl", "carl", ""], ["analysts", "user:mia", "Mia Meyer", ""]],
+            [["analysts", "user:carl", "carl", "", ""], ["analysts", "user:mia", "Mia Meyer", "", ""]],
         ),
         (
             "mia",
             "/people/{mia}/groups.csv",
-            [["analysts", "user:mia", "Mia Meyer", ""], ["staff", "user:mia", "Mia Meyer", ""]],
+            [["analysts", "user:mia", "Mia Meyer", "", ""], ["staff", "user:mia", "Mia Meyer", "", ""]],
         ),
         ("marek", "/roles.csv?q=sales", [["sales_read", "demo", "1 holder", "On 1 object", "Nothing", ""]]),
         ("ana", "/roles.csv", [["browse", "demo", "1 holder", "On 1 object", "Nothing", ""]]),
@@ -57,8 +57,8 @@ def address_of(name: str) -> str:
             "marek",
             "/roles/{role}/holders.csv",
             [
-                ["sales_read", "group:analysts", "user:carl", "carl", ""],
-                ["sales_read", "group:analysts", "user:mia", "Mia Meyer", ""],
+                ["sales_read", "group:analysts", "user:carl", "carl", "", ""],
+                ["sales_read", "group:analysts", "user:mia", "Mia Meyer", "", ""],
             ],
         ),
         (
@@ -84,7 +84,7 @@ def test_a_file_holds_what_one_may_know(
 
 def test_rules_come_with_their_holders(shop: Node, signed_in: Enter) -> None:
     told = lines(signed_in("olivia"), address_of("/objects/{table}/rules.csv"))
-    assert told[0] == ["object", "on", "right", "effect", "role", "holder", "ends", "revision"]
+    assert told[0] == ["object", "on", "right", "effect", "role", "holder", "begins", "ends", "revision"]
     rows = {tuple(row[1:6]) for row in told[1:]}
     assert ("demo/shop.sales", "SELECT_TABLE", "allow", "sales_read", "group:analysts") in rows
     assert ("demo/shop.sales", "SELECT_TABLE", "deny", "no_contractors", "user:carl") in rows
