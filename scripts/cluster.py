@@ -30,7 +30,11 @@ class NotUp(Exception):
 
 def main(words: Sequence[str]) -> int:
     given = _given(words)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # a shell starts what is in the background without the first
+        signal.signal(number, signal.default_int_handler)
     try:
         with tempfile.TemporaryDirectory(prefix="lakewarden-spark-") as kept:
             folder = given.folder or Path(kept)

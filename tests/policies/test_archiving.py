@@ -33,6 +33,7 @@ from policies.services.grants import Wish
 from policies.verify import verify
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.policies.conftest import make_shop
+from tests.policies.test_parquet import files_at_most
 
 
 @pytest.fixture
@@ -321,3 +322,10 @@ def test_of_a_person_and_no_more_than_asked_for(shop: Node) -> None:
     found = reading.search(Sought(shop.realm_id, person=ana), 2)
     assert len(found) == 2 and all(ana.pseudonym in event.people for event in found)
     assert found[0].change.reason or found[0].change.kind
+
+
+def test_a_full_disk_moves_nothing(shop: Node, top: Path) -> None:
+    with files_at_most(500), pytest.raises(OSError):
+        moving.write(realm(shop), timezone.now())
+    assert not Archive.objects.exists() and [path for path in top.rglob("*") if path.is_file()] == []
+    assert moved(shop).state == "removed" and verify()

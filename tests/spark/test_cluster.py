@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -64,9 +63,9 @@ def master(tmp_path_factory: pytest.TempPathFactory, java: str) -> Iterator[str]
     assert process.stdout is not None
     told = process.stdout.readline()
     yield told.strip().removeprefix("SPARK_MASTER=")
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 0
+    process.terminate()
     process.stdout.close()
+    assert process.wait(120) == 0
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,52 @@
+"""Retention and the archive in headless Chromium: for everybody, at both widths."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from policies.archiving import retention
+from policies.services import objects
+from tests.factories import AUTHORITY, BY, the
+from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.policies.test_archiving import age, moved, realm, top
+
+__all__ = ["site", "top", "visit"]  # fixtures
+pytestmark = pytest.mark.browser
+
+
+def addresses() -> dict[str, tuple[str, int]]:
+    """A metalake whose first changes are archived; each page with the status it has."""
+    root, orders = the("metalake"), the("table", "shop.sales.orders").id
+    objects.drop(the("table", "shop.stock.items"), by=BY, authority=AUTHORITY)
+    age(timedelta(days=730))
+    retention.set_days(realm(root), 400, by=BY, authority=AUTHORITY)
+    archive = moved(root)
+    return {
+        "a realm": (f"/realms/{root.id}", 200),
+        "its retention": (f"/realms/{root.id}/retention", 200),
+        "the archive": ("/history/archive", 200),
+        "what was found": ("/history/archive?realm=demo&q=stock", 200),
+        "nobody of that name": ("/history/archive?realm=demo&person=nobody", 200),
+        "a day before it": (f"/objects/{orders}/then?at={archive.upto - 1}", 410),
+    }
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_every_room_is_accessible_and_fits(
+    width: int, theme: str, visit: Callable[..., Any], top: Path
+) -> None:
+    page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
+    for name, (address, status) in addresses().items():
+        assert page.goto(address).status == status, name
+        findings = axe.run(page, options=AXE).response["violations"]
+        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append((name, "scrolls sideways", []))
+    assert not found
