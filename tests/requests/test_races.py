@@ -147,7 +147,7 @@ def approved_by(request: AccessRequest) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, 1, *(pytest.param(n, marks=pytest.mark.slow) for n in range(2, 8))])
 def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(shop: Node, seed: int) -> None:
     before = {name: {t: can(name, a, f"shop.sales.{t}") for t in TABLES for a in ("read",)} for name in NAMES}
     walk = Walk(seed)
@@ -178,6 +178,7 @@ def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(sho
                 )
                 assert any(approved_by(one) - {name} for one in served), f"{name} gained {table} by himself"
     for request in AccessRequest.objects.all():
+        assert request.asker.name not in approved_by(request)
         states = {part.state for part in request.parts.all()}
         if request.state in ("asked", "asked_back"):
             assert states & {"asked", "asked_back"}
@@ -185,16 +186,6 @@ def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(sho
             assert not states & {"asked", "asked_back"}
         if request.state in ("refused", "withdrawn", "lapsed"):
             assert not request.wants.filter(given_at__isnull=False).exists()
-
-
-def test_who_gave_himself_something_did_it_openly_and_not_here(shop: Node) -> None:
-    for seed in range(3):
-        walk = Walk(seed)
-        for _ in range(15):
-            walk.step()
-    assert not AccessRequest.objects.filter(parts__decided_by__in=[], state="approved").exists()
-    for request in AccessRequest.objects.all():
-        assert request.asker.name not in approved_by(request)
 
 
 def crowd(many: int) -> None:
