@@ -55,7 +55,7 @@ NAV = (
         (
             Room("home", "Home", "home", "h"),
             Room("requests", "Requests", "request", "r", late=True),
-            Room("reviews", "Reviews", "review", "v", rest=True),
+            Room("reviews", "Reviews", "review", "v", rest=True, late=True),
             Room("hints", "Hints", "hint", "u", rest=True),
         ),
     ),

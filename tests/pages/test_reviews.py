@@ -77,6 +77,12 @@ def test_a_review_waits_for_who_is_asked(sales: Node, signed_in: Enter) -> None:
     assert "Sales data" not in text(signed_in("mia"), "/reviews")
 
 
+def test_how_many_rows_wait_stands_beside_the_room(sales: Node, signed_in: Enter) -> None:
+    many = len(rows(a_review()))
+    assert f"{many}<span" in text(signed_in("olivia"), "/reviews/count")
+    assert text(signed_in("mia"), "/reviews/count").strip() == ""
+
+
 def test_what_is_decided_no_longer_waits(sales: Node, signed_in: Enter) -> None:
     review = a_review()
     for row in rows(review).values():
@@ -317,6 +323,8 @@ def test_who_started_it_sees_who_owes_how_much_and_how_fast(sales: Node, signed_
     assert f"2 of {many}" in body
     assert "1 s a row" in body
     assert 'class="done"' in body  # the line over time
+    quick = text(signed_in("marek"), f"/reviews/{review.pk}/result?show=quick")
+    assert quick.count('role="rowheader"') == 2
     assert signed_in("olivia").get(f"/reviews/{review.pk}/progress").status_code == 404
 
 

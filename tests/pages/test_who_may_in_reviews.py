@@ -36,6 +36,7 @@ class Page:
 ROW = "/reviews/{review}/rows/{row}"
 PAGES = (
     Page("reviews", "/reviews", DOOR, 200, 200, 200, 200, 200),
+    Page("reviews_count", "/reviews/count", DOOR, 200, 200, 200, 200, 200),
     Page("review_new", "/reviews/new", DOOR, 403, 403, 200, 200, 200),
     Page("review_new", "/reviews/new", KEPT, 403, 403, 200, 200, 200, "post"),
     Page("review", "/reviews/{review}", DOOR, 404, 404, 200, 200, 302),

@@ -93,6 +93,7 @@ def _show(request: Request, visit: Visit) -> HttpResponse:
         "stages": list(_stages(visit)),
         "many": words.count(len(told), "reviewer"),
         "pace_words": words.count(review.pace, "second"),
+        "quick_url": f"{visit.url('review_result')}?show=quick",
         "again": words.count(counts["again"], "row") if counts["again"] else "",
     }
     realm, revision = visit.root.name, review.revision

@@ -38,6 +38,7 @@ KINDS: Mapping[str, tuple[str, Q]] = {
     "proved": ("Proved", Q(state="proved")),
     "failed": ("Not carried out", Q(state__in=("failed", "gone"))),
     "kept": ("Kept", Q(state="kept")),
+    "quick": ("Decided quickly", Q(quick=True)),
     "all": ("Every row", Q()),
 }
 LEFT = "left"
@@ -245,10 +246,12 @@ def _toggles(visit: Visit, result: Result, counts: Mapping[str, int]) -> tuple[T
         "failed": counts["state_failed"] + counts["state_gone"],
         "kept": counts["state_kept"],
         "all": counts["all"],
+        "quick": worklist.rows_of(visit.review).filter(quick=True).count() if visit.standing.reads else 0,
     }
     found = [
         Toggle(word, f"?show={code}", code == result.show, words.number(many[code]))
         for code, (word, _) in KINDS.items()
+        if code != "quick" or many[code] or result.show == code
     ]
     if visit.standing.reads:
         left = closing.exceptions(visit.review).count() if visit.is_over else 0

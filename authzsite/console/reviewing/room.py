@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
+from django.shortcuts import render
 from django.urls import reverse
 
 from accounts.models import Principal
@@ -16,7 +17,7 @@ from authzsite.console.known import circle_of
 from authzsite.console.lists import Item, Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Face, Reason, State
-from authzsite.console.requests import Request, number_in
+from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.reviewing.pictures import Bar, parts_of
 from authzsite.console.shell import page
 from authzsite.console.waiting import SHOWN as ON_HOME
@@ -119,7 +120,15 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     )
 
 
-# Home
+# Beside the room's name, and on Home
+
+
+@reads
+@signed_in
+def count(request: Request) -> HttpResponse:
+    """How many rows wait, for the rail; asked after the page has come."""
+    rows = sum(one.open for one in worklist.owing(asker_of(request)))
+    return render(request, "console/reviewing/count.html", {"count": words.number(rows) if rows else ""})
 
 
 @waits(20, "review")
