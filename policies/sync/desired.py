@@ -51,14 +51,14 @@ class Wanted:
         members: dict[str, set[str]] = defaultdict(set)
         roles: dict[str, frozenset[Right]] = {}
         labels: dict[str, str] = {}
-        for principal in self._with_login(people):
+        for principal in self.with_login(people):
             for key, label, rights in self._roles_for(principal):
                 roles[key], labels[key] = rights, label
                 members[key].add(principal.name)
         frozen = {key: frozenset(names) for key, names in members.items()}
         return Desired(roles, frozen, labels, self.loaded.revision)
 
-    def _with_login(self, people: frozenset[str]) -> list[Principal]:
+    def with_login(self, people: frozenset[str]) -> list[Principal]:
         """One principal a login: where a person and a service share its name, neither gets it."""
         by_name: dict[str, list[Principal]] = defaultdict(list)
         for row in self.principals:

@@ -107,10 +107,11 @@ class Making:
                 self.put([Ownership(securable_id=place.id, owner=owner)])
 
 
-def a_lake(seed: int) -> Node:
+def a_lake(seed: int, mode: str = "") -> Node:
     """A metalake with nested schemas and everything that stands in one."""
     chance = random.Random(seed)
-    root = a_metalake(mode=chance.choice(("on", "on", "on", "off", "pass-through")))
+    drawn = chance.choice(("on", "on", "on", "off", "pass-through"))
+    root = a_metalake(mode=mode or drawn)
     for catalog in under(root, "catalog", "shop", "lab"):
         for schema in under(catalog, "schema", "sales", "hr"):
             under(schema, "table", "orders", "refunds", "items")

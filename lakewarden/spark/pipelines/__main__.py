@@ -16,7 +16,7 @@ from typing import Any
 from lakewarden.spark.pipelines.session import session
 from lakewarden.spark.pipelines.telling import Telling, end_with_parent
 
-NAMES = ("archive", "effective_access", "unused_grants")
+NAMES = ("archive", "drift", "effective_access", "unused_grants")
 LONGEST = 1000  # characters
 
 

@@ -1,0 +1,23 @@
+"""The page about figures and hints draws the states from the code, and names every pipeline and hint."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from policies.hint_kinds import KINDS
+from policies.models.pipelines import RUNS
+from policies.pipelines import known
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "figures.md").read_text()
+
+
+def test_the_states_of_a_run_are_drawn_from_the_code() -> None:
+    assert RUNS.drawn() in PAGE
+
+
+def test_every_pipeline_and_hint_is_told_of() -> None:
+    assert [one.name for one in known.every() if f"`{one.name}`" not in PAGE] == []
+    labels = {
+        one.label.replace("A service account that sleeps", "Access that sleeps") for one in KINDS.values()
+    }
+    assert [label for label in labels if f"| {label} |" not in PAGE] == []
