@@ -65,10 +65,11 @@ def tell(
     return len(rows)
 
 
-def settle(*keys: str) -> int:
-    """Say that nothing is left to do about these; answers how many notices were open."""
+def settle(*keys: str, person: Principal | None = None) -> int:
+    """Say that nothing is left to do about these, for anybody or for one; answers how many were open."""
     with transaction.atomic():
         rows = Notice.objects.filter(key__in=keys, done__isnull=True)
+        rows = rows.filter(recipient=person) if person else rows
         held = list(rows.select_for_update().values_list("pk", "recipient"))
         Notice.objects.filter(pk__in=[pk for pk, _ in held]).update(done=timezone.now())
         recount([recipient for _, recipient in held])

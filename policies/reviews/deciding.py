@@ -17,7 +17,7 @@ from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat
-from policies.reviews import guarding, states
+from policies.reviews import guarding, leading, states
 from policies.reviews.reviewers import is_own, selves
 from policies.reviews.telling import said_of
 
@@ -219,7 +219,14 @@ class _Step:
             else:
                 decided.append(row.pk)
         self._have_looked_at([row for row, _ in pairs if row.pk in decided])
+        self._settle()
         return Outcome(tuple(decided), tuple(refused))
+
+    def _settle(self) -> None:
+        """Who owes nothing more is no longer told that he does."""
+        seats = ReviewSeat.objects.filter(desk__review=self.review, reviewer=self.reviewer, left__isnull=True)
+        if not ReviewRow.objects.filter(owed(), desk__in=seats.values("desk")).exists():
+            leading.settle_notices(self.review, self.reviewer)
 
     def _have_looked_at(self, rows: Sequence[ReviewRow]) -> None:
         if self.each is not None and self.each < self.review.pace:

@@ -124,11 +124,12 @@ def notice_key(review: Review, what: str = "") -> str:
     return f"review:{review.pk}:{what}" if what else f"review:{review.pk}"
 
 
-def settle_notices(review: Review) -> None:
-    """Nobody owes it anything any more."""
+def settle_notices(review: Review, person: Principal | None = None) -> None:
+    """Nobody owes it anything any more, or one person does not."""
     one = notice_key(review)
     told = Notice.objects.filter(Q(key=one) | Q(key__startswith=f"{one}:"), done__isnull=True)
-    settle(*told.values_list("key", flat=True).distinct())
+    told = told.filter(recipient=person) if person else told
+    settle(*told.values_list("key", flat=True).distinct(), person=person)
 
 
 def _stands(review: Review) -> str:

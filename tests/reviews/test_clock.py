@@ -50,6 +50,7 @@ def test_who_owes_nothing_is_not_reminded(given: Node) -> None:
         decides("olivia", row, "keep")
     clock.look_after(review, timezone.now() + timedelta(days=12))
     assert told("review.remind") == []
+    assert not Notice.objects.filter(kind="review.asked", done__isnull=True).exists()
 
 
 def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:

@@ -101,7 +101,8 @@ class Oracle:
 
 
 def decide_by_lot(review: Review, chance: random.Random) -> None:
-    for row in ReviewRow.objects.filter(review=review).order_by("number"):
+    # nobody else may be asked about what the owner himself was given
+    for row in ReviewRow.objects.filter(review=review, desk__isnull=False).order_by("number"):
         seats = ReviewSeat.objects.filter(desk=row.desk_id, left__isnull=True)
         reviewer = chance.choice(list(seats.order_by("pk").values_list("reviewer__name", flat=True)))
         if chance.random() < 0.2:
