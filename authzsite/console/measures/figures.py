@@ -23,6 +23,8 @@ from policies.pipelines import overview
 from policies.pipelines.overview import Overview, Point
 
 FOREMOST = 10
+ASIDE = ("create_", "drop", "alter", "set_owner")
+"""What is done to an object itself is left out: the pairs that are told reach its data, or give it on."""
 
 
 @dataclass(frozen=True)
@@ -85,9 +87,8 @@ def sorts(found: Overview) -> list[Sort]:
     told = []
     for type_, many in sorted(found.objects.items(), key=lambda pair: (-pair[1], pair[0])):
         actions = sorted(found.pairs.get(type_, {}).items(), key=lambda pair: (-pair[1], pair[0]))
-        pairs = [
-            f"{naming.action(name, type_)}: {words.number(number)}" for name, number in actions if number
-        ]
+        kept = [(name, many_) for name, many_ in actions if many_ and not name.startswith(ASIDE)]
+        pairs = dict.fromkeys(f"{naming.action(name, type_)}: {words.number(many_)}" for name, many_ in kept)
         told.append(Sort(naming.kind_of(type_), words.number(many), "; ".join(pairs) or "Nobody"))
     return told
 

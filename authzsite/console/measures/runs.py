@@ -87,6 +87,10 @@ def result_of(name: str, where: Watched) -> str:
         return reverse("console:overview_realm", args=[where.root.id])
     if name == "unused_grants":
         return f"{reverse('console:hints')}?{urlencode({'in': where.root.id})}"
+    if name == "archive":
+        return f"{reverse('console:history_archive')}?{urlencode({'realm': where.root.name})}"
+    if name == "drift":
+        return reverse("console:sync")
     return ""
 
 
@@ -204,7 +208,7 @@ def facts(row: PipelineRun) -> Facts:
     by = askers([row]).get(row.by, "")
     where = row.master or ("The console’s own database" if row.state == "done" else "Said when it starts")
     told = [
-        Fact("State", state=state_of(row)),
+        *([] if row.state in GOING else [Fact("State", state=state_of(row))]),
         Fact("Revision", words.number(row.revision)),
         Fact("Asked for", words.moment(row.asked), note=f"by {by}" if by else ""),
         Fact("Runs on", where),
