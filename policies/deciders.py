@@ -17,8 +17,8 @@ from catalog.models import Realm
 from catalog.nodes import Node, any_of
 from lakewarden import dialects
 from lakewarden.engine import Decision
-from lakewarden.facts import OWNER, Rule
-from policies import decisions, facts, texts
+from lakewarden.facts import OWNER, Rule, Slice
+from policies import decisions, facts, slices, texts
 from policies.access import depths
 from policies.models import Assignment, Grant, Ownership
 from policies.services import duties
@@ -65,11 +65,28 @@ def may(
     principal: Principal, node: Node, *, duty: str = "", now: datetime | None = None, action: str = GRANT
 ) -> Decision:
     """The same question for one: the law's answer, or that of the duty where the law says no."""
-    now = now or timezone.now()
-    decision = decisions.ask(principal, action, node, now=now).decision
-    if not decision and duty and duties.has(principal, duty, node, now=now):
-        return Decision(True, duty, decision.revision, "allowed")
-    return decision
+    return Rights(principal, duty, now or timezone.now()).decide(node, action)
+
+
+class Rights:
+    """What one principal decides at a moment, for many questions: three queries, and one more a realm."""
+
+    def __init__(self, principal: Principal, duty: str, now: datetime) -> None:
+        self.principal, self.duty, self.now = principal, duty, now
+        self._slices: dict[int, Slice] = {}
+
+    @cached_property
+    def _held(self) -> frozenset[int]:
+        return duties.held(self.principal, self.duty, now=self.now) if self.duty else frozenset()
+
+    def decide(self, node: Node, action: str = GRANT) -> Decision:
+        """May he decide about an object?"""
+        if node.realm_id not in self._slices:
+            self._slices[node.realm_id] = slices.current(self.principal, node, now=self.now)
+        found = decisions.answer(self._slices[node.realm_id], action, node, now=self.now).decision
+        if not found and not self._held.isdisjoint(node.lineage):
+            return Decision(True, self.duty, found.revision, "allowed")
+        return found
 
 
 class _Found:
@@ -163,4 +180,4 @@ class _Found:
         return (self.duty, max(places, key=lambda one: len(one.levels))) if places else None
 
 
-__all__ = ["APPROVE", "GRANT", "REVIEW", "Decider", "may", "of"]
+__all__ = ["APPROVE", "GRANT", "REVIEW", "Decider", "Rights", "may", "of"]

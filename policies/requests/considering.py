@@ -84,8 +84,8 @@ Placed = Sequence[tuple[RequestPart, places.Place]]
 
 
 def _places(seen: Seen) -> Placed:
-    found = ((part, places.of_row(part, seen.request.holder.kind)) for part in seen.parts)
-    return [(part, place) for part, place in found if place is not None]
+    there = places.of_rows(seen.parts, seen.request.holder.kind)
+    return [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
 
 
 def _any_open(seen: Seen) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -10,9 +10,8 @@ from accounts.entering import able
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.nodes import node as node_of
-from policies import deciders
 from policies.authority import Actor, Authority, require
-from policies.deciders import APPROVE
+from policies.deciders import APPROVE, Rights
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, Substitute
 from policies.requests import parties, places
@@ -49,7 +48,9 @@ def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now
         raise Refused("Nobody is signed in.")
     if person.kind != Principal.Kind.USER:
         raise Refused(PEOPLE_ONLY)
-    found = (_over(request, part, by, _candidates(request, person, now), now) for part in parts)
+    rights = [Rights(one, APPROVE, now) for one in _candidates(request, person, now)]
+    there = places.of_rows(list(parts), request.holder.kind) if rights else {}
+    found = (_over(part, there.get(part.pk), by, rights) for part in parts)
     return [one for one in found if one is not None]
 
 
@@ -70,29 +71,27 @@ def over_role(
     place = places.find(RequestPart.Kind.ROLE, role.ref, request.holder.kind)
     if by.principal is None or place is None:
         return []
-    for one in _candidates(request, by.principal, now):
-        authority = _as(one, by, place, now)
-        if authority is not None:
-            mine = [part for part in parts if part.kind == RequestPart.Kind.PRIVILEGE]
-            return [Mandate(part, place, authority) for part in mine]
-    return []
+    rights = [Rights(one, APPROVE, now) for one in _candidates(request, by.principal, now)]
+    mine = [part for part in parts if part.kind == RequestPart.Kind.PRIVILEGE]
+    found = (_over(part, place, by, rights) for part in mine)
+    return [one for one in found if one is not None]
 
 
 def _over(
-    request: AccessRequest, part: RequestPart, by: Actor, candidates: Collection[Principal], now: datetime
+    part: RequestPart, place: places.Place | None, by: Actor, rights: Iterable[Rights]
 ) -> Mandate | None:
-    place = places.of_row(part, request.holder.kind)
     if place is None:
         return None
-    rights = (_as(one, by, place, now) for one in candidates)
-    authority = next((one for one in rights if one is not None), None)
+    found = (_as(one, by, place) for one in rights)
+    authority = next((one for one in found if one is not None), None)
     return Mandate(part, place, authority) if authority else None
 
 
-def _as(one: Principal, by: Actor, place: places.Place, now: datetime) -> Authority | None:
-    decision = deciders.may(one, place.node, duty=APPROVE, now=now, action=place.action)
+def _as(right: Rights, by: Actor, place: places.Place) -> Authority | None:
+    decision = right.decide(place.node, place.action)
     if not decision:
         return None
+    one = right.principal
     actor = by if one == by.principal else replace(by, on_behalf_of=one)
     return require(decision, actor, otherwise="")
 
@@ -107,5 +106,4 @@ def still(request: AccessRequest, part: RequestPart, by: Actor, *, now: datetime
     place = places.find(RequestPart.Kind.ROLE, role.ref, whose) if role else places.of_row(part, whose)
     if place is None or not able([approver.pk], now=now) or (part.role_id and role is None):
         return None
-    authority = _as(approver, by, place, now)
-    return Mandate(part, place, authority) if authority else None
+    return _over(part, place, by, [Rights(approver, APPROVE, now)])

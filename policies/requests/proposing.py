@@ -61,8 +61,9 @@ def _fits(given: Collection[Target], wanted: Collection[Target]) -> bool:
 def targets(request: AccessRequest, parts: Collection[RequestPart]) -> set[Target]:
     """What the parts come to, as grants would have it; nothing where one names no object."""
     found: set[Target] = set()
+    there = places.of_rows(list(parts), request.holder.kind)
     for part in parts:
-        place = places.of_row(part, request.holder.kind)
+        place = there[part.pk]
         if place is None or not place.exact:
             return set()
         by_text = dialects.get(place.node.kind).by_text
