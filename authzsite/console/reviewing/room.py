@@ -135,17 +135,20 @@ def count(request: Request) -> HttpResponse:
 def waiting(asker: Principal) -> Waits:
     """The reviews in which somebody still owes decisions, the most urgent first."""
     owing = worklist.owing(asker)
-    items = tuple(_items(owing[:ON_HOME]))
+    items = tuple(_items(owing[:ON_HOME], asker))
     step = Action("Decide reviews", reverse("console:reviews"), "primary")
     return Waits(items, len(owing), step if items else None)
 
 
-def _items(owing: Sequence[Owing]) -> Iterable[Item]:
+def _items(owing: Sequence[Owing], asker: Principal) -> Iterable[Item]:
     for one in owing:
         url = reverse("console:review", args=[one.review.pk])
-        text = f"asks you to decide {words.count(one.open, 'row')} of"
+        own, many = one.review.starter_id == asker.pk, words.count(one.open, "row")
+        text = f"have {many} to decide of" if own else f"asks you to decide {many} of"
         note = f"Due {words.day(one.review.due)}, {words.ends_in(one.review.due)}"
         starter = one.review.starter
         face = Face("person", words.initials(starter.label))
         action = Action("Decide", url, "mini", more=f"{one.review.title}")
-        yield Item(face, starter.label, text, note, action, object=one.review.title, url=url)
+        yield Item(
+            face, "You" if own else starter.label, text, note, action, object=one.review.title, url=url
+        )
