@@ -46,6 +46,7 @@ PAGES = {
     "history": "/history",
     "refusals and looks": "/history/looks",
     "integrity": "/history/integrity",
+    "archive of the history": "/history/archive?realm=demo&q=x",
     "past of a table": "/objects/{table}/then?at=2099-01-01",
     "changes since": "/objects/{table}/then?at=2026-01-01&show=changes",
     "search": "/search?q=o",

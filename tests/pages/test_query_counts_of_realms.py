@@ -21,6 +21,7 @@ REALMS = {
     "realms": "/realms",
     "a new realm": "/realms/new",
     "a realm": "/realms/{root}",
+    "retention of a realm": "/realms/{root}/retention",
     "switching a realm off": "/realms/{root}/mode?to=off",
     "connecting": "/realms/{root}/connect",
     "connecting again": "/realms/{root}/connect?catalog=lake",
