@@ -255,8 +255,8 @@ def test_they_cost_each_page_the_same_for_one_and_for_many(
 
 def test_home_tells_an_owner_of_new_ones(unused: Hint, signed_in: Callable[[str], Client]) -> None:
     many = Hint.objects.filter(securable__placements__name="sales").count()
-    assert f"{many} new hints on what you own" in text(signed_in("olivia"), "/")
-    assert "on what you own" in text(signed_in("marek"), "/")
+    assert f"<strong>{many} new hints</strong> on what you own in" in text(signed_in("olivia"), "/")
+    assert "on what you own in" in text(signed_in("marek"), "/")
     assert "new hint" not in text(signed_in("mia"), "/")
     Hint.objects.update(found=timezone.now() - timedelta(days=8))
     assert "new hint" not in text(signed_in("olivia"), "/")

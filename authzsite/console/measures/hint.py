@@ -91,7 +91,7 @@ def _done(told: Told) -> str:
 
 def _ask(request: Request, told: Told, notes: list[Note]) -> HttpResponse:
     node = told.node
-    open_ = Grant.objects.open().filter(pk=told.row.grant).exists()
+    open_ = Grant.objects.open().filter(pk=told.row.grant or 0).exists()
     tally, diff = _foretold(told) if open_ else (None, None)
     if not open_:
         notes = [Note("", "It has ended meanwhile.", "The hint goes with the next run.")]
@@ -132,7 +132,7 @@ def _foretold(told: Told) -> tuple[Tally | None, Diff]:
         return shown.tally(), shown.diff()
     if told.role is None:
         return None, Diff((DiffLine("change", about_words(told), "ends"),))
-    effect = Grant.objects.values_list("effect", flat=True).get(pk=row.grant)
+    effect = Grant.objects.values_list("effect", flat=True).get(pk=row.grant or 0)
     change = RoleChange(removes=((node, Privilege(row.privilege, effect)),))
     foretold = Foretold.of_role(of_role_change(told.role, change), removal=True)
     return (foretold.tally() if foretold.parts else None), foretold.diff()

@@ -43,12 +43,7 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
 
 def _item(root: Node, many: int, last: datetime) -> Item:
     url = f"{reverse('console:hints')}?{urlencode({'in': root.id})}"
-    text = f": {words.count(many, 'new hint')} on what you own"
     note = f"Found {words.ago(last)} · nothing changes until you mend or dismiss them"
-    return Item(
-        Face("thing", "hint"),
-        root.name,
-        text,
-        note,
-        Action("Look", url, "mini", more=f"at hints in {root.name}"),
-    )
+    look = Action("Look", url, "mini", more=f"at hints in {root.name}")
+    subject = words.count(many, "new hint")
+    return Item(Face("thing", "hint"), subject, "on what you own in", note, look, root.name, url)
