@@ -80,7 +80,7 @@ def room(request: Request) -> HttpResponse:
         "waiting": waits.items,
         "nothing_waits": Empty(
             "All is done",
-            "Grants that end soon, grants made by others, and backends that fall behind will stand here.",
+            "Requests, reviews, grants that end soon and backends that fall behind will stand here.",
         ),
         "ending": has.ending(),
         "owned": has.own(),
