@@ -89,10 +89,10 @@ def _none(request: Request, chosen: Chosen) -> HttpResponse:
         text = (
             f"{words.listed([one.node.name for one in chosen.seen], 5)}: their owners change who has access."
         )
-    steps = (catalog,)
+    steps = [catalog]
     if chosen.seen:
-        steps = (Action("Ask for them", ask_for([one.node for one in chosen.seen[:MOST]])), catalog)
-    context = {"heading": "Many at once", "empty": Empty(heading, text, actions=steps, level=2)}
+        steps.insert(0, Action("Ask for them", ask_for([one.node for one in chosen.seen[:MOST]])))
+    context = {"heading": "Many at once", "empty": Empty(heading, text, actions=tuple(steps), level=2)}
     return page(request, "console/many_none.html", context, room="catalog", revision=revision_now())
 
 
@@ -122,8 +122,8 @@ def _plan(draft: ManyDraft) -> dict[str, Any]:
         what = "Name a person or a group" if not draft.chosen else "Choose what they may do and until when"
         if not draft.rights:
             what = "Nothing can be given on all of these; choose objects of one kind"
-        told = f"{what}, and this side tells who gains and who loses."
-        return {"preview_empty": told, "button": draft.button()}
+        empty = f"{what}, and this side tells who gains and who loses."
+        return {"preview_empty": empty, "button": draft.button()}
     shown = Together(previews.of_grants(draft.wishes, draft.place.actor))
     stops = parted.of_wishes(draft.wishes, draft.place.actor)
     told = {"tally": shown.tally(), "diff": shown.diff(), "sum": shown.sum()}

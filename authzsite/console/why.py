@@ -294,9 +294,7 @@ def _hint(place: Place) -> Reason:
     )
 
 
-def _case(
-    at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request, action: str
-) -> Case:
+def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request, action: str) -> Case:
     givers = speak.givers(way)
     codes = [lack.privilege for lack in way if lack.kind == "privilege" and lack.object == place.node.id]
     url = _form(place.node, speak.person, codes) if codes else ""

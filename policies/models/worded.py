@@ -1,4 +1,4 @@
-"""Words in the record: names and reasons fall into words at dots, dashes and slashes; beginnings find them."""
+"""Words in the record: names and reasons fall into words at dots, dashes and slashes; beginnings find it."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ def some_requests() -> dict[str, int]:
 
 
 def addresses(numbers: dict[str, int]) -> dict[str, tuple[str, str]]:
-    new = f"/requests/new?resource={ORDERS}&type=table&action=write&resource=demo/shop.stock&type=schema&action=use"
+    new = f"/requests/new?resource={ORDERS}&type=table&action=write"
+    new += "&resource=demo/shop.stock&type=schema&action=use"
     return {
         "to decide": ("olivia", "/requests"),
         "home": ("olivia", "/"),

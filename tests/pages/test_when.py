@@ -1,4 +1,4 @@
-"""When access begins and ends: read in the reader's own zone, kept by renewal, shown wherever it is listed."""
+"""When access begins and ends: read in the reader's zone, kept by renewal, shown wherever it is listed."""
 
 from __future__ import annotations
 

@@ -237,4 +237,3 @@ def _question(one: AccessRequest) -> Item:
     answer = Action("Answer", told.url_of(one) + "#answer", "mini", more=f"about request {one.pk}")
     text = f"asks to {told.wants_words(list(one.wants.all()))}: somebody wants to know more"
     return Item(told.row(one, one.asker).who.face, "Your request", text, f"Request {one.pk}", answer)
-
