@@ -28,7 +28,7 @@ from tests.pages.test_measures import run
 __all__ = ["site", "visit"]
 pytestmark = pytest.mark.browser
 Visit = Callable[..., Any]
-SPARK = pytest.param("spark", marks=(pytest.mark.slow, pytest.mark.spark))
+SPARK = pytest.param("spark", marks=(pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)))
 
 
 def a_use() -> Node:
