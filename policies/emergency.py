@@ -39,6 +39,7 @@ from policies.facts import is_service_admin
 from policies.models import Change, Emergency, Grant, Use
 from policies.models.emergencies import EMERGENCY
 from policies.queries import owners_along
+from policies.requests import parties
 from policies.saying import said
 from policies.services import duties, holding, personal, realm_of
 from policies.services.roles import catalog_kind, must_be_member
@@ -79,11 +80,13 @@ def open_for_himself(wanted: Wanted, *, by: Actor) -> Emergency:
     """
     person = _person(by)
     if wanted.key and (known := Emergency.objects.filter(person=person, request_id=wanted.key).first()):
+        if known.securable_id != wanted.node.id:
+            raise Conflict("This key was used to open something else.")
         return known
     with change(EMERGENCY_OPENED, realm=realm_of(wanted.node), by=by, reason=wanted.reason) as current:
         authority = _authority(by, person, wanted.node, current.at)
-        until = current.at + timedelta(hours=wanted.hours)
         codes = _check(wanted, person, current.at)
+        until = current.at + timedelta(hours=wanted.hours)
         row = Emergency.objects.create(
             person=person,
             realm_id=wanted.node.realm_id,
@@ -295,7 +298,7 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
     row, node = seen(number, by)
     finish(row, timezone.now())
     with change(EMERGENCY_CLOSED, realm=realm_of(node), by=by) as current:
-        held = _governs(by.principal, row, node)
+        held = _reviews(by.principal, row, node)
         words = "Somebody else with authority over the object closes it; nobody reviews his own emergency."
         authority = authorities.of_duty(by, "emergency_review", held=held, otherwise=words)
         verdict = told(verdict.strip(), LONGEST)
@@ -315,7 +318,18 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
 
 
 def may_review(person: Principal, row: Emergency, node: Node) -> bool:
-    return row.state != "closed" and _governs(person, row, node)
+    return row.state != "closed" and _reviews(person, row, node)
+
+
+def _reviews(person: Principal | None, row: Emergency, node: Node) -> bool:
+    """Another person who governs it.
+
+    No program, since whoever opened it may be who keeps that; nor, where a program opened it, who keeps it.
+    """
+    if person is None or person.kind != Principal.Kind.USER:
+        return False
+    own = row.person.kind != Principal.Kind.USER and row.person_id in parties.served_by_own(person)
+    return not own and _governs(person, row, node)
 
 
 def _governs(person: Principal | None, row: Emergency, node: Node) -> bool:

@@ -287,7 +287,9 @@ def answer(number: int, text: str, *, by: Actor) -> AccessRequest:
 
 
 def withdraw(number: int, *, by: Actor, reason: str = "") -> AccessRequest:
-    """Take one's request back; what was given of it stays.  Raises NotFound, Conflict."""
+    """Take one's request back; what was given of it stays.  Raises NotFound, Invalid, Conflict."""
+    if len(reason) > rules.LONGEST_REASON or not holdable(reason):
+        raise Invalid(f"A text has at most {rules.LONGEST_REASON} letters, all of which can be kept.")
     request = _mine(number, by)
     with change(WITHDRAWN, realm=request.realm, by=by, reason=reason) as current:
         authority = of_duty(by, "request", held=True, otherwise="")

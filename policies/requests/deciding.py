@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -54,7 +54,7 @@ def approve(
     """
     yes, said = Yes(give or {}, lasts, until, role), _text(note)
     with change(APPROVED, realm=_realm_of(number, by), by=by, reason=said) as current:
-        request = _open(number, current.at)
+        request = _found(number)
         held = _held(request, parts, by, current.at, role=role)
         _check_yes(request, yes, held, current.at)
         for one in held:
@@ -70,7 +70,7 @@ def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) 
     if len(said) < 3:
         raise Invalid("Say why it is refused.")
     with change(REFUSED, realm=_realm_of(number, by), by=by, reason=said) as current:
-        request = _open(number, current.at)
+        request = _found(number)
         for one in _held(request, parts, by, current.at):
             _move(current, request, one, "refuse", said)
             told = part_in_words(one.part)
@@ -85,7 +85,7 @@ def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = 
     if len(said) < 3:
         raise Invalid("Write what you want to know.")
     with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=said) as current:
-        request = _open(number, current.at)
+        request = _found(number)
         held = [one for one in _held(request, parts, by, current.at) if one.part.state == "asked"]
         if not held:
             raise Conflict("Something was asked back already; wait for the answer, or decide.")
@@ -118,14 +118,12 @@ def _text(text: str) -> str:
     return said
 
 
-def _open(number: int, now: datetime) -> AccessRequest:
-    """The request under the lock, if it can still be decided."""
+def _found(number: int) -> AccessRequest:
+    """The request under the lock."""
     rows = AccessRequest.objects.select_related("realm", "asker", "holder")
     request = rows.filter(pk=number).first()
     if request is None:
         raise NotFound(no_such(number))
-    if request.state in WAITING and now >= request.lapses_at:
-        raise Conflict("This request has lapsed: nobody decided it in time.")
     return request
 
 
@@ -142,6 +140,8 @@ def _held(
         mine = _by_role(request, asked, by, role, mine, now)
     if not mine:
         raise _unheard(request, by, now)
+    if request.state in WAITING and now >= request.lapses_at:
+        raise Conflict("This request has lapsed: nobody decided it in time.")
     if not wanted and role is None:
         mine = _addressed(mine, now) or mine
     held = [one for one in mine if one.part.state in WAITING]
@@ -205,12 +205,16 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
     asked = windows.ends(now, request.lasts, request.until, request.zone)
     if shorter is not None and shorter <= now:
         raise Invalid("The end lies in the past.")
+    if shorter is not None and shorter > now + timedelta(days=windows.LONGEST_DAYS):
+        raise Invalid("Nothing is given for longer than ten years; leave the end out for none.")
     if shorter is not None and asked is not None and shorter > asked:
         raise Invalid("It can be given for less long than was asked, not for longer.")
     for one in held:
         given = yes.give.get(one.part.number)
         if given is not None and (not given or not set(given) <= set(one.part.privileges)):
             raise Invalid("Give some of the privileges that were asked for, and no other; or refuse.")
+        if given is not None and yes.role is not None and set(given) != set(one.part.privileges):
+            raise Invalid("A role is given whole; give less of this without the role.")
         if not one.place.exact and one.part.kind != Kind.MEMBERSHIP:
             raise Invalid(f"There is no {one.part.type} {one.part.name}; refuse this, or make it first.")
 

@@ -52,8 +52,18 @@ class Seen:
 
     @cached_property
     def steps(self) -> list[RequestStep]:
-        """All that was done to it, the oldest first."""
-        return list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
+        """All that was done to it, the oldest first.
+
+        How often the next level was asked tells how many there are, so that it is kept from whoever may not
+        know what is there.
+        """
+        found = list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
+        asked = {one.part for one in found if one.move == "escalated"} if self.concerned else set()
+        hidden = {one.number for one in self.parts if one.number in asked and not self._known(one)}
+        return [one for one in found if one.move != "escalated" or one.part not in hidden]
+
+    def _known(self, part: RequestPart) -> bool:
+        return self._shown(places.of_row(part, self.request.holder.kind), part)
 
     @property
     def mine(self) -> bool:

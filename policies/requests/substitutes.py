@@ -18,6 +18,7 @@ from policies.saying import said
 NAMED = event("substitute.named", "made {deputy} decide requests for {person} until {until}")
 CALLED_OFF = event("substitute.ended", "no longer has {deputy} decide requests for {person}")
 LONGEST = timedelta(days=366)
+AHEAD = timedelta(days=3660)
 
 
 def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime, *, by: Actor) -> Substitute:
@@ -33,6 +34,8 @@ def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime,
         authority = of_duty(
             by, "himself", held=by.principal == person, otherwise="Everybody names his own substitute."
         )
+        if current.at + AHEAD < starts:
+            raise Invalid("Nobody is named more than ten years ahead.")
         if ends <= starts or ends <= current.at or ends - starts > LONGEST:
             raise Invalid("The end must lie after the beginning, in the future, and within a year of it.")
         row = Substitute.objects.create(

@@ -48,6 +48,8 @@ def test_the_same_key_is_the_same_emergency(ana: Caller) -> None:
     made = [send(ana, GOOD, **{"Idempotency-Key": "k1"}).json()["id"] for _ in range(2)]
     assert made[0] == made[1]
     assert Emergency.objects.count() == 1
+    other = {**GOOD, "resource": {"type": "schema", "id": "demo/shop.sales"}}
+    assert send(ana, other, **{"Idempotency-Key": "k1"}).status_code == 409
 
 
 WRONG: dict[str, tuple[object, int]] = {
@@ -62,6 +64,8 @@ WRONG: dict[str, tuple[object, int]] = {
     "hours that are none": ({**GOOD, "hours": "two"}, 400),
     "hours as a truth": ({**GOOD, "hours": True}, 400),
     "too many hours": ({**GOOD, "hours": 500}, 400),
+    "more hours than time has": ({**GOOD, "hours": 10**30}, 400),
+    "hours before all time": ({**GOOD, "hours": -(10**12)}, 400),
     "an action that is none": ({**GOOD, "action": "fly"}, 400),
     "a reason that is none": ({**GOOD, "reason": "x"}, 400),
     "a reason of another kind": ({**GOOD, "reason": 7}, 400),

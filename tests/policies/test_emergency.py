@@ -21,7 +21,7 @@ from policies.models import Emergency, Event, Grant, Notice, Use
 from policies.models.emergencies import EMERGENCY
 from policies.models.notices import LETTER
 from policies.separation.sides import Side
-from policies.services import duties, grants, roles, separation
+from policies.services import accounts, duties, grants, members, roles, separation
 from policies.states import States
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
 
@@ -209,6 +209,19 @@ def test_an_owner_with_the_duty_is_reviewed_by_another(ana: Principal) -> None:
     with pytest.raises(Refused):
         emergency.close(row.pk, "I was very careful", by=acting(olivia))
     emergency.close(row.pk, "She was very careful", by=acting("marek"))
+
+
+def test_no_program_closes_a_review_whoever_keeps_it(ana: Principal, shop: Node) -> None:
+    robot = people.ensure("service", "robot")
+    accounts.set_keeper(robot, ana, by=BY, authority=AUTHORITY)
+    members.add(shop, robot, by=BY, authority=AUTHORITY)
+    rules = ("MANAGE_GRANTS on metalake", "USE_CATALOG on metalake", "USE_SCHEMA on metalake")
+    a_role(shop, "granting", *(f"allow {rule}" for rule in rules), held_by=("service:robot",))
+    row = open_it()
+    emergency.end(row.pk, by=acting("ana"))
+    with pytest.raises(Refused, match="nobody reviews his own"):
+        emergency.close(row.pk, "All was in order", by=acting(robot))
+    assert not emergency.may_review(robot, row, orders())
 
 
 def test_uses_while_it_was_open_are_listed(ana: Principal) -> None:
