@@ -83,6 +83,8 @@ def test_its_owner_starts_one_and_sees_how_it_ends(shop: Node, signed_in: Callab
     part = text(marek, f"/pipelines/progress?run={row.pk}")
     assert "hx-get" not in part
     assert f'href="/overview/{shop.id}"' in part
+    live = marek.get(f"/pipelines/progress?run={row.pk}", headers={"HX-Request": "true"})
+    assert live["HX-Refresh"] == "true"  # a run that is over can no longer be stopped
     page = text(marek, "/pipelines")
     assert f"Revision {row.revision}" in page
     assert page.count(f"/pipelines/runs/{row.pk}") == 2  # beside its pipeline, and among all runs

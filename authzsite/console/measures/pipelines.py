@@ -8,6 +8,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django_htmx.http import HttpResponseClientRefresh
 
 from authzsite.console import admins, words
 from authzsite.console.door import signed_in
@@ -84,8 +85,10 @@ def progress(request: Request) -> HttpResponse:
     """How far the named runs are: a part of a page, asked for again while one goes on."""
     by_realm = {one.realm_id: one for one in watched(asker_of(request))}
     asked = numbers_in(request.GET.getlist("run"))[:WATCHED]
-    rows = _of(by_realm).filter(pk__in=asked)
-    return render(request, "console/measures/progress.html", runs.watching(rows, by_realm))
+    shown = runs.watching(_of(by_realm).filter(pk__in=asked), by_realm)
+    if request.htmx and not shown["progress_url"]:
+        return HttpResponseClientRefresh()  # what may be done about it is another now
+    return render(request, "console/measures/progress.html", shown)
 
 
 @reads
