@@ -7,7 +7,7 @@ from datetime import datetime
 
 from policies.authority import SYSTEM, of_system
 from policies.changes import change
-from policies.errors import PolicyError
+from policies.errors import PolicyError, Separated
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART, STILL_OPEN
 from policies.requests import carrying, closing, following, parties, places, rules, telling
@@ -17,6 +17,7 @@ from policies.requests.steps import ESCALATED, GIVEN, LAPSED, REOPENED, fresh, s
 log = logging.getLogger(__name__)
 AT_ONCE = 500
 """So many are looked after in one turn; the rest in the next."""
+SEPARATED = "A rule of separation of duties stands against it by now."
 
 
 def tick(now: datetime) -> int:
@@ -87,7 +88,8 @@ def _begun(number: int) -> bool:
                 telling.became(request, state)
     except PolicyError as problem:
         log.warning("request %s could not begin: %s", number, problem)
-        _open_again(request, str(problem))
+        # whoever asked reads it, and a rule of separation may speak of others and of what they have
+        _open_again(request, SEPARATED if isinstance(problem, Separated) else str(problem))
     return True
 
 

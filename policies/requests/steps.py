@@ -54,7 +54,9 @@ def stepped(
 
 def _said(request: AccessRequest, kind: str, **data: object) -> Said:
     wants = list(request.wants.order_by("number"))
-    people = dict.fromkeys((request.holder.pseudonym, request.asker.pseudonym))
+    # how many levels are asked tells that there is something, so that it is no part of their own history
+    concerned = () if kind == ESCALATED else (request.holder.pseudonym, request.asker.pseudonym)
+    people = dict.fromkeys(concerned)
     what = ", ".join(f"{one.action} {one.type} {one.name}" for one in wants[:3])
     more = f" and {len(wants) - 3} more" if len(wants) > 3 else ""
     named = {"request": request.pk, "person": request.holder.pseudonym, "what": f"{what}{more}"}

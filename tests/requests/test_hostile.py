@@ -10,9 +10,11 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound
-from policies.models import AccessRequest
+from policies.models import AccessRequest, Event, RequestWant
 from policies.requests import ageing, rules, seeing
-from tests.factories import a_role
+from policies.separation.sides import Side
+from policies.services import separation
+from tests.factories import a_role, the
 from tests.requests.test_api import BASE, asked, caller
 from tests.requests.world import approve, ask, by, refuse, who
 
@@ -50,6 +52,29 @@ def test_how_often_a_next_level_was_asked_is_kept_from_who_may_not_know_it(shop:
     }
     assert "escalated" in moves["olivia"]
     assert moves["ana"] == ["asked"]
+    told = Event.objects.filter(kind="request.escalated")
+    assert told.exists()
+    assert not told.filter(people__contains=[who("ana").pseudonym]).exists()
+
+
+def test_why_it_could_not_begin_names_nobody_else_to_who_asked(shop: Node) -> None:
+    sides = {"refunds": "MODIFY_TABLE", "orders": "SELECT_TABLE"}
+    one, other = (
+        Side(object=the("table", f"shop.sales.{at}").id, privileges=(code,)) for at, code in sides.items()
+    )
+    separation.make(shop, "orders and refunds", one, other, by=by("marek"), reason="two pairs of eyes")
+    a_role(shop, "refunds", "allow MODIFY_TABLE on table shop.sales.refunds", held_by=("mia",))
+    start = timezone.now() + timedelta(days=3)
+    request = ask("ben", "read shop.sales.orders", holder="group:analysts", starts=start)
+    assert approve(request, "marek", parts=[part.number for part in request.parts.all()]).state == "approved"
+    RequestWant.objects.update(due=timezone.now())
+    AccessRequest.objects.update(starts=timezone.now())
+    ageing.tick(timezone.now())
+    seen = seeing.get(request.pk, who("ben"))
+    assert seen.request.state == "asked"
+    texts = [*(one.note for one in seen.parts), *(one.text for one in seen.steps)]
+    assert any("separation" in text for text in texts)
+    assert not any("mia" in text or "refunds" in text for text in texts)
 
 
 FAR = "9999-12-31T23:59:59-14:00"

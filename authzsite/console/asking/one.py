@@ -27,6 +27,8 @@ from policies.requests.seeing import Seen
 from policies.services.grants import revision_now
 
 NAMED = 4
+NOT_TOLD = "Whoever may give it"
+"""Who decides where the viewer may not know what is there; nor is it told him when others are asked."""
 SAID = {
     "asked": "asked",
     "asked_back": "asked back",
@@ -221,8 +223,9 @@ def decisions(seen: Seen) -> list[Decision]:
 def _decision(part: RequestPart, seen: Seen, law: str) -> Decision:
     word = part.get_state_display()
     state = State(told.KINDS.get(part.state, "unknown"), word[:1].upper() + word[1:])
-    later = words.moment(part.escalates_at) if part.escalates_at and part.state == "asked" else ""
     who, when = _decided(part) if part.decided_at else (_awaited(part, seen), "")
+    told_when = part.escalates_at and part.state == "asked" and who != NOT_TOLD
+    later = words.moment(part.escalates_at) if told_when and part.escalates_at else ""
     return Decision(
         part.number,
         told.part_words(part, law),
@@ -258,7 +261,7 @@ def _awaited(part: RequestPart, seen: Seen) -> str:
         return ""
     found = seen.deciders(part)
     if found is None:
-        return "Whoever may give it"
+        return NOT_TOLD
     names = [one.principal.label for one in found]
     if not names:
         return "Nobody can decide it yet"
