@@ -32,9 +32,13 @@ def of(request: AccessRequest) -> frozenset[int]:
 
 
 def _reached(named: set[int]) -> set[int]:
-    """With a service account those who answer for it, with a group everybody in it, now or later."""
-    kept = Keeping.objects.open().filter(service__in=named).values_list("keeper", flat=True)
-    found = named | set(kept)
+    """With a service account those who answer for it, with a group everybody in it, now or later.
+
+    A service account in a group counts as one that is named.
+    """
+    among = Membership.objects.open().filter(group__in=named).values("member")
+    kept = Keeping.objects.open().filter(Q(service__in=named) | Q(service__in=among))
+    found = named | set(kept.values_list("keeper", flat=True))
     inside = Membership.objects.open().filter(group__in=found).values_list("member", flat=True)
     return found | set(inside)
 
@@ -52,5 +56,6 @@ def served_by_own(person: Principal) -> list[int]:
     """Those for whom a request concerns this person too, as `holder` or as who asks.  Two queries."""
     groups = Membership.objects.open().filter(member=person).values("group")
     kept = Keeping.objects.open().filter(Q(keeper=person) | Q(keeper__in=groups)).values("service")
-    rows = Principal.objects.filter(Q(pk=person.pk) | Q(pk__in=groups) | Q(pk__in=kept))
+    theirs = Membership.objects.open().filter(member__in=kept).values("group")
+    rows = Principal.objects.filter(Q(pk=person.pk) | Q(pk__in=groups) | Q(pk__in=kept) | Q(pk__in=theirs))
     return list(rows.values_list("pk", flat=True))

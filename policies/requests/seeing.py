@@ -103,10 +103,11 @@ def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Seen:
         raise NotFound(no_such(number))
     own = viewer.pk in (request.asker_id, request.holder_id) or _in_group(request, viewer, now)
     found = () if own else tuple(_mandates(request, viewer, now))
-    if not own and not found and not _may_look(request, viewer, now):
+    answers = not own and not found and _answers(request, viewer)
+    if not own and not found and not answers and not _may_look(request, viewer, now):
         raise NotFound(no_such(number))
     held = [one for one in found if one.part.state in WAITING and now < request.lapses_at]
-    return Seen(request, viewer, own, tuple(held), now)
+    return Seen(request, viewer, own or answers, tuple(held), now)
 
 
 def _in_group(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
@@ -123,11 +124,14 @@ def _mandates(request: AccessRequest, viewer: Principal, now: datetime) -> list[
     return mandates.of(request, parts, Actor(viewer, "console"), now=now)
 
 
+def _answers(request: AccessRequest, viewer: Principal) -> bool:
+    """Whether it serves him though he is not named: he learns as little as the program that he keeps."""
+    return viewer.kind == Principal.Kind.USER and viewer.pk in parties.of(request)
+
+
 def _may_look(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
-    """Whoever decided something of it, answers for who asked, or may read the history of what it is about."""
+    """Whoever decided something of it, or may read the history of what it is about."""
     if request.parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer)).exists():
-        return True
-    if viewer.pk in parties.of(request) and viewer.kind == Principal.Kind.USER:
         return True
     keys = {f"d{number}" for number in duties.held(viewer, HISTORY, now=now)}
     told = {want for part in request.parts.all() if keys & set(part.places) for want in part.wants}

@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies.errors import Conflict, Invalid, NotFound
+from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, Event, RequestWant
 from policies.requests import ageing, rules, seeing
 from policies.separation.sides import Side
-from policies.services import separation
-from tests.factories import a_role, the
+from policies.services import accounts, members, separation
+from tests.factories import AUTHORITY, BY, a_role, admit, the
 from tests.requests.test_api import BASE, asked, caller
 from tests.requests.world import approve, ask, by, refuse, who
 
@@ -75,6 +75,25 @@ def test_why_it_could_not_begin_names_nobody_else_to_who_asked(shop: Node) -> No
     texts = [*(one.note for one in seen.parts), *(one.text for one in seen.steps)]
     assert any("separation" in text for text in texts)
     assert not any("mia" in text or "refunds" in text for text in texts)
+
+
+def test_who_keeps_the_program_that_asks_learns_no_more_than_it(shop: Node) -> None:
+    robot = people.ensure("service", "robot")
+    accounts.set_keeper(robot, who("ana"), by=BY, authority=AUTHORITY)
+    admit(shop, "service:robot")
+    request = ask("service:robot", "read shop.sales.orders")
+    seen = seeing.get(request.pk, who("ana"))
+    assert [seen.deciders(part) for part in seen.parts if part.type == "table"] == [None]
+
+
+def test_who_keeps_a_program_in_a_group_decides_nothing_for_the_group(shop: Node) -> None:
+    robot = people.ensure("service", "robot")
+    accounts.set_keeper(robot, who("marek"), by=BY, authority=AUTHORITY)
+    members.join_group(who("group:analysts"), robot, by=BY, authority=AUTHORITY)
+    request = ask("ben", "read shop.sales.orders", holder="group:analysts")
+    with pytest.raises(Refused, match="Nobody decides a request that"):
+        approve(request, "marek", parts=[part.number for part in request.parts.all()])
+    assert request.pk not in seeing.waiting_for(who("marek")).values_list("pk", flat=True)
 
 
 FAR = "9999-12-31T23:59:59-14:00"
