@@ -56,6 +56,9 @@ def approve(
     with change(APPROVED, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
         held = _held(request, parts, by, current.at, role=role)
+        if yes.give.keys() - {one.part.number for one in held} - set(parts):
+            # whoever misnames what he cuts down would give the whole of it
+            raise Invalid("You cut down a part that is not among those you decide here.")
         _check_yes(request, yes, held, current.at)
         for one in held:
             _approve(current, request, one, yes, said)
