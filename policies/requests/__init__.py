@@ -12,7 +12,8 @@ One request has wants (an action on an object) and parts (one decision each): `p
                  `parts` are numbers; none: those put to the actor, or else all that he may decide;
                  `give`: privileges by part
     seeing       get(number, viewer) -> Seen: the request as he may see it; NotFound as for no request
-                 waiting_for(viewer), made_by(viewer), decided_by(viewer), on(node) -> QuerySet; page(rows)
+                 waiting_for(viewer), made_by(viewer), decided_by(viewer), visible_to(viewer),
+                 on(node, viewer) -> QuerySet; page(rows)
     considering  consider(seen) -> Consideration: what a decider wants to know before he decides
     following    standings(request) -> how far it has come in each backend
     substitutes  name(person, deputy, starts, ends, by=actor); call_off(number, by=actor); of(person)

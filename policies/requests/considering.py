@@ -21,7 +21,7 @@ from policies.preview import Preview
 from policies.requests import carrying, needs, places, proposing
 from policies.requests.needs import Denial, Wanted
 from policies.requests.proposing import Proposal
-from policies.requests.seeing import Seen
+from policies.requests.seeing import Seen, visible_to
 from policies.separation import book, foreseeing, telling
 from policies.services.grants import Wish
 
@@ -70,7 +70,7 @@ def consider(seen: Seen) -> Consideration:
     given = [(part, place) for part, place in found if part.kind == Kind.PRIVILEGE and place.exact]
     return Consideration(
         tuple(_present(seen, want) for want in seen.wants),
-        tuple(earlier(request)),
+        tuple(_earlier(seen)),
         tuple(_effects(seen, given, end)),
         tuple(_peers(request, given)),
         tuple(proposing.roles(request, seen.viewer)) if _any_open(seen) else (),
@@ -102,9 +102,10 @@ def _present(seen: Seen, want: RequestWant) -> Present:
     return Present(want, place.node, tuple(can))
 
 
-def earlier(request: AccessRequest) -> list[AccessRequest]:
-    """What was asked before for the same one in the same realm, the newest first.  Three queries."""
-    rows = AccessRequest.objects.filter(holder=request.holder, realm_name=request.realm_name)
+def _earlier(seen: Seen) -> list[AccessRequest]:
+    """What was asked before for the same one in the same realm, as far as the decider may see it."""
+    request = seen.request
+    rows = visible_to(seen.viewer).filter(holder=request.holder, realm_name=request.realm_name)
     rows = rows.filter(pk__lt=request.pk).order_by("-pk").select_related("asker", "holder")
     return list(rows.prefetch_related("wants", "parts")[:EARLIER])
 

@@ -7,17 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db import connection
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from policies import along, slices
 from policies.authority import Actor
-from policies.deciders import Decider
+from policies.deciders import APPROVE, Decider
 from policies.errors import NotFound
 from policies.models import AccessRequest, RequestPart, RequestStep, RequestWant
 from policies.models.requests import STILL_OPEN, WAITING
+from policies.queries import realms_of
 from policies.requests import mandates, parties, places
 from policies.requests.deciding import no_such
 from policies.requests.mandates import Mandate
@@ -25,6 +27,12 @@ from policies.services import duties
 
 PAGE = 50
 HISTORY = "view_history"
+SIGNS = ("o", "m", "n", "r", "g")
+"""What keys of places begin with where somebody decides by a fact on the object of their number."""
+_USED = """
+SELECT key FROM unnest(%s::text[]) AS key
+ WHERE EXISTS (SELECT FROM policies_requestpart p WHERE p.places @> ARRAY[key])
+"""
 
 
 @dataclass(frozen=True)
@@ -130,12 +138,60 @@ def _answers(request: AccessRequest, viewer: Principal) -> bool:
 
 
 def _may_look(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
-    """Whoever decided something of it, or may read the history of what it is about."""
-    if request.parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer)).exists():
-        return True
-    keys = {f"d{number}" for number in duties.held(viewer, HISTORY, now=now)}
-    told = {want for part in request.parts.all() if keys & set(part.places) for want in part.wants}
-    return bool(keys) and told == {want.number for want in request.wants.all()}
+    return AccessRequest.objects.filter(_looked_at(viewer, now), pk=request.pk).exists()
+
+
+def _looked_at(viewer: Principal, now: datetime) -> Q:
+    """Those of which somebody decided something, or may read the history of all that is asked for.
+
+    Two queries.
+    """
+    parts = RequestPart.objects.filter(request=OuterRef("pk"))
+    found = Q(Exists(parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer))))
+    if read := [f"d{number}" for number in duties.held(viewer, HISTORY, now=now)]:
+        told = RequestPart.objects.filter(_needed_by(OuterRef("number")), request=OuterRef("request"))
+        wants = RequestWant.objects.filter(request=OuterRef("pk"))
+        hidden = wants.exclude(Exists(told.filter(places__overlap=read)))
+        found |= Q(Exists(parts.filter(places__overlap=read))) & ~Q(Exists(hidden))
+    return found
+
+
+def _needed_by(number: OuterRef) -> Func:
+    """Whether the number of a want is among what a part is needed for."""
+    path = Func(template="'$.*[*] ? (@ == $n)'::jsonpath")
+    named = Func(number, template="jsonb_build_object('n', %(expressions)s)")
+    return Func(F("needed"), path, named, function="jsonb_path_exists", output_field=BooleanField())
+
+
+def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
+    """All the requests that somebody may see: his own, those he may decide or decided, those he may read of.
+
+    A number of queries that depends on the realms he belongs to alone.
+    """
+    now = timezone.now()
+    groups = Membership.objects.open().within(now).filter(member=viewer).values("group")
+    mine = Q(asker=viewer) | Q(holder=viewer) | Q(holder__in=groups) | _looked_at(viewer, now)
+    if keys := _decided_keys(viewer, now):
+        mine |= Q(Exists(RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=keys)))
+    return AccessRequest.objects.filter(mine)
+
+
+def _decided_keys(viewer: Principal, now: datetime) -> list[str]:
+    """The places of requests, open or ended, on which somebody decides, himself or for who is away."""
+    people = [viewer, *mandates.present(viewer, now)]
+    return sorted({key for one in people for key in places.decided_by(one, now=now, among=_used(one))})
+
+
+def _used(person: Principal) -> list[str]:
+    """The keys of places of requests on which somebody has a fact or the duty."""
+    numbers = {
+        key for top in realms_of(person) for key in slices.current(person, top).bits if isinstance(key, int)
+    }
+    own = [f"{sign}{number}" for number in sorted(numbers) for sign in SIGNS]
+    own += [f"d{number}" for number in duties.held(person, APPROVE)]
+    with connection.cursor() as cursor:
+        cursor.execute(_USED, [own])
+        return [key for (key,) in cursor.fetchall()]
 
 
 def waiting_for(
@@ -168,11 +224,11 @@ def decided_by(viewer: Principal) -> QuerySet[AccessRequest]:
     return AccessRequest.objects.filter(Exists(parts)).order_by("-pk")
 
 
-def on(node: Node) -> QuerySet[AccessRequest]:
-    """All requests about an object or something in it, the newest first; for who may read its history."""
+def on(node: Node, viewer: Principal) -> QuerySet[AccessRequest]:
+    """The requests about an object or something in it that somebody may see, the newest first."""
     keys = [f"d{node.id}"]
     parts = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=keys)
-    return AccessRequest.objects.filter(Exists(parts)).order_by("-pk")
+    return visible_to(viewer).filter(Exists(parts)).order_by("-pk")
 
 
 @dataclass(frozen=True)
@@ -202,4 +258,15 @@ def wanted_nodes(requests: Collection[AccessRequest]) -> dict[int, Node]:
     return nodes(key for key in keys if key)
 
 
-__all__ = ["Page", "Seen", "Sequence", "decided_by", "get", "made_by", "on", "page", "waiting_for"]
+__all__ = [
+    "Page",
+    "Seen",
+    "Sequence",
+    "decided_by",
+    "get",
+    "made_by",
+    "on",
+    "page",
+    "visible_to",
+    "waiting_for",
+]

@@ -217,6 +217,22 @@ def test_requests_of_an_object_are_listed_for_who_reads_its_history(shop: Node) 
     assert [one["id"] for one in caller("ben").get(path).json()["results"]] == [number]
 
 
+def test_what_is_asked_for_elsewhere_is_not_listed_for_who_reads_one_history(shop: Node) -> None:
+    from policies.services import duties
+    from tests.factories import AUTHORITY, BY, the
+
+    items = [
+        {"resource": {"type": "table", "id": f"demo/shop.{one}"}} for one in ("sales.orders", "stock.items")
+    ]
+    body = {"action": {"name": "read"}, "items": items, "reason": WHY}
+    both, one = caller("ana").send(BASE, body).json()["id"], asked()
+    path = f"{BASE}?list=object&resource=demo/shop.sales&type=schema"
+    for name, found in (("schema", [one]), ("catalog", [one, both])):
+        place = the(name, "shop.sales" if name == "schema" else "shop")
+        duties.give(place, "view_history", people.ensure("user", "ben"), by=BY, authority=AUTHORITY)
+        assert [row["id"] for row in caller("ben").get(path).json()["results"]] == found
+
+
 def test_rules_are_set_and_read_by_who_may_grant(shop: Node) -> None:
     path = "/authz/v1/request-rules?resource=demo/shop.sales&type=schema"
     body = b'{"min_reason": 30, "ticket": "DATA-#"}'

@@ -21,13 +21,20 @@ def test_he_sees_what_there_is_what_was_asked_before_and_what_a_yes_would_add(sh
     before = ask("ana", "read shop.sales.customers")
     refuse(before, "carla")
     request = ask("ana", "read shop.sales.orders", lasts="P30D")
-    found = shown(request, "theo")
+    found = shown(request, "olivia")
     [present] = found.present
     assert (present.node.name, present.can) == ("orders", ())
     assert [one.pk for one in found.earlier] == [before.pk]
     gains = {node.name: [(e.principal.name, e.kind) for e in seen.effects] for node, seen in found.effects}
     assert gains["orders"] == [("ana", "gain")]
     assert found.end is not None
+
+
+@pytest.mark.parametrize(("viewer", "told"), [("theo", False), ("olivia", True), ("carla", True)])
+def test_what_was_asked_before_is_told_to_who_may_see_it(shop: Node, viewer: str, *, told: bool) -> None:
+    before = ask("ana", "read shop.sales.customers")
+    request = ask("ana", "read shop.sales.orders")
+    assert (before in shown(request, viewer).earlier) == told
 
 
 def test_a_group_is_unfolded_to_the_people_who_would_gain(shop: Node) -> None:

@@ -64,7 +64,7 @@ def _listed(asked: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
         node = named.the_object(asked)
         if node is None or not duties.has(viewer, seeing.HISTORY, node):
             raise NotFound("There is no such object, or its requests are not for you to see.")
-        return seeing.on(node)
+        return seeing.on(node, viewer)
     lists = {"mine": seeing.made_by, "waiting": seeing.waiting_for, "decided": seeing.decided_by}
     if which not in lists:
         raise BadBody(f"list must be one of {', '.join(LISTS)}")

@@ -12,7 +12,6 @@ from django.urls import reverse
 from authzsite.console import naming
 from authzsite.console.asking import told
 from authzsite.console.asking.links import ask_for
-from authzsite.console.asking.visible import visible_to
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
@@ -22,6 +21,7 @@ from authzsite.console.place import visit
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from policies.models import RequestPart
+from policies.requests import seeing
 
 SHOWN = 25
 
@@ -36,7 +36,7 @@ def room(request: Request, id: int) -> HttpResponse:
         return redirect(f"{reverse('console:requests')}?{asked}")
     head, after = Head(place, "object_requests"), number_in(request.GET.get("after", ""))
     about = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=[f"d{id}"])
-    rows = visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
+    rows = seeing.visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
     if after:
         rows = rows.filter(pk__lt=after)
     found = list(rows.prefetch_related("wants", "parts").order_by("-pk")[: SHOWN + 1])

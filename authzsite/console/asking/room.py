@@ -17,7 +17,6 @@ from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.console import words
 from authzsite.console.asking import risk, told
-from authzsite.console.asking.visible import visible_to
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Item, Pager
 from authzsite.console.methods import reads
@@ -86,8 +85,8 @@ class Board:
         lists: dict[str, Callable[[], QuerySet[AccessRequest]]] = {
             "decide": lambda: self.to_decide,
             "mine": lambda: seeing.made_by(self.viewer),
-            "all": lambda: visible_to(self.viewer),
-            "ended": lambda: visible_to(self.viewer).exclude(state__in=WAITING),
+            "all": lambda: seeing.visible_to(self.viewer),
+            "ended": lambda: seeing.visible_to(self.viewer).exclude(state__in=WAITING),
         }
         return lists[self.asked.tab]()
 
