@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts import people
 from policies.models import Emergency
@@ -35,6 +37,7 @@ def test_opened_read_ended_and_closed_by_another(ana: Caller) -> None:
     address = f"/authz/v1/emergencies/{made['id']}"
     assert send(ana, GOOD).status_code == 409
     assert send(ana, {}, f"{address}/end").json()["status"] == "ended"
+    assert "waits for its review" in send(ana, GOOD).json()["detail"]
     assert send(ana, {"verdict": "All was in order"}, f"{address}/close").status_code == 403
     people.make_account("marek")
     marek = Caller(token("user", "marek", "manage"))
@@ -42,6 +45,16 @@ def test_opened_read_ended_and_closed_by_another(ana: Caller) -> None:
     closed = send(marek, {"verdict": "All was in order"}, f"{address}/close").json()
     assert (closed["status"], closed["reviewer"]) == ("closed", "user:marek")
     assert send(marek, {"verdict": "All was in order"}, f"{address}/close").status_code == 409
+
+
+def test_the_list_asks_the_database_as_often_for_many_as_for_one(ana: Caller) -> None:
+    often = []
+    for type_, name in (("table", "shop.sales.orders"), ("schema", "shop.sales"), ("catalog", "shop")):
+        assert send(ana, {**GOOD, "resource": {"type": type_, "id": f"demo/{name}"}}).status_code == 201
+        with CaptureQueriesContext(connection) as queries:
+            assert ana.get("/authz/v1/emergencies").status_code == 200
+        often.append(len(queries))
+    assert len(set(often)) == 1
 
 
 def test_the_same_key_is_the_same_emergency(ana: Caller) -> None:

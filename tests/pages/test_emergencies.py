@@ -83,6 +83,19 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     assert "Nothing waits for you" in seen(olivia, "/")
 
 
+def test_what_waits_for_its_review_is_not_opened_again_and_the_page_says_so(ana: Client) -> None:
+    for name, locked in (("shop.sales.orders", False), ("shop", True)):
+        nonce = name.replace(".", "").ljust(24, "b")
+        assert ana.post("/emergency", {**GOOD, "what": name, "nonce": nonce}).status_code == 302
+        ana.post(f"/emergency/{Emergency.objects.latest('pk').pk}", {"do": "end"})
+        answer = ana.post("/emergency", {**GOOD, "what": name, "nonce": "c" * 24})
+        assert answer.status_code == 422
+        assert f"You opened {name} before, and that waits for its review" in answer.content.decode()
+        page = seen(ana, "/emergency")
+        assert ('aria-disabled="true" aria-describedby="why-not-open"' in page) == locked
+    assert Emergency.objects.count() == 2
+
+
 WRONG = {
     "an object that is not there": (
         {"what": "shop.moon"},

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Principal, User
 from catalog.nodes import Node
-from policies import decisions, emergency
+from policies import decisions, emergency, emergency_traces
 from policies.authority import Actor
 from policies.emergency import Wanted
 from policies.errors import Conflict, Invalid, NotFound, Refused, Separated
@@ -139,10 +139,23 @@ def test_once_at_a_time_and_the_same_key_is_the_same(ana: Principal) -> None:
     assert open_it(key="k1") == row
     with pytest.raises(Conflict, match="still open"):
         open_it(key="k2")
+
+
+@pytest.mark.parametrize("way", ["ended", "timed out"])
+def test_what_waits_for_its_review_is_not_opened_again(ana: Principal, way: str) -> None:
+    row = open_it(node=the("schema", "shop.sales"), key="k1")
+    if way == "ended":
+        emergency.end(row.pk, by=acting("ana"))
     Emergency.objects.update(until=timezone.now() - timedelta(seconds=1))
-    again = open_it(key="k3")
-    row.refresh_from_db()
-    assert (row.state, again.state) == ("ended", "open")
+    for node in (the("schema", "shop.sales"), orders()):
+        with pytest.raises(
+            Conflict, match=r"opened shop\.sales before.* Olivia Lake or Marek Lake can"
+        ):
+            open_it(node=node)
+    assert open_it(node=the("schema", "shop.sales"), key="k1") == row
+    open_it(node=the("table", "shop.stock.items"))
+    emergency.close(row.pk, "All was in order", by=acting("olivia"))
+    assert open_it().state == "open"
 
 
 def test_a_duty_through_a_group_counts(ana: Principal) -> None:
@@ -236,7 +249,11 @@ def test_uses_while_it_was_open_are_listed(ana: Principal) -> None:
         for person in (ana, a_person("mia")):
             use = {"principal": person, "securable_id": orders().id, "action": "read", "executed": True}
             Use.objects.create(realm_id=row.realm_id, reporter=ana, run=f"{run} {person}", at=at, **use)
-    assert [use.run for use in emergency.uses_of(row)] == ["during user:ana", "begin user:ana"]
+    assert [use.run for use in emergency_traces.uses_of(row)] == ["during user:ana", "begin user:ana"]
+    rows = [row, open_it(node=the("schema", "shop.sales")), open_it(node=the("schema", "shop.stock"))]
+    many = emergency_traces.how_many_uses(rows)
+    assert many == {one.pk: len(emergency_traces.uses_of(one)) for one in rows}
+    assert [many[one.pk] for one in rows] == [2, 2, 0]
 
 
 def test_every_page_can_say_that_it_is_open(ana: Principal) -> None:

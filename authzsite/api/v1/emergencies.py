@@ -25,7 +25,7 @@ from authzsite.api.v1.describing import (
     ref,
 )
 from catalog.nodes import Node, nodes
-from policies import emergency
+from policies import emergency, emergency_traces
 from policies.authority import Actor
 from policies.emergency import Wanted
 from policies.errors import NotFound
@@ -43,7 +43,7 @@ class _Call(Call):
         return self.caller.actor()
 
     def one(self, row: Emergency, node: Node, status: int = 200) -> HttpResponse:
-        return respond(wire(row, node), status)
+        return respond(wire(row, node, emergency_traces.how_many_uses([row])[row.pk]), status)
 
 
 class Emergencies(_Call):
@@ -62,7 +62,10 @@ class Emergencies(_Call):
         found = list(rows[: named.limit(asked) + 1])
         shown, more = found[: named.limit(asked)], len(found) > named.limit(asked)
         places = nodes(row.securable_id for row in shown)
-        lines = [wire(row, places[row.securable_id]) for row in shown if row.securable_id in places]
+        uses = emergency_traces.how_many_uses(shown)
+        lines = [
+            wire(row, places[row.securable_id], uses[row.pk]) for row in shown if row.securable_id in places
+        ]
         return respond(named.listed(lines, [shown[-1].pk] if more else None, SALT))
 
     def post(self, request: Request) -> HttpResponse:
@@ -110,7 +113,7 @@ class Deed(_Call):
         return self.one(*emergency.seen(id, actor))
 
 
-def wire(row: Emergency, node: Node) -> dict[str, object]:
+def wire(row: Emergency, node: Node, uses: int) -> dict[str, object]:
     """An emergency as programs read it."""
     return {
         "id": row.pk,
@@ -122,7 +125,7 @@ def wire(row: Emergency, node: Node) -> dict[str, object]:
         "opened": row.opened.isoformat(),
         "until": row.until.isoformat(),
         "ended": row.ended.isoformat() if row.ended else None,
-        "uses": len(emergency.uses_of(row)),
+        "uses": uses,
         "reviewer": str(row.reviewer) if row.reviewer else None,
         "verdict": row.verdict,
     }
@@ -163,7 +166,7 @@ CALLS = (
         ref("Emergency"),
         body=ref("Breaking"),
         status=201,
-        others={409: "it is open already, or a rule of separation forbids it"} | _GONE,
+        others={409: "it is open already, waits for its review, or a rule of separation forbids it"} | _GONE,
     ),
     Told("emergencies", "get", "Those the caller opened", "manage or audit", page(ref("Emergency")), PAGED),
     Told("emergencies/{id}", "get", "One emergency", "manage or audit", ref("Emergency"), others=_GONE),

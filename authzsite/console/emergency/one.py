@@ -19,7 +19,7 @@ from authzsite.console.parts import Crumbs, Empty, Fact, Facts, Note
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page, say
 from catalog.nodes import Node, nodes
-from policies import emergency
+from policies import emergency, emergency_traces
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError
 from policies.models import Emergency
@@ -75,7 +75,7 @@ def _show(
         "notes": notes,
         "used": used,
         "no_use": Empty("No job told of a use", "Jobs tell once a run what they used.", drawn=False),
-        "changes": _changes_words(emergency.changes_of(row)),
+        "changes": _changes_words(emergency_traces.changes_of(row)),
         "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
         "may_end": state.word == "Open" and (own or governs),
         "end_words": f"End it now for {row.person.label}" if not own else "End it now",
@@ -101,7 +101,7 @@ def _facts(row: Emergency, node: Node) -> Iterable[Fact]:
 
 
 def _used(row: Emergency) -> Iterable[Used]:
-    uses = emergency.uses_of(row)
+    uses = emergency_traces.uses_of(row)
     places = nodes(use.securable_id for use in uses) if uses else {}
     for use in uses:
         node = places.get(use.securable_id)

@@ -18,7 +18,7 @@ from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Item
 from authzsite.console.methods import reads_and_writes
-from authzsite.console.parts import Action, Empty, Note, State, Who
+from authzsite.console.parts import Action, Empty, Note, Reason, State, Who
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
@@ -60,6 +60,17 @@ class Desk:
     """One person before the glass."""
 
     asker: Principal
+
+    @cached_property
+    def barred(self) -> str:
+        """Why nothing may be opened now, all of it waiting for a review; empty where something may."""
+        now = timezone.now()
+        whys = []
+        for node in nodes(self.held).values():
+            whys.append(emergency.barred(self.asker, node, now))
+            if not whys[-1]:
+                return ""
+        return whys[0] if whys else ""
 
     @cached_property
     def held(self) -> frozenset[int]:
@@ -123,6 +134,7 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
         "lead": "For when data must be reached at once and nobody who could give access can be.",
         "notes": notes,
         "may": bool(desk.held),
+        "barred": Reason("why-not-open", desk.barred) if desk.barred else None,
         "no_duty": Note(
             "plain",
             "You have no duty for emergencies.",
