@@ -148,9 +148,7 @@ def test_what_waits_for_its_review_is_not_opened_again(ana: Principal, way: str)
         emergency.end(row.pk, by=acting("ana"))
     Emergency.objects.update(until=timezone.now() - timedelta(seconds=1))
     for node in (the("schema", "shop.sales"), orders()):
-        with pytest.raises(
-            Conflict, match=r"opened shop\.sales before.* Olivia Lake or Marek Lake can"
-        ):
+        with pytest.raises(Conflict, match=r"opened shop\.sales before.* Olivia Lake or Marek Lake can"):
             open_it(node=node)
     assert open_it(node=the("schema", "shop.sales"), key="k1") == row
     open_it(node=the("table", "shop.stock.items"))
