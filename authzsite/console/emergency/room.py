@@ -66,7 +66,7 @@ class Desk:
         """Why nothing may be opened now, all of it waiting for a review; empty where something may."""
         now = timezone.now()
         whys = []
-        for node in nodes(self.held).values():
+        for node in nodes(self.held).values() if self.held else ():
             whys.append(emergency.barred(self.asker, node, now))
             if not whys[-1]:
                 return ""
