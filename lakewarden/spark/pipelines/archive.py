@@ -41,6 +41,8 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
     with tell.step("following the chain", 150):
         broken = wrong.broken if wrong else None
         broken = broken or unlinked(changes) or ending(changes, count, given.last, given.digest)
+    for kept in (checked, changes):
+        kept.unpersist()  # the next run's files are called alike: it would be answered from these
     verdict = {"changes": told.changes, "events": told.events or 0, "broken": broken}
     (Path(given.output) / "verdict.json").write_text(json.dumps(verdict))
 
