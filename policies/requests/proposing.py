@@ -74,11 +74,17 @@ def targets(request: AccessRequest, parts: Collection[RequestPart]) -> set[Targe
 
 def _candidates(wanted: Collection[Target]) -> dict[int, set[Target]]:
     """Roles that give something of it, with all that they give."""
-    number, text, code = next(iter(wanted))
+    number, text, code = max(wanted, key=_rarest)
     one = Q(securable=number) if number else Q(pattern=text)
     rows = Grant.objects.open().filter(one, privilege=code, role__isnull=False, effect="allow")
     personal = Placement.objects.open().filter(type="role", name__startswith=MARK).values("securable")
     return _given(list(rows.exclude(role__in=personal).values_list("role", flat=True)[:MOST]))
+
+
+def _rarest(one: Target) -> tuple[int, str, str]:
+    """What was made last lies deepest, and fewest roles name it."""
+    number, text, code = one
+    return (number or 0, text, code)
 
 
 def _given(roles: Collection[int]) -> dict[int, set[Target]]:
