@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import Q
 
@@ -51,6 +52,15 @@ class Backend(models.Model):
     """A plan that takes something from more than this many of a hundred people is held."""
     confirmed = models.CharField(max_length=64, blank=True)
     """The digest of a held plan that somebody has looked at and let through."""
+    rate = models.PositiveIntegerField(default=0)
+    """At most so many rights and memberships are changed out there each second; 0 is as many as it takes."""
+    paced_until = models.DateTimeField(null=True)
+    """Until then the rate is used up, whichever worker used it."""
+    looked_at = models.DateTimeField(null=True)
+    compared_at = models.DateTimeField(null=True)
+    """When all of it was last worked out and compared; a look in between may find that nothing changed."""
+    seen = models.CharField(max_length=64, blank=True)
+    """The digest of what was there when it was last compared."""
     restored = models.BooleanField(default=False)
     """Only reports because the console's own database went back in time, until somebody has seen the plan."""
 
@@ -215,6 +225,8 @@ class SyncItem(models.Model):
     person = models.TextField(blank=True)
     what = models.JSONField(default=dict)
     removes = models.IntegerField(default=0)
+    places = ArrayField(models.TextField(), default=list)
+    """The paths of the objects that it is about, each once; the empty path is the connected node itself."""
     state = models.CharField(max_length=8, choices=State, default=State.PLANNED)
     error = models.TextField(blank=True)
     error_kind = models.CharField(max_length=16, blank=True)
@@ -222,6 +234,7 @@ class SyncItem(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["run", "number"], name="one_item_each")]
+        indexes = [GinIndex(fields=["places"], name="items_places")]
 
     def __str__(self) -> str:
         return f"{self.step} {self.role or self.person}"
