@@ -13,13 +13,13 @@ from kombu.exceptions import OperationalError
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import node
+from lakewarden.backends.errors import BackendError
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError
 from policies.models import Backend, Discovery
 from policies.services.backends import authority_to_connect
 from policies.sync.connections import open_backend
 from policies.sync.discover import discover
-from policies.sync.errors import BackendError
 
 GIVEN_UP = timedelta(hours=1)
 """After that a reading that has not ended is taken for one whose worker was killed."""

@@ -7,6 +7,7 @@ import logging
 from celery import shared_task
 from django.utils import timezone
 
+from lakewarden.backends.errors import BackendError
 from policies import beginnings, bootstrap, checkpoints, discoveries, emergency, endings, uses, verifications
 from policies.exports import feeds
 from policies.models import Backend, Review
@@ -15,7 +16,6 @@ from policies.pipelines import asking, running
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
 from policies.sync import restored, worker
-from policies.sync.errors import BackendError
 
 log = logging.getLogger(__name__)
 

@@ -26,6 +26,8 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node
 from catalog.queries import find
+from lakewarden.backends.base import Finding
+from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.objects import ObjectRef
 from policies import access_log
 from policies.authority import Actor
@@ -36,9 +38,7 @@ from policies.models import Backend
 from policies.services import backends
 from policies.services.backends import PROVIDERS
 from policies.services.grants import revision_now
-from policies.sync.backends.base import Finding
 from policies.sync.connections import OPENERS
-from policies.sync.errors import BackendError, Misconfigured
 from policies.sync.seal import parts_of, seal, unseal
 from policies.sync.trying import reached, tried
 

@@ -22,9 +22,9 @@ from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from authzsite.console.sync_runs import Going, Step, going, run_lines, steps_of
+from lakewarden.backends.errors import NEXT
 from policies.models import Backend, OutboxEntry, SyncRun
 from policies.services import operating
-from policies.sync.errors import NEXT
 
 RUNS = 20
 

@@ -14,8 +14,8 @@ from django.utils import timezone
 from authzsite.console import naming, words
 from authzsite.console.outside import right_word
 from authzsite.console.parts import Empty, State
+from lakewarden.backends.errors import NEXT
 from policies.models import Backend, SyncItem, SyncRun
-from policies.sync.errors import NEXT
 
 STEPS = 100
 _STATES = {

@@ -16,15 +16,15 @@ from django.utils import timezone
 
 from catalog.nodes import Node, node
 from lakewarden import dialects
+from lakewarden.backends import base
+from lakewarden.backends.errors import BackendError
 from policies.errors import Conflict
 from policies.models import Backend
 from policies.pipelines.effective import is_small
 from policies.pipelines.known import Pipeline, Result, Work, register
 from policies.sync import worker
-from policies.sync.backends import base
 from policies.sync.connections import open_backend
 from policies.sync.desired import CARRIED, Wanted, targets_below
-from policies.sync.errors import BackendError
 
 NUMBER, TEXT, TRUTH, TEXTS = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
 SHOWN = 200
@@ -70,10 +70,10 @@ def _rights(row_id: int, out_there: base.Backend, catalog: Node) -> Iterator[tup
     """What each privilege, and each operation that the sync carries, comes to on each kind of object."""
     for kind, carried in CARRIED.items():
         for code in dialects.get(catalog.kind).privileges:
-            for right in out_there.rights_for(code, kind):  # type: ignore[arg-type]
+            for right in out_there.rights_for(code, kind):
                 yield (row_id, "privilege", code, kind, right)
         for operation, code in carried:
-            for right in out_there.rights_for(code, kind):  # type: ignore[arg-type]
+            for right in out_there.rights_for(code, kind):
                 yield (row_id, "operation", operation, kind, right)
 
 

@@ -88,7 +88,7 @@ class Foreign:
     @cached_property
     def _carried(self) -> list[tuple[str, frozenset[str]]]:
         kind, there = self.first.type, open_backend(self.backend, self.node.realm)
-        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in CARRIED.get(kind, ())]  # type: ignore[arg-type]
+        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in CARRIED.get(kind, ())]
         return sorted([pair for pair in pairs if pair[1]], key=lambda pair: -len(pair[1]))
 
     def problem(self) -> str:

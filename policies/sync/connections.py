@@ -10,9 +10,10 @@ from urllib.parse import quote
 
 from django.conf import settings
 
+from lakewarden.backends import base
+from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend
-from policies.sync.backends import base, mariadb, postgresql
-from policies.sync.errors import Misconfigured
+from policies.sync.backends import mariadb, postgresql
 from policies.sync.seal import parts_of, unseal
 
 OPENERS: dict[str, Callable[..., base.Backend]] = {

@@ -19,10 +19,10 @@ from catalog.models import Placement, Realm
 from catalog.nodes import Node, number
 from catalog.queries import all_below
 from lakewarden import dialects, engine
+from lakewarden.backends.base import Backend, Desired, ObjectKind, Right
 from lakewarden.facts import Level, Lineage, Slice
 from policies import facts
 from policies.models import RealmMember
-from policies.sync.backends.base import Backend, Desired, ObjectKind, Right
 
 KINDS: dict[str, ObjectKind] = {"catalog": "catalog", "schema": "schema", "table": "table", "view": "view"}
 

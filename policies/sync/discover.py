@@ -10,13 +10,13 @@ from typing import Any
 from catalog.models import Detail, Securable
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
+from lakewarden.backends.base import FoundObject, Observation
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.events import OBJECT_ALTERED
 from policies.saying import said
 from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
-from policies.sync.backends.base import FoundObject, Observation
 
 BATCH = 500
 TYPES = {"schema": "schema", "table": "table", "view": "view"}

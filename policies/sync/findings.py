@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from catalog.nodes import Node
+from lakewarden.backends.base import Desired, Observation, Plan
 from policies.models import Backend, BackendFinding, BackendLogins
-from policies.sync.backends.base import Desired, Observation, Plan
 from policies.sync.desired import targets_below
 
 PEOPLE = 1000

@@ -6,7 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 
-from policies.sync.backends.base import Desired, Observation, Plan, Right, Step
+from lakewarden.backends.base import Desired, Observation, Plan, Right, Step
 
 FEW = 25
 """A plan that takes something from no more people than this is never held."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import datetime
 
+from lakewarden.backends.base import Foreign, Observation, Order, Outcome, Right
 from policies.models import Backend, ForeignOrder
-from policies.sync.backends.base import Foreign, Observation, Order, Outcome, Right
 
 Open = dict[int, Order]
 
@@ -36,5 +36,5 @@ def settle(orders: Open, seen: Observation, outcomes: Iterable[Outcome], now: da
 
 
 def _order(row: ForeignOrder) -> Order:
-    right = Right(row.type, tuple(row.path), row.right)  # type: ignore[arg-type]
+    right = Right(row.type, tuple(row.path), row.right)
     return Order(Foreign(right, row.holder, row.grantor), row.replaced)

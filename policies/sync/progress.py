@@ -10,10 +10,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from lakewarden.backends.base import Outcome, Plan, Right, Step
+from lakewarden.backends.errors import kind_of
 from policies.models import Backend, SyncItem, SyncRun
 from policies.sync import guard
-from policies.sync.backends.base import Outcome, Plan, Right, Step
-from policies.sync.errors import kind_of
 
 KEPT = 5000
 """So many steps of a run are kept one by one; of the rest only those that fail."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import socket
 
+from lakewarden.backends.errors import Misconfigured
 from policies.sync.connections import check_host
-from policies.sync.errors import Misconfigured
 
 TIMEOUT = 3.0  # seconds
 _ADDRESS = re.compile(

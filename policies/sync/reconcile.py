@@ -12,14 +12,14 @@ from django.utils import timezone
 from catalog.models import Mode
 from catalog.nodes import Node, last, node
 from catalog.queries import mode_of
+from lakewarden.backends import base, planning
+from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
+from lakewarden.backends.errors import BackendError, Misconfigured, kind_of
 from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
-from policies.sync import findings, guard, orders, planning
-from policies.sync.backends import base
-from policies.sync.backends.base import Desired, Observation, Outcome, Plan, Step
+from policies.sync import findings, guard, orders
 from policies.sync.connections import open_backend
 from policies.sync.desired import Wanted, targets_below
-from policies.sync.errors import BackendError, Misconfigured, kind_of
 from policies.sync.progress import Run
 
 

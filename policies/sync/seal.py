@@ -7,8 +7,8 @@ from django.conf import settings
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
+from lakewarden.backends.errors import Misconfigured
 from policies.sync.backends.mariadb_session import Address
-from policies.sync.errors import Misconfigured
 
 
 def seal(text: str) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from policies.sync.backends.base import Finding
+from lakewarden.backends.base import Finding
+from lakewarden.backends.errors import BackendError, Misconfigured
 from policies.sync.connections import OPENERS, check_allowed
-from policies.sync.errors import BackendError, Misconfigured
 from policies.sync.seal import parts_of
 
 MARK = "trial"

@@ -17,8 +17,8 @@ from django.db import connection, transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
+from lakewarden.backends.errors import BackendError, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
-from policies.sync.errors import BackendError, kind_of
 from policies.sync.reconcile import Picks, Report, only_reports, reconcile
 
 LONGEST_WAIT = timedelta(hours=1)

@@ -7,9 +7,9 @@ from itertools import islice
 
 import pytest
 
-from policies.sync import planning
-from policies.sync.backends.base import Desired, Order, Plan, Right, Step
-from policies.sync.errors import Gone, Transient
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired, Order, Plan, Right, Step
+from lakewarden.backends.errors import Gone, Transient
 from tests.backends.worlds import Site, look, on, settle, wanted
 
 READ = on("sales", "orders", "SELECT")

@@ -14,8 +14,8 @@ from urllib.parse import quote
 
 import pymysql
 
+from lakewarden.backends.base import Backend, Foreign, Right
 from policies.sync.backends import mariadb
-from policies.sync.backends.base import Backend, Foreign, Right
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_session import escaped, quoted
 

@@ -8,11 +8,11 @@ from itertools import islice
 import pymysql
 import pytest
 
-from policies.sync import planning
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired, Order, Right, Step
+from lakewarden.backends.errors import Misconfigured, Rejected, Transient
 from policies.sync.backends import mariadb
-from policies.sync.backends.base import Desired, Order, Right, Step
 from policies.sync.backends.mariadb_session import Session
-from policies.sync.errors import Misconfigured, Rejected, Transient
 from tests.backends.contract import Contract, assert_settled, plan_of, random_desired
 from tests.backends.mariadb_world import MariaSite
 from tests.backends.tries import findings, try_step

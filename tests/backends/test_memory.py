@@ -2,8 +2,8 @@
 
 import pytest
 
-from policies.sync import planning
-from policies.sync.backends.base import Desired
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired
 from tests.backends.contract import READ, Contract
 from tests.backends.worlds import MemorySite, look, settle, wanted
 

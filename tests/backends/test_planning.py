@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from policies.sync.backends.base import Desired, Observation, Plan, Right, Step
-from policies.sync.ordering import waits_for
-from policies.sync.planning import plan
+from lakewarden.backends.base import Desired, Observation, Plan, Right, Step
+from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.planning import plan
 
 A, B, C = (Right("table", ("s", name), "SELECT") for name in "abc")
 PEOPLE = frozenset({"ana", "bo", "cy"})

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from lakewarden.backends.base import Bypass, Right, Step
+from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends import postgresql
-from policies.sync.backends.base import Bypass, Right, Step
-from policies.sync.errors import Gone, Misconfigured, Rejected, Transient
 from tests.backends.contract import COSTS, READ, assert_settled
 from tests.backends.tries import errors_of, findings, newest_only, try_step
 from tests.backends.worlds import look, settle, wanted

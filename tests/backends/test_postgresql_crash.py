@@ -10,10 +10,10 @@ from threading import Event
 import psycopg
 import pytest
 
-from policies.sync import planning
-from policies.sync.backends.base import Desired, Right
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired, Right
+from lakewarden.backends.errors import BackendError, Transient
 from policies.sync.backends.postgresql_session import Transaction
-from policies.sync.errors import BackendError, Transient
 from tests.backends.contract import COSTS, READ, WRITE, assert_settled, random_desired
 from tests.backends.worlds import PostgresSite, look, settle, wanted
 

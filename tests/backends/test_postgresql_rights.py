@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from policies.sync.backends.base import Column, Desired, Foreign, Right, Step
-from policies.sync.errors import Gone, Misconfigured, Rejected
+from lakewarden.backends.base import Column, Desired, Foreign, Right, Step
+from lakewarden.backends.errors import Gone, Misconfigured, Rejected
 from tests.backends.contract import COSTS, READ, WRITE, assert_settled, plan_of
 from tests.backends.tries import SELECT, errors_of, newest_only, try_step
 from tests.backends.worlds import PostgresSite, look, on, settle, wanted

@@ -5,11 +5,11 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from policies.sync import planning
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired, Right, Step
+from lakewarden.backends.errors import Rejected, Transient
 from policies.sync.backends import postgresql
-from policies.sync.backends.base import Desired, Right, Step
 from policies.sync.backends.postgresql_names import Identity
-from policies.sync.errors import Rejected, Transient
 from tests.backends.contract import READ, assert_settled, plan_of
 from tests.backends.tries import at_least_16, errors_of, newest_only, try_step
 from tests.backends.worlds import PostgresSite, look, settle, wanted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from policies.sync.backends.base import Plan, Right
+from lakewarden.backends.base import Plan, Right
 
 SELECT = Right("table", ("sales", "orders"), "SELECT")
 newest_only = pytest.mark.parametrize(

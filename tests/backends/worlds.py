@@ -10,10 +10,10 @@ from typing import Protocol
 import psycopg
 from psycopg import sql
 
-from policies.sync import planning
-from policies.sync.backends import memory, postgresql
-from policies.sync.backends.base import Backend, Desired, Foreign, Observation, Order, Outcome, Right
-from policies.sync.backends.memory import Memory
+from lakewarden.backends import memory, planning
+from lakewarden.backends.base import Backend, Desired, Foreign, Observation, Order, Outcome, Right
+from lakewarden.backends.memory import Memory
+from policies.sync.backends import postgresql
 from policies.sync.backends.postgresql_names import Identity
 
 _numbers = count(1)

@@ -14,15 +14,16 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from catalog.queries import root
+from lakewarden.backends import planning
+from lakewarden.backends.base import Plan
+from lakewarden.backends.memory import Memory, World
 from lakewarden.spark.pipelines import drift as program
 from lakewarden.spark.pipelines.telling import Telling
 from policies.authority import OPERATOR
 from policies.exports import parquet
 from policies.models import Backend, Counter, Grant
 from policies.pipelines import asking, drift, running
-from policies.sync import planning, worker
-from policies.sync.backends.base import Plan
-from policies.sync.backends.memory import Memory, World
+from policies.sync import worker
 from policies.sync.desired import Wanted, targets_below
 from tests.factories import the
 from tests.pipelines.worlds import NAMES, a_lake

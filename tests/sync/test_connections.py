@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from pytest_django import Settings
 
+from lakewarden.backends.errors import Misconfigured
 from policies.sync.connections import check_allowed
-from policies.sync.errors import Misconfigured
 from policies.sync.seal import place_of
 
 OPEN = [

@@ -14,12 +14,12 @@ from django.utils import timezone
 from accounts import people
 from catalog.models import Detail
 from catalog.queries import find
+from lakewarden.backends.errors import Transient
 from lakewarden.objects import ObjectRef
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.services import backends, grants, members, realms, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
-from policies.sync.errors import Transient
 from policies.sync.seal import seal
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source, discover_now

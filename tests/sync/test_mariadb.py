@@ -12,13 +12,14 @@ import pytest
 from django.core.management import call_command
 
 from accounts import people
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired, Right
 from policies.errors import Invalid
 from policies.models import Backend, BackendFinding
 from policies.services import backends, drift, grants
 from policies.services.grants import Wish
-from policies.sync import planning, worker
+from policies.sync import worker
 from policies.sync.backends import mariadb
-from policies.sync.backends.base import Desired, Right
 from tests.backends.mariadb_world import MariaSite
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the
 

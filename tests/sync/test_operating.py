@@ -12,14 +12,14 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts import people
+from lakewarden.backends.base import Outcome
+from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
 from policies import tasks
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, BackendLogins, Event, OutboxEntry, SyncItem, SyncRun
 from policies.services import duties, grants, members, operating, roles
 from policies.services.grants import Wish
 from policies.sync import guard, reconcile, worker
-from policies.sync.backends.base import Outcome
-from policies.sync.errors import Gone, Misconfigured, Rejected, Transient
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source
 

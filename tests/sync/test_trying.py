@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from accounts.models import Principal
+from lakewarden.backends.errors import Misconfigured
 from policies import discoveries
 from policies.errors import Refused
 from policies.models import Backend, Discovery
-from policies.sync.errors import Misconfigured
 from policies.sync.trying import reached, tried
 from tests.factories import acting
 from tests.sync.conftest import Source

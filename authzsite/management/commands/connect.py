@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from authzsite.management.base import OperatorCommand, realm_root
+from lakewarden.backends.base import Finding
 from lakewarden.objects import BadName
 from policies.models import Backend
 from policies.services import backends
-from policies.sync.backends.base import Finding
 from policies.sync.connections import OPENERS, check_allowed, filled_in
 from policies.sync.trying import reached, tried
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from authzsite.management.base import OperatorCommand, catalog_node
 from catalog.nodes import last
+from lakewarden.backends.errors import BackendError
 from policies.errors import NotFound
 from policies.models import Backend
 from policies.sync import restored, worker
-from policies.sync.errors import BackendError
 from policies.sync.reconcile import Report
 
 

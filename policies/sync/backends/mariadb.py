@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from policies.sync.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.ordering import waits_for
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_read import observe
 from policies.sync.backends.mariadb_session import Session
 from policies.sync.backends.mariadb_write import change_rights, drop_role, make_role, switch, take_foreign
-from policies.sync.errors import BackendError, Transient
-from policies.sync.ordering import waits_for
 
 _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("CREATE_TABLE", "schema"): ("CREATE",),
@@ -51,7 +51,7 @@ class MariaDB:
         return _RIGHTS.get((privilege, kind), ())
 
     def observe(self) -> Observation:
-        """One look, while no worker of ours is at it.  Raises errors of `policies.sync.errors`."""
+        """One look, while no worker of ours is at it.  Raises errors of `lakewarden.backends.errors`."""
         with self._session.alone():
             return observe(self._session)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from json import dumps
 
-from policies.sync.errors import Rejected
+from lakewarden.backends.errors import Rejected
 
 LONGEST = 128  # characters of a role's name
 _FORM = re.compile(r"lw_([0-9a-f]{12})_(.+)", re.DOTALL)

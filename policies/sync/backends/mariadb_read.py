@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 from typing import Any
 
-from policies.sync.backends.base import (
+from lakewarden.backends.base import (
     Bypass,
     Column,
     Foreign,

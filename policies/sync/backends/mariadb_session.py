@@ -11,8 +11,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pymysql
 from pymysql.cursors import DictCursor
 
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends.mariadb_names import Identity
-from policies.sync.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 
 _CONNECT_SECONDS, _READ_SECONDS, _LOCK_SECONDS = 5, 60, 15
 # a global read lock is waited for without end unless the statement itself may not last

@@ -11,9 +11,9 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable
 
-from policies.sync.backends.base import Right, Step
+from lakewarden.backends.base import Right, Step
+from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
 from policies.sync.backends.mariadb_session import Account, Session, escaped, quoted
-from policies.sync.errors import BackendError, Gone, Rejected, Transient
 
 _RIGHT = re.compile(r"(?P<word>[A-Z ]+?)(?:\((?P<column>.+)\))?(?: ON (?P<pattern>.+)\.\*)?", re.DOTALL)
 _ROLES = "SELECT User AS name FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') AND User = %s"

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from policies.sync.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.ordering import waits_for
 from policies.sync.backends.postgresql_check import check
 from policies.sync.backends.postgresql_foreign import take_foreign
 from policies.sync.backends.postgresql_names import Identity
@@ -16,8 +18,6 @@ from policies.sync.backends.postgresql_read import observe
 from policies.sync.backends.postgresql_rights import change_rights
 from policies.sync.backends.postgresql_roles import drop_role, make_role, switch
 from policies.sync.backends.postgresql_session import Session
-from policies.sync.errors import BackendError, Transient
-from policies.sync.ordering import waits_for
 
 _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("USE_CATALOG", "catalog"): ("CONNECT",),
@@ -75,7 +75,7 @@ class PostgreSQL:
         return _RIGHTS.get((privilege, kind), ())
 
     def observe(self) -> Observation:
-        """One consistent look.  Raises errors of `policies.sync.errors`."""
+        """One consistent look.  Raises errors of `lakewarden.backends.errors`."""
         return self._session.read(lambda tx: observe(tx, self._session.identity))
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:

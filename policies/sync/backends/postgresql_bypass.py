@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from policies.sync.backends.base import Bypass
+from lakewarden.backends.base import Bypass
 
 if TYPE_CHECKING:
     from policies.sync.backends.postgresql_read import Look

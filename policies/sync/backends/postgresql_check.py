@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from psycopg import sql
 
-from policies.sync.backends.base import Bypass, Finding
+from lakewarden.backends.base import Bypass, Finding
+from lakewarden.backends.errors import BackendError
 from policies.sync.backends.postgresql_read import Look, public_rights
 from policies.sync.backends.postgresql_session import Session, Transaction
-from policies.sync.errors import BackendError
 
 _OLDEST = 14
 _SHUT_OUT = sql.SQL("""

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import psycopg
 from psycopg import sql
 
+from lakewarden.backends.base import Right, Step
+from lakewarden.backends.errors import Misconfigured, Rejected
 from policies.sync.backends import postgresql_catalog as catalog
-from policies.sync.backends.base import Right, Step
 from policies.sync.backends.postgresql_rights import KEYWORD, revocations
 from policies.sync.backends.postgresql_session import Session, Transaction
-from policies.sync.errors import Misconfigured, Rejected
 
 
 def take_foreign(session: Session, step: Step) -> None:

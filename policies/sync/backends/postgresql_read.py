@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, ObjectKind, Observation, Right
 from policies.sync.backends import postgresql_catalog as catalog
-from policies.sync.backends.base import Bypass, Column, Foreign, FoundObject, ObjectKind, Observation, Right
 from policies.sync.backends.postgresql_bypass import bypasses
 from policies.sync.backends.postgresql_names import Identity
 from policies.sync.backends.postgresql_session import Transaction

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 from psycopg import sql
 
+from lakewarden.backends.base import ObjectKind, Step
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends import postgresql_catalog as catalog
-from policies.sync.backends.base import ObjectKind, Step
 from policies.sync.backends.postgresql_read import KINDS
 from policies.sync.backends.postgresql_roles import our_role
 from policies.sync.backends.postgresql_session import Session, Transaction
-from policies.sync.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 
 # two locks at most for each (a table and its sequence): far below what a server of default size has room for
 _OBJECTS_A_TRANSACTION = 500

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from psycopg import sql
 
+from lakewarden.backends.base import Step
+from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends import postgresql_catalog as catalog
-from policies.sync.backends.base import Step
 from policies.sync.backends.postgresql_names import Identity
 from policies.sync.backends.postgresql_session import Session, Transaction
-from policies.sync.errors import Gone, Misconfigured, Rejected, Transient
 
 _BOOTSTRAP = 10
 

@@ -12,8 +12,8 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import namedtuple_row
 
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends.postgresql_names import Identity
-from policies.sync.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 
 T = TypeVar("T")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from threading import RLock
 
-from policies.sync.backends.base import (
+from lakewarden.backends.base import (
     Bypass,
     Finding,
     Foreign,
@@ -23,8 +23,8 @@ from policies.sync.backends.base import (
     Right,
     Step,
 )
-from policies.sync.errors import BackendError, Gone, Rejected, Transient
-from policies.sync.ordering import waits_for
+from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
+from lakewarden.backends.ordering import waits_for
 
 RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("USE_CATALOG", "catalog"): ("CONNECT",),
@@ -158,20 +158,19 @@ class Memory:
         return None
 
     def _do(self, step: Step) -> None:
-        match step.kind:
-            case "make_role":
-                self._world.roles.setdefault(step.role, set())
-                self._world.members.setdefault(step.role, set())
-            case "give":
-                self._give(step)
-            case "take":
-                self._take(step)
-            case "switch":
-                self._switch(step)
-            case "drop_role":
-                self._drop(step.role)
-            case "take_foreign":
-                self._take_foreign(step)
+        deeds = {
+            "make_role": self._make,
+            "give": self._give,
+            "take": self._take,
+            "switch": self._switch,
+            "drop_role": self._drop,
+            "take_foreign": self._take_foreign,
+        }
+        deeds[step.kind](step)
+
+    def _make(self, step: Step) -> None:
+        self._world.roles.setdefault(step.role, set())
+        self._world.members.setdefault(step.role, set())
 
     def _give(self, step: Step) -> None:
         held, gone = self._held(step.role), []
@@ -207,7 +206,8 @@ class Memory:
         for key in step.leaves:
             self._world.members.get(key, set()).discard(step.person)
 
-    def _drop(self, key: str) -> None:
+    def _drop(self, step: Step) -> None:
+        key = step.role
         if self._world.roles.get(key) or self._world.members.get(key):
             raise Rejected(f"{key} still holds rights or has members")
         self._world.roles.pop(key, None)

@@ -1,5 +1,7 @@
 """What went wrong out there, named by what to do next."""
 
+from __future__ import annotations
+
 
 class BackendError(Exception):
     """A backend did not do what was asked; the text is in the backend's own words."""

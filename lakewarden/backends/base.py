@@ -10,8 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-# "sequence" and "role" are only found (a left-over right, a membership), never desired
-ObjectKind = Literal["catalog", "schema", "table", "view", "function", "sequence", "role"]
+ObjectKind = str
+"""What an object is out there, in the backend's word: catalog, schema, table, view, folder, topic and so on.
+
+`sequence` and `role` are only found (a left-over right, a membership), never desired.
+"""
 
 
 @dataclass(frozen=True, order=True)
@@ -173,7 +176,7 @@ class Backend(Protocol):
         """The backend's rights on an object of `kind` that carry a console privilege; () when it has none."""
 
     def observe(self) -> Observation:
-        """Read everything that matters in one consistent look.  Raises errors of `policies.sync.errors`."""
+        """Read everything that matters in one consistent look.  Raises errors of `errors`."""
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Carry out step by step, each idempotent and in short transactions, yielding what became of it.

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from policies.sync.backends.base import Desired, Observation, Order, Plan, Right, Step
-from policies.sync.ordering import in_order
+from lakewarden.backends.base import Desired, Observation, Order, Plan, Right, Step
+from lakewarden.backends.ordering import in_order
 
 T = TypeVar("T")
 

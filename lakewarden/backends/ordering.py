@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from policies.sync.backends.base import Step
+from lakewarden.backends.base import Step
 
 _RANKS = {"take_foreign": 0, "take": 1, "make_role": 2, "give": 3, "switch": 4, "drop_role": 5}
 

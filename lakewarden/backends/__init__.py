@@ -1,0 +1,1 @@
+"""Backends: what mirrors decisions into an outside system needs to know, without the console."""
