@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
 
-from django.db.models import Q
+from django.db.models import Q, Subquery
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Keeping, Membership, Principal
 from lakewarden import dialects
-from policies.models import AccessRequest
+from policies.models import AccessRequest, Change
 
 OWN = "Nobody decides a request that he made, or that would serve him. Somebody else has to."
-PERSON = Principal.Kind.USER
+LATELY = timedelta(days=90)
+"""Who left a group, or stopped answering for a program, counts for so long as if he had not: else he would
+leave, decide, and come back."""
 
 
 def holders(asker: Principal) -> list[Principal]:
@@ -24,22 +28,37 @@ def holders(asker: Principal) -> list[Principal]:
 
 
 def of(request: AccessRequest) -> frozenset[int]:
-    """Those whom a request concerns themselves.  Four queries at most."""
-    mine = _reached({request.asker_id, request.holder_id})
+    """Those whom a request concerns themselves, or did lately.  Four queries at most."""
+    return _concerned(request, _lately())
+
+
+def served_now(request: AccessRequest) -> frozenset[int]:
+    """Those whom a yes would serve as things are: they may know of it.  Four queries at most."""
+    return _concerned(request, Q(closed__isnull=True))
+
+
+def _lately() -> Q:
+    """Facts that are open, or ended a short while ago."""
+    before = Change.objects.filter(at__lt=timezone.now() - LATELY).order_by("-at", "-revision")
+    return Q(closed__isnull=True) | Q(closed__gt=Coalesce(Subquery(before.values("revision")[:1]), 0))
+
+
+def _concerned(request: AccessRequest, when: Q) -> frozenset[int]:
+    mine = _reached({request.asker_id, request.holder_id}, when)
     if request.realm is not None and dialects.get(request.realm.law).ignores_case:
         mine |= _namesakes(mine)
     return frozenset(mine)
 
 
-def _reached(named: set[int]) -> set[int]:
+def _reached(named: set[int], when: Q) -> set[int]:
     """With a service account those who answer for it, with a group everybody in it, now or later.
 
     A service account in a group counts as one that is named.
     """
-    among = Membership.objects.open().filter(group__in=named).values("member")
-    kept = Keeping.objects.open().filter(Q(service__in=named) | Q(service__in=among))
+    among = Membership.objects.filter(when, group__in=named).values("member")
+    kept = Keeping.objects.filter(when & (Q(service__in=named) | Q(service__in=among)))
     found = named | set(kept.values_list("keeper", flat=True))
-    inside = Membership.objects.open().filter(group__in=found).values_list("member", flat=True)
+    inside = Membership.objects.filter(when, group__in=found).values_list("member", flat=True)
     return found | set(inside)
 
 
@@ -54,8 +73,9 @@ def _namesakes(people: Iterable[int]) -> set[int]:
 
 def served_by_own(person: Principal) -> list[int]:
     """Those for whom a request concerns this person too, as `holder` or as who asks.  Two queries."""
-    groups = Membership.objects.open().filter(member=person).values("group")
-    kept = Keeping.objects.open().filter(Q(keeper=person) | Q(keeper__in=groups)).values("service")
-    theirs = Membership.objects.open().filter(member__in=kept).values("group")
+    when = _lately()
+    groups = Membership.objects.filter(when, member=person).values("group")
+    kept = Keeping.objects.filter(when & (Q(keeper=person) | Q(keeper__in=groups))).values("service")
+    theirs = Membership.objects.filter(when, member__in=kept).values("group")
     rows = Principal.objects.filter(Q(pk=person.pk) | Q(pk__in=groups) | Q(pk__in=kept) | Q(pk__in=theirs))
     return list(rows.values_list("pk", flat=True))

@@ -134,7 +134,7 @@ def _mandates(request: AccessRequest, viewer: Principal, now: datetime) -> list[
 
 def _answers(request: AccessRequest, viewer: Principal) -> bool:
     """Whether it serves him though he is not named: he learns as little as the program that he keeps."""
-    return viewer.kind == Principal.Kind.USER and viewer.pk in parties.of(request)
+    return viewer.kind == Principal.Kind.USER and viewer.pk in parties.served_now(request)
 
 
 def _may_look(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
