@@ -61,6 +61,8 @@ class Backend(models.Model):
     """When all of it was last worked out and compared; a look in between may find that nothing changed."""
     seen = models.CharField(max_length=64, blank=True)
     """The digest of what was there when it was last compared."""
+    forgotten = models.JSONField(default=dict)
+    """How many runs, and steps in them, were deleted as old, by how they ended."""
     restored = models.BooleanField(default=False)
     """Only reports because the console's own database went back in time, until somebody has seen the plan."""
 
