@@ -1,0 +1,1 @@
+"""Servers that stand in for those which cannot be run here."""

@@ -1,0 +1,113 @@
+"""Starting the stand-in, doing things to it by hand, and a plugin that enforces what it loads from it."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from tests.standins.ranger.matching import Asker, Policies, roles_of
+
+ROOT = Path(__file__).parents[3]
+OPERATOR, PASSWORD = "operator", "operator's own"
+_PUBLIC = "/service/public/v2/api"
+
+
+class Process:
+    """The stand-in as a process of its own, on a free port."""
+
+    def __init__(self) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.standins.ranger.server"],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout is not None
+        self.port = int(self._process.stdout.readline())
+        self._line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+
+    def stop(self) -> None:
+        self._line.close()
+        self._process.terminate()
+        self._process.wait(10)
+
+    def by_hand(self, what: str, **body: Any) -> Any:
+        return self._ask("POST", f"/standin/{what}", body, {})
+
+    def fresh(self) -> None:
+        """Forget everything but how to sign in as the operator, who does things by hand."""
+        self.by_hand("reset")
+        self.by_hand("account", login=OPERATOR, password=PASSWORD, roles=["ROLE_SYS_ADMIN"])
+
+    def call(self, method: str, path: str, body: Any = None, **asked: Any) -> Any:
+        """A call of Ranger's own as the operator; fails the test when it is refused."""
+        secret = base64.b64encode(f"{OPERATOR}:{PASSWORD}".encode()).decode()
+        query = f"?{urlencode(asked)}" if asked else ""
+        return self._ask(method, path + query, body, {"Authorization": f"Basic {secret}"})
+
+    def policies(self, service: str) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.call(
+            "GET", f"{_PUBLIC}/policy", serviceName=service, pageSize=100_000
+        )
+        return found
+
+    def make_policy(self, policy: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = self.call("POST", f"{_PUBLIC}/policy", policy)
+        return made
+
+    def put_policy(self, policy: dict[str, Any]) -> dict[str, Any]:
+        made: dict[str, Any] = self.call("PUT", f"{_PUBLIC}/policy/{policy['id']}", policy)
+        return made
+
+    def roles(self) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = self.call("GET", f"{_PUBLIC}/roles", pageSize=100_000)
+        return found
+
+    def put_role(self, role: dict[str, Any]) -> None:
+        self.call("PUT", f"{_PUBLIC}/roles/{role['id']}", role)
+
+    def _ask(self, method: str, path: str, body: Any, headers: dict[str, str]) -> Any:
+        content = None if body is None else json.dumps(body)
+        self._line.request(method, path, content, {"Content-Type": "application/json", **headers})
+        answer = self._line.getresponse()
+        text = answer.read().decode()
+        assert answer.status < 300 or answer.status == 304, (answer.status, text)
+        return json.loads(text) if text else None
+
+
+class Plugin:
+    """Enforces one service, as HiveServer2 and Trino do: loads now and then, and tells what it has."""
+
+    def __init__(self, ranger: Process, service: str, name: str = "host1@hiveServer2") -> None:
+        self._ranger, self._service, self._name = ranger, service, name
+        self.version, self._loaded, self._roles = -1, Policies("hive", ()), list[dict[str, Any]]()
+
+    def load(self) -> Plugin:
+        """Ask twice: with the second it tells that the first is in force."""
+        for _ in range(2):
+            found = self._ranger.call(
+                "GET",
+                f"/service/plugins/policies/download/{quote(self._service)}",
+                lastKnownVersion=self.version,
+                lastActivationTime=int(time.time() * 1000),
+                pluginId=self._name,
+            )
+            if found is not None:
+                definition = found["serviceDef"]
+                denies = definition["options"]["enableDenyAndExceptionsInPolicies"] == "true"
+                self._loaded = Policies(definition["name"], found["policies"], denies)
+                self.version = found["policyVersion"]
+        about = self._ranger.call("GET", f"/service/roles/download/{quote(self._service)}")
+        self._roles = about["rangerRoles"]
+        return self
+
+    def allows(self, user: str, access: str, resource: dict[str, str], *groups: str) -> bool:
+        asker = Asker(user, frozenset(groups), roles_of(user, groups, self._roles))
+        return self._loaded.allows(asker, access, resource)
