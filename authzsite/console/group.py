@@ -135,7 +135,7 @@ def _show(request: Request, group: Principal, asked: Among, notes: Sequence[Note
         "heading": f"Put somebody into {group.label}",
         "place": "A group brings what it holds, in every realm, to everybody in it.",
         "notes": notes,
-        "parted": parted.of_joining(moved.realms, group, asked.chosen) if moved else [],
+        "parted": parted.of_joining(moved.realms, group, asked.chosen, asker_of(request)) if moved else [],
         "here": request.path,
         "back": reverse("console:person_groups", args=[group.pk]),
         "nonce": asked.nonce,

@@ -110,7 +110,7 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
         "reason": draft.reason,
         "problems": {**draft.when.problems, **draft.problems},
         "button": draft.button(),
-        "parted": parted.of_role(seen.node, draft.chosen, draft.when) if wanted else [],
+        "parted": parted.of_role(seen.node, draft.chosen, draft.when, seen.place.asker) if wanted else [],
         "tally": foretold.tally() if foretold and foretold.parts else None,
         "diff": foretold.diff() if foretold else None,
         "preview_empty": "Name a person or a group, and this side tells who gains and who loses.",

@@ -34,7 +34,8 @@ def check(current: ChangeInProgress) -> None:
     before = current.revision - 1
     new = [one for realm in _realms(rules) for one in _new(realm, rules, people, before, elsewhere)]
     if new:
-        raise Separated(telling.refusal(new, rules, many=TOLD), tuple(new))
+        told = telling.refusal(new, many=TOLD, reader=current.actor.principal, now=current.at)
+        raise Separated(told, tuple(new))
 
 
 def _may_matter(rules: Book, given: Sequence[Fact], elsewhere: Collection[int]) -> bool:

@@ -18,7 +18,7 @@ from policies.errors import AlreadyExists, Invalid, NotFound
 from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, SEPARATION_MADE
 from policies.models import SeparationException, SeparationRule
 from policies.saying import said
-from policies.separation import telling
+from policies.separation import sight, telling
 from policies.separation.reach import PEOPLE
 from policies.separation.sides import Side
 from policies.services import personal, realm_of
@@ -76,8 +76,8 @@ def make(root: Node, name: str, one: Side, other: Side, *, by: Actor, reason: st
         rule.origin = origin_of(by)
         if SeparationRule.objects.open().filter(realm=root.realm_id, name=rule.name).exists():
             raise AlreadyExists(f"There is a rule {rule.name} in {root.name} already.")
-        places = nodes(side.key for side in (one, other))
-        words = {"one": telling.side(one, places), "other": telling.side(other, places)}
+        named = sight.of(None, (one.key, other.key))
+        words = {"one": telling.side(one, named), "other": telling.side(other, named)}
         current.begin(rule, said(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
     return rule
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from django.utils import timezone
 
 from catalog.nodes import Node
 from policies.errors import Conflict, NotFound
@@ -11,6 +12,8 @@ from policies.separation.sides import Side
 from policies.services import separation
 from tests.factories import a_role, the
 from tests.requests.world import approve, ask, by, can, refuse, who
+
+TWO = ("sales.orders", "sales.refunds")
 
 
 def shown(request, viewer: str):
@@ -103,6 +106,49 @@ def test_a_conflict_with_a_rule_of_separation_is_told_before_and_stops_the_yes(s
     with pytest.raises(Conflict, match="both sides"):
         approve(request, "theo")
     assert not can("ana")
+
+
+def test_what_a_decider_may_not_see_is_not_named_to_him(shop: Node) -> None:
+    secret = a_role(shop, "secret", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
+    one, other = (
+        Side(role=secret.id),
+        Side(object=the("table", "shop.sales.orders").id, privileges=("SELECT_TABLE",)),
+    )
+    separation.make(shop, "two pairs of eyes", one, other, by=by("marek"), reason="two pairs of eyes")
+    request = ask("ana", "read shop.sales.orders")
+    for decider, names in (("theo", False), ("marek", True)):
+        [clash] = shown(request, decider).clashes
+        assert ("secret" in clash) == names
+        assert ("something that you may not see" in clash) != names
+    approve(request, "carla")
+    approve(request, "olivia")
+    with pytest.raises(Conflict, match="both sides of the rule “two pairs of eyes”") as refused:
+        approve(request, "theo")
+    assert "secret" not in str(refused.value)
+    assert "stock" not in str(refused.value)
+
+
+def test_how_somebody_has_a_side_names_no_hidden_role(shop: Node) -> None:
+    a_role(shop, "secret", "allow MODIFY_TABLE on table shop.sales.orders", held_by=("ana",))
+    table = the("table", "shop.sales.orders").id
+    writing, reading = (
+        Side(object=table, privileges=("MODIFY_TABLE",)),
+        Side(object=table, privileges=("SELECT_TABLE",)),
+    )
+    separation.make(shop, "eyes", writing, reading, by=by("marek"), reason="two pairs of eyes")
+    request = ask("ana", "read shop.sales.orders")
+    [clash] = shown(request, "theo").clashes
+    assert "MODIFY_TABLE on shop.sales.orders (through a role)" in clash
+
+
+def test_requests_that_conflict_only_together_are_told_of_together(shop: Node) -> None:
+    sides = [Side(object=the("table", f"shop.{name}").id, privileges=("SELECT_TABLE",)) for name in TWO]
+    separation.make(shop, "eyes", *sides, by=by("marek"), reason="two pairs of eyes")
+    requests = [ask("ana", f"read shop.{name}") for name in TWO]
+    now = timezone.now()
+    assert [considering.clashes_of([one], who("marek"), now=now) for one in requests] == [[], []]
+    [clash] = considering.clashes_of(requests, who("marek"), now=now)
+    assert "ana would have both sides of the rule “eyes”" in clash
 
 
 @pytest.mark.parametrize("stranger", ["ben", "mia"])

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console import words
@@ -20,7 +21,7 @@ from authzsite.console.shell import page, say
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.models import AccessRequest
-from policies.requests import deciding, seeing
+from policies.requests import considering, deciding, seeing
 from policies.services.grants import revision_now
 
 MOST = 25
@@ -95,12 +96,19 @@ def _approve(plan: Plan, viewer: Principal, note: str) -> list[str]:
     return failed
 
 
+def _clashes(plan: Plan, viewer: Principal) -> list[Note]:
+    """What stands against approving all of them: each may be harmless alone."""
+    told = considering.clashes_of(plan.requests, viewer, now=timezone.now()) if plan.requests else []
+    return [Note("bad", "Separation of duties.", text) for text in told]
+
+
 def _text(request: Request) -> str:
     return request.POST.get("text", "").strip()[:2000].replace("\0", "")
 
 
 def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200) -> HttpResponse:
     many = words.count(len(plan.requests), "request")
+    notes = [*notes, *_clashes(plan, asker_of(request))]
     left = Note("warn", "Left out.", " ".join(plan.left_out)) if plan.left_out else None
     context: dict[str, Any] = {
         "crumbs": Crumbs((("Requests", reverse("console:requests")),)),

@@ -85,7 +85,8 @@ def _form(
     request: Request, desk: Desk, rule: SeparationRule, asked: Among, notes: list[Note]
 ) -> HttpResponse:
     book = only(desk, rule)
-    one, other = (side_words(side, book.places) for side in sides_of(rule))
+    seen = desk.seen(book)
+    one, other = (side_words(side, seen) for side in sides_of(rule))
     if rule.closed is not None:
         notes = [Note("", "This rule has ended; it stops nobody any more.")]
     context = {

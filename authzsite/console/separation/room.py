@@ -65,8 +65,9 @@ def _rules(desk: Desk) -> Iterable[Rule]:
     found = desk.found(desk.book) if desk.writes and desk.book else []
     bare = Counter(one.clash.rule.pk for one in found if one.clash.spans)
     let = Counter(one.clash.rule.pk for one in found if not one.clash.spans)
+    seen = desk.seen(desk.book)
     for rule in desk.book.rules:
-        one, other = (side_words(side, desk.book.places) for side in sides_of(rule))
+        one, other = (side_words(side, seen) for side in sides_of(rule))
         url = reverse("console:separation_rule", args=[rule.pk])
         state = _state(bare[rule.pk], let[rule.pk]) if desk.writes else None
         yield Rule(rule.name, url, one, other, state)

@@ -34,7 +34,8 @@ def room(request: Request, id: int) -> HttpResponse:
     """The rule; people for who writes rules."""
     desk, rule = rule_at(request, id)
     book = only(desk, rule)
-    one, other = (side_words(side, book.places) for side in sides_of(rule))
+    seen = desk.seen(book)
+    one, other = (side_words(side, seen) for side in sides_of(rule))
     ended = rule.closed is not None
     address = reverse("console:separation_end", args=[rule.pk])
     context: dict[str, Any] = {
@@ -104,7 +105,8 @@ def end(request: Request, id: int) -> HttpResponse:
         say(request, f"The rule {rule.name} has ended" if ended else "Nothing changed: it had ended before")
         return redirect(back)
     book = only(desk, rule)
-    one, other = (side_words(side, book.places) for side in sides_of(rule))
+    seen = desk.seen(book)
+    one, other = (side_words(side, seen) for side in sides_of(rule))
     let = sum(key[0] == rule.pk for key in book.exceptions)
     gone = Note("", "This rule has ended before.") if rule.closed is not None else None
     context = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -16,14 +15,15 @@ from authzsite.console.known import circle_of
 from authzsite.console.parts import Action, Chip, Path, Reason, Verdict, Who
 from authzsite.console.realm import Ward, realm_at, show
 from authzsite.console.requests import Request
-from catalog.nodes import Node, nodes
+from catalog.nodes import nodes
 from catalog.queries import root as root_of
 from lakewarden.facts import OWNER
 from policies import access_log, offices
 from policies.models import SeparationRule
-from policies.separation import Book, Clash, of_realm
+from policies.separation import Book, Clash, of_realm, sight
 from policies.separation.finding import Found, existing
 from policies.separation.sides import Side, Way, sides_of
+from policies.separation.sight import Sight
 from policies.services.personal import is_personal
 
 LOOKED = "conflicts with rules of separation"
@@ -50,6 +50,11 @@ class Desk:
         book = of_realm(self.ward.root, timezone.now().timestamp())
         book.learn(side.key for side in book.sides())
         return book
+
+    def seen(self, book: Book) -> Sight:
+        """What of the rules he may know: all, if he writes them, else what exists for him."""
+        keys = [side.key for side in book.sides()]
+        return Sight(book.places) if self.writes else sight.of(self.ward.asker, keys)
 
     def found(self, book: Book) -> list[Found]:
         """Who is in conflict; looking at it is recorded."""
@@ -94,9 +99,11 @@ def locked(desk: Desk) -> Reason | None:
 # Words
 
 
-def side_words(side: Side, places: Mapping[int, Node]) -> str:
+def side_words(side: Side, seen: Sight) -> str:
     """Role payer; Write tables or Create tables on shop.stock."""
-    node = places.get(side.key)
+    if seen.hides(side):
+        return "Something that you may not see"
+    node = seen.place(side.key)
     if node is None:
         return "Something that was dropped"
     if side.role is not None:
@@ -119,9 +126,9 @@ class Line:
     let_end: Action | None
 
 
-def path_of(way: Way, places: Mapping[int, Node]) -> Path:
+def path_of(way: Way, seen: Sight) -> Path:
     chips = []
-    node = places.get(way.object or 0)
+    node = seen.place(way.object)
     if way.privilege == OWNER and node:
         chips.append(Chip("owner", f"Owner of {node.name}"))
     for station in way.via:
@@ -137,13 +144,13 @@ def path_of(way: Way, places: Mapping[int, Node]) -> Path:
 
 
 def line(found: Found, book: Book, *, action: Action | None = None, let_end: Action | None = None) -> Line:
-    clash = found.clash
+    clash, seen = found.clash, Sight(book.places)
     one, other = clash.both.pairs[0]
     let = clash.exception
     return Line(
         naming.who(clash.person, "" if clash.person.kind == "user" else str(clash.person)),
-        path_of(one, book.places),
-        path_of(other, book.places),
+        path_of(one, seen),
+        path_of(other, seen),
         words.moment(found.since) if found.since else "",
         Chip("ends", words.moment(let.valid_until), hidden="let until") if let and let.valid_until else None,
         f"{let.owner.label} answers for it" if let else "",
@@ -152,9 +159,9 @@ def line(found: Found, book: Book, *, action: Action | None = None, let_end: Act
     )
 
 
-def clash_words(clash: Clash, places: Mapping[int, Node]) -> tuple[str, str]:
+def clash_words(clash: Clash, seen: Sight) -> tuple[str, str]:
     """Who is stopped by which rule, and by what: for a note above a form."""
-    one, other = (side_words(side, places) for side in sides_of(clash.rule))
+    one, other = (side_words(side, seen) for side in sides_of(clash.rule))
     return (
         f"{clash.person.label} would have both sides of the rule “{clash.rule.name}”.",
         f"{one}, and {naming.lower(other)}.",
