@@ -70,6 +70,7 @@ class Environment:
     audit_feeds: tuple[str, ...]
     audit_feed_secret: str
     emergency_hours: int
+    runs_kept: int
     mail: Mapping[str, Any]
     mail_from: str
     site: str
@@ -107,6 +108,7 @@ def read() -> Environment:
         audit_feeds=_audit_feeds(env),
         audit_feed_secret=env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip(),
         emergency_hours=_hours(env, "LAKEWARDEN_EMERGENCY_HOURS", 4),
+        runs_kept=_days(env, "LAKEWARDEN_RUNS_KEPT", 180),
         mail=_mail(env, var),
         mail_from=_mail_from(env),
         site=outgoing.site_of(_site(env), hosts, os.environ, public=public),
@@ -289,6 +291,13 @@ def _hours(env: Env, name: str, default: int) -> int:
     text = env.str(name, str(default)).strip()
     if not re.fullmatch(r"[1-9]|1[0-9]|2[0-4]", text):
         raise WrongSetting(f"{name}={text!r} is not a number of hours from 1 to 24")
+    return int(text)
+
+
+def _days(env: Env, name: str, default: int) -> int:
+    text = env.str(name, str(default)).strip()
+    if not re.fullmatch(r"[1-9][0-9]{0,4}", text):
+        raise WrongSetting(f"{name}={text!r} is not a number of days")
     return int(text)
 
 

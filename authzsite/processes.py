@@ -1,4 +1,4 @@
-"""What `make run` starts: servers, migrations, demo, then web, worker and beat until somebody says stop.
+"""What `make run` starts: servers, migrations, demo, then web, workers and beat until somebody says stop.
 
 A part that dies is started again, because work waits in the database and a killed worker must cost seconds,
 not a second `make run`; one that keeps dying stops everything with a line that says so. Parts get SIGTERM
@@ -246,16 +246,17 @@ def _commands(port: int) -> dict[str, list[str]]:
     # Celery warns of root because of pickle; only JSON is accepted here
     quiet = ["-W", "ignore:You're running the worker with superuser privileges"]
     celery = [sys.executable, *quiet, "-m", "celery", "--app=authzsite", "--quiet"]
+    worker = [*celery, "worker", "--pool=threads", "--loglevel=warning"]
+    worker += ["--without-gossip", "--without-mingle", "--without-heartbeat"]
     return {
         "web": [
             *(*python, "gunicorn", "authzsite.wsgi", f"--bind={HOST}:{port}", "--worker-class=gthread"),
             *("--workers=2", "--threads=8", "--graceful-timeout=5", "--timeout=60", "--log-level=warning"),
             "--no-control-socket",
         ],
-        "worker": [
-            *(*celery, "worker", "--pool=threads", "--concurrency=4", "--loglevel=warning"),
-            *("--without-gossip", "--without-mingle", "--without-heartbeat"),
-        ],
+        # a process of its own, so that what takes access away never waits for a hand
+        "urgent": [*worker, "--concurrency=2", "--queues=urgent", "--hostname=urgent@%h"],
+        "worker": [*worker, "--concurrency=4"],
         "beat": [*celery, "beat", "--pidfile=", "--loglevel=warning"],
     }
 

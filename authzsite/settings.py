@@ -6,6 +6,7 @@ from typing import Any
 
 from celery.schedules import crontab
 from csp.constants import NONE, SELF
+from kombu import Exchange, Queue
 
 from authzsite import embedded
 from authzsite.demo import passwords
@@ -32,6 +33,7 @@ LAKEWARDEN_CHECKPOINT_EVERY = ENVIRONMENT.checkpoint_every
 LAKEWARDEN_AUDIT_FEEDS = ENVIRONMENT.audit_feeds
 LAKEWARDEN_AUDIT_FEED_SECRET = ENVIRONMENT.audit_feed_secret
 LAKEWARDEN_EMERGENCY_HOURS = ENVIRONMENT.emergency_hours
+LAKEWARDEN_RUNS_KEPT = ENVIRONMENT.runs_kept
 LAKEWARDEN_URL = ENVIRONMENT.site
 LAKEWARDEN_CHAT_HOOKS = ENVIRONMENT.chat_hooks
 LAKEWARDEN_CHAT_SECRET = ENVIRONMENT.chat_secret
@@ -143,6 +145,16 @@ CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_TASK_SERIALIZER = "json"
 CELERY_ACCEPT_CONTENT = ["json"]
 CELERY_TIMEZONE = "UTC"
+# what takes access away waits behind nothing else; a worker without --queues serves all three
+CELERY_TASK_QUEUES = [
+    Queue(name, Exchange("lakewarden"), routing_key=name) for name in ("urgent", "work", "looks")
+]
+CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_ROUTING_KEY = "work"
+CELERY_TASK_DEFAULT_EXCHANGE = "lakewarden"
+CELERY_TASK_ROUTES = {
+    f"policies.tasks.{name}": {"queue": "looks"}
+    for name in ("look", "compare", "discover", "pipelines", "build_review", "forget_runs", "verify")
+}
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
@@ -151,6 +163,16 @@ CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},
+    "compare": {
+        "task": "policies.tasks.compare_nightly",
+        "schedule": 300.0,
+        "options": {"expires": 300.0},
+    },
+    "forget_runs": {
+        "task": "policies.tasks.forget_runs",
+        "schedule": crontab(hour=5, minute=30),
+        "options": {"expires": 3600.0},
+    },
     "emergencies": {
         "task": "policies.tasks.end_emergencies",
         "schedule": 30.0,

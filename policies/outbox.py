@@ -33,8 +33,9 @@ def enqueue(current: ChangeInProgress) -> None:
         for key, due, revokes in sorted(_looks(current))
     ]
     OutboxEntry.objects.bulk_create(entries, batch_size=1000)
+    urgent = {entry.backend_id for entry in entries if entry.revokes and entry.due <= current.at}
     for backend in backends:
-        _nudge_after_commit(backend.pk)
+        _nudge_after_commit(backend.pk, urgent=backend.pk in urgent)
 
 
 def ask(backend: Backend, revision: int, *, key: str = "look", revokes: bool = True) -> None:
@@ -42,7 +43,7 @@ def ask(backend: Backend, revision: int, *, key: str = "look", revokes: bool = T
     OutboxEntry.objects.create(
         backend=backend, key=key, revision=revision, due=timezone.now(), revokes=revokes
     )
-    _nudge_after_commit(backend.pk)
+    _nudge_after_commit(backend.pk, urgent=revokes)
 
 
 def look(backend: Backend) -> None:
@@ -51,7 +52,7 @@ def look(backend: Backend) -> None:
     # one that still waits will see this change too
     if not OutboxEntry.objects.filter(backend=backend, key=CHANGED, due__lte=now, lease="").exists():
         OutboxEntry.objects.create(backend=backend, key=CHANGED, revision=0, due=now)
-    _nudge_after_commit(backend.pk)
+    _nudge_after_commit(backend.pk, urgent=False)
 
 
 def _backends(current: ChangeInProgress) -> list[Backend]:
@@ -88,13 +89,18 @@ def _edges(fact: Fact) -> list[tuple[datetime, bool]]:
     return [(edge, revokes) for edge, revokes in edges if edge is not None]
 
 
-def _nudge_after_commit(backend: int) -> None:
-    transaction.on_commit(lambda: _nudge(backend), robust=True)
+def _nudge_after_commit(backend: int, *, urgent: bool) -> None:
+    transaction.on_commit(lambda: _nudge(backend, queue_of(revokes=urgent)), robust=True)
 
 
-def _nudge(backend: int) -> None:
+def queue_of(*, revokes: bool) -> str:
+    """Where workers take a delivery from: what takes access away has hands of its own."""
+    return "urgent" if revokes else "work"
+
+
+def _nudge(backend: int, queue: str) -> None:
     """Ask for a delivery now.  A broker that is away costs a few seconds, until the beat looks."""
     try:
-        current_app.send_task("policies.tasks.deliver", [backend])
+        current_app.send_task("policies.tasks.deliver", [backend], queue=queue)
     except OperationalError:
         logger.info("the broker is away; the beat will deliver to backend %s", backend)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 from celery import shared_task
+from django.db.models import F
 from django.utils import timezone
 
 from lakewarden.backends.errors import BackendError
@@ -12,10 +13,11 @@ from policies import beginnings, bootstrap, checkpoints, discoveries, emergency,
 from policies.exports import feeds
 from policies.models import Backend, Review
 from policies.notices import posting
+from policies.outbox import queue_of
 from policies.pipelines import asking, running
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
-from policies.sync import restored, worker
+from policies.sync import nightly, pruning, restored, worker
 
 log = logging.getLogger(__name__)
 
@@ -32,8 +34,9 @@ def deliver(backend: int) -> None:
 
 @shared_task(name="policies.tasks.deliver_due")
 def deliver_due() -> None:
-    for backend in worker.due_backends(timezone.now()):
-        deliver.delay(backend)  # each by itself: one that fails must not keep the others waiting
+    for backend, revokes in worker.due_backends(timezone.now()).items():
+        # each by itself: one that fails must not keep the others waiting
+        deliver.apply_async([backend], queue=queue_of(revokes=revokes))
 
 
 @shared_task(name="policies.tasks.begin")
@@ -57,15 +60,48 @@ def look_after_requests() -> None:
 
 @shared_task(name="policies.tasks.look_again")
 def look_again() -> None:
-    """Compare every backend, so that what others change out there is seen within a minute or two."""
-    discoveries.run_waiting()
+    """Have every backend looked at in turn, so that what others change out there is seen within a minute."""
+    discover.apply_async(expires=60)
+    worker.end_pauses(timezone.now())
+    rows = Backend.objects.exclude(state=Backend.State.PAUSED).order_by(F("looked_at").asc(nulls_first=True))
+    for backend in rows.values_list("pk", flat=True):
+        look.apply_async([backend], expires=60)  # the next turn comes anyway
+
+
+@shared_task(name="policies.tasks.look")
+def look(backend: int) -> None:
+    """Look at a backend, and compare all of it where something has changed."""
+    _looked(backend)
+
+
+@shared_task(name="policies.tasks.compare")
+def compare(backend: int) -> None:
+    """Work out and compare all of a backend, whether anything seems to have changed or not."""
+    _looked(backend, whole=True)
+
+
+@shared_task(name="policies.tasks.compare_nightly")
+def compare_nightly() -> None:
+    """Have the backends compared whose turn of this night has come."""
+    for backend in nightly.due(timezone.now()):
+        compare.apply_async([backend], expires=300)
+
+
+def _looked(backend: int, *, whole: bool = False) -> None:
     restored.check()
     worker.end_pauses(timezone.now())
-    for row in Backend.objects.exclude(state=Backend.State.PAUSED).order_by("proved_at"):
+    row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
+    if row is not None:
         try:
-            worker.look(row)
+            worker.look(row, whole=whole)
         except BackendError as error:
             worker.failed(row, error)
+
+
+@shared_task(name="policies.tasks.forget_runs")
+def forget_runs() -> None:
+    """Delete runs of the sync that serve nobody any more."""
+    pruning.forget_old(timezone.now())
 
 
 @shared_task(name="policies.tasks.discover")

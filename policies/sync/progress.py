@@ -14,6 +14,7 @@ from lakewarden.backends.base import Outcome, Plan, Right, Step
 from lakewarden.backends.errors import kind_of
 from policies.models import Backend, SyncItem, SyncRun
 from policies.sync import guard
+from policies.sync.pace import Pace, weight
 
 KEPT = 5000
 """So many steps of a run are kept one by one; of the rest only those that fail."""
@@ -42,15 +43,23 @@ class Run:
         SyncItem.objects.bulk_create(items, batch_size=1000)
 
     def follow(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """Pass outcomes on and note them as they come, until somebody pauses the backend."""
-        for outcome in outcomes:
+        """Pass outcomes on and note them as they come, at the backend's rate, until somebody pauses it."""
+        pace = Pace(self.row.backend)
+        goes_on = pace.wait(self._stopped)
+        for outcome in outcomes if goes_on else ():
             self._count(outcome)
             yield outcome
-            if time.monotonic() - self._noted > EVERY:
-                self._note()
-                if Backend.objects.filter(pk=self.row.backend_id, state=Backend.State.PAUSED).exists():
-                    break
+            pace.spend(weight(outcome.step))
+            if not pace.wait(self._stopped) or self._stopped():
+                break
         self._note()
+
+    def _stopped(self) -> bool:
+        """Whether somebody has paused the backend; looked up, and progress noted, now and then."""
+        if time.monotonic() - self._noted <= EVERY:
+            return False
+        self._note()
+        return Backend.objects.filter(pk=self.row.backend_id, state=Backend.State.PAUSED).exists()
 
     def fail(self, error: Exception) -> None:
         """The backend cannot be worked on any further."""
@@ -100,6 +109,7 @@ def _values(step: Step, labels: Mapping[str, str]) -> dict[str, Any]:
         "label": labels.get(step.role, step.label),
         "person": step.person,
         "removes": step.removes,
+        "places": sorted({".".join(right.path) for right in step.rights}),
         "what": {
             "rights": [_said(right) for right in islice(step.rights, 20)],
             "many": len(step.rights),

@@ -12,14 +12,14 @@ from django.utils import timezone
 from catalog.models import Mode
 from catalog.nodes import Node, last, node
 from catalog.queries import mode_of
-from lakewarden.backends import base, planning
+from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Misconfigured, kind_of
 from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
-from policies.sync import findings, guard, orders
+from policies.sync import findings, glance, guard, orders, pace
 from policies.sync.connections import open_backend
-from policies.sync.desired import Wanted, targets_below
+from policies.sync.desired import Target, Wanted, targets_below
 from policies.sync.progress import Run
 
 
@@ -76,7 +76,7 @@ def reconcile(row: Backend, *, dry_run: bool = False, only: Picks | None = None)
     catalog = last(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
-    out_there = open_backend(row, catalog.realm)
+    out_there = open_backend(row, catalog)
     look = None
     try:
         look = Look(row, catalog, out_there, timezone.now())
@@ -116,9 +116,23 @@ class Look:
         self.run = Run(self.row, self.started)
         self.orders = orders.open_orders(self.row)
         self.seen = self.out_there.observe()
-        self.wanted, self.absent = _wanted(self.out_there, self.catalog, self.seen, self.started)
+        self.wanted, self.absent = self._wanted()
         self.losing, self.holders = guard.losing(self.wanted, self.seen)
         self._compare()
+
+    def _wanted(self) -> tuple[Desired, list[str]]:
+        """What should be there, narrowed to objects the backend still has; the rest is named as unknown."""
+        # read first: what is read after it is at least as new, so no later change passes for delivered
+        revision = revision_now()
+        kind = kinds.get(self.row.kind)
+        if node(self.catalog.id) is None:
+            return Desired({}, {}, revision=revision), []
+        if kind.wanted is not None:
+            wanted, absent = kind.wanted(self.out_there, self.catalog, self.seen, self.started)
+            return replace(wanted, revision=revision), list(absent)
+        present, absent = parted(targets_below(self.catalog, kind), self.seen)
+        wanted = Wanted(self.out_there, kind, self.catalog, present, now=self.started)
+        return replace(wanted.desired(self.seen.people), revision=revision), absent
 
     def _compare(self) -> None:
         self.plan = planning.plan(self.wanted, self.seen, self.orders.values())
@@ -136,7 +150,7 @@ class Look:
     def _apply(self, steps: Sequence[Step]) -> None:
         if not steps:
             return
-        plan = replace(self.plan, steps=tuple(steps))
+        plan = replace(self.plan, steps=tuple(pace.cut(steps, self.row.rate)))
         self.run.plan(plan, self.wanted.labels, self.losing)
         self.outcomes += self.run.follow(self.out_there.apply(plan))
         self.seen = self.out_there.observe()
@@ -150,7 +164,7 @@ class Look:
         failed = [outcome for outcome in self.outcomes if outcome.error]
         error = failed[0].error if failed else None
         return Report(
-            backend=f"{self.catalog.realm}/{self.catalog.name}",
+            backend="/".join(self.catalog.names),
             applied=len(self.outcomes) - len(failed),
             in_sync=self.plan.in_sync,
             missing=self.plan.missing,
@@ -167,20 +181,12 @@ class Look:
         )
 
 
-def _wanted(
-    out_there: base.Backend, catalog: Node, seen: Observation, now: datetime
-) -> tuple[Desired, list[str]]:
-    """What should be there, narrowed to objects the backend still has; the rest is named as unknown."""
-    # read first: what is read after it is at least as new, so no later change passes for delivered
-    revision = revision_now()
-    if node(catalog.id) is None:
-        return Desired({}, {}, revision=revision), []
-    there = {(one.kind, one.path) for one in seen.objects} | {("catalog", ())}
-    targets = targets_below(catalog)
-    present = [target for target in targets if (target.kind, target.path) in there]
-    absent = [".".join(target.path) for target in targets if (target.kind, target.path) not in there]
-    wanted = Wanted(out_there, catalog, present, now=now).desired(seen.people)
-    return replace(wanted, revision=revision), absent
+def parted(targets: list[Target], seen: Observation) -> tuple[list[Target], list[str]]:
+    """The targets that the backend has, and the names of those that it has not; the connected node always is."""
+    there = {(one.kind, one.path) for one in seen.objects}
+    present = [one for one in targets if not one.path or (one.kind, one.path) in there]
+    absent = [".".join(one.path) for one in targets if one.path and (one.kind, one.path) not in there]
+    return present, absent
 
 
 @transaction.atomic
@@ -191,7 +197,8 @@ def _remember(look: Look, report: Report) -> None:
     if not look.held:
         proved["confirmed"] = ""
     mine = Backend.objects.filter(pk=look.row.pk)
-    mine.update(error=report.error, error_kind=report.error_kind, counts=report.line(), **proved)
+    looked = {"looked_at": now, "compared_at": now, "seen": glance.digest(look.seen)}
+    mine.update(error=report.error, error_kind=report.error_kind, counts=report.line(), **looked, **proved)
     mine.exclude(state=Backend.State.PAUSED).update(state=state)
     _remember_run(look, report, ended)
     orders.settle(look.orders, look.seen, look.outcomes, now)

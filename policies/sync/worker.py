@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.contrib.postgres.aggregates import BoolOr
 from django.db import connection, transaction
-from django.db.models import QuerySet
+from django.db.models import Min, QuerySet
 from django.utils import timezone
 
 from lakewarden.backends.errors import BackendError, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
+from policies.sync import alerts, glance
 from policies.sync.reconcile import Picks, Report, only_reports, reconcile
 
 LONGEST_WAIT = timedelta(hours=1)
@@ -75,10 +77,17 @@ def deliver(backend: Backend) -> Report | None:
     return report
 
 
-def look(backend: Backend) -> Report | None:
-    """Compare a backend though nothing is due, to see what others changed; None while it is worked on."""
+def look(backend: Backend, *, whole: bool = False) -> Report | None:
+    """Compare a backend though nothing is due, to see what others changed.
+
+    None while it is worked on, and when neither side has changed since the last comparison; `whole` works
+    everything out anew even then.
+    """
     with _only_worker(backend) as alone:
         if not alone:
+            return None
+        _bury(backend)
+        if not whole and glance.unchanged(backend):
             return None
         report = _compare(backend)
         _unpark(backend, report)
@@ -101,10 +110,14 @@ def now(backend: Backend, *, dry_run: bool = False) -> Report:
 
 
 def _compare(backend: Backend, only: Picks | None = None) -> Report:
+    _bury(backend)
+    return reconcile(backend, only=only)
+
+
+def _bury(backend: Backend) -> None:
     # whoever holds the lock is the only worker, so a run that still goes on was left by one that died
     left = SyncRun.objects.filter(backend=backend, state=SyncRun.State.RUNNING)
     left.update(state=SyncRun.State.FAILED, ended=timezone.now(), errors=["The worker stopped halfway."])
-    return reconcile(backend, only=only)
 
 
 def settle(backend: Backend, report: Report, started: datetime) -> None:
@@ -119,6 +132,7 @@ def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
         report = _compare(backend, taken.only())
     except BackendError as error:
         _put_back(backend, taken, error)
+        alerts.look(backend)
         return None
     _settle(backend, taken, report)
     _unpark(backend, report)
@@ -126,9 +140,10 @@ def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
 
 
 def _unpark(backend: Backend, report: Report) -> None:
-    """What was parked is done when everything is equal after all."""
+    """What was parked is done when everything is equal after all; who was told of it is told no more."""
     if report.settled:
         OutboxEntry.objects.filter(backend=backend, parked=True, revision__lte=report.revision).delete()
+    alerts.look(backend)
 
 
 @contextmanager
@@ -205,7 +220,8 @@ def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
     OutboxEntry.objects.bulk_update(rows, fields, batch_size=1000)
 
 
-def due_backends(now: datetime) -> list[int]:
-    """The backends for which something is due, revocations first."""
-    rows = OutboxEntry.objects.filter(parked=False, due__lte=now).order_by("-revokes", "due")
-    return list(dict.fromkeys(rows.values_list("backend", flat=True)))
+def due_backends(now: datetime) -> dict[int, bool]:
+    """The backends for which something is due, those first from which something is to be taken away."""
+    rows = OutboxEntry.objects.filter(parked=False, due__lte=now).order_by().values("backend")
+    told = rows.annotate(revokes=BoolOr("revokes"), since=Min("due")).order_by("-revokes", "since")
+    return dict(told.values_list("backend", "revokes"))

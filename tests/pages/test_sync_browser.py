@@ -42,7 +42,7 @@ def test_a_grant_made_by_hand_is_revoked_on_the_board_with_the_proof_beside_it(
 ) -> None:
     source.run("GRANT USAGE ON SCHEMA sales TO ana; GRANT SELECT ON sales.orders TO ana")
     assert source.reads("ana")
-    tasks.look_again()  # what the beat asks for every minute
+    tasks.look(Backend.objects.get().pk)  # what the beat asks for every minute
     page = visit("olivia", scripts=scripts)
     on_the_board(page, "ana").get_by_role("link", name="Revoke").click()
     assert page.get_by_role("heading", level=1).inner_text() == "Revoke read on sales.orders from ana?"
@@ -63,7 +63,7 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
     source: Source,
 ) -> None:
     source.run("GRANT USAGE ON SCHEMA sales TO ana; GRANT SELECT ON sales.orders TO ana")
-    tasks.look_again()
+    tasks.look(Backend.objects.get().pk)
     page = visit("olivia")
     on_the_board(page, "ana").get_by_role("link", name="Adopt").click()
     page.get_by_role("button", name="Adopt read of ana").click()

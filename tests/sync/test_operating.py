@@ -66,7 +66,7 @@ def test_while_it_is_paused_nothing_is_changed_and_afterwards_all_is(
     operating.pause(settled, by=acting("marek"), reason="maintenance")
     grant_ana()
     tasks.deliver(settled.pk)
-    tasks.look_again()
+    tasks.look(settled.pk)
     assert not source.reads("ana")
     row = Backend.objects.get()
     assert (row.state, row.paused_by) == ("paused", people.ensure("user", "marek"))
@@ -93,10 +93,10 @@ def test_a_pause_ends_by_itself(settled: Backend, source: Source, monkeypatch: p
     operating.pause(settled, by=acting("marek"), until=until)
     grant_ana()
     monkeypatch.setattr(timezone, "now", lambda: until - timedelta(seconds=1))
-    tasks.look_again()
+    tasks.look(settled.pk)
     assert not source.reads("ana")
     monkeypatch.setattr(timezone, "now", lambda: until)
-    tasks.look_again()
+    tasks.look(settled.pk)
     assert source.reads("ana")
 
 

@@ -50,7 +50,7 @@ def test_on_a_copy_nothing_is_given_out_until_somebody_has_seen_the_plan(
     if way == "deliver":
         tasks.deliver(revoked_since.pk)
     elif way == "look":
-        tasks.look_again()
+        tasks.look(revoked_since.pk)
     else:
         with pytest.raises(SystemExit):
             call_command("sync", "demo/shop", stdout=StringIO())
@@ -77,7 +77,7 @@ def test_an_operator_can_say_so_himself(revoked_since: Backend, source: Source) 
     said = StringIO()
     call_command("restored", stdout=said)
     assert said.getvalue().startswith("1 backends only report")
-    tasks.look_again()
+    tasks.look(revoked_since.pk)
     assert not source.reads("ana")
 
 
