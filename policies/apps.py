@@ -6,3 +6,8 @@ class PoliciesConfig(AppConfig):
 
     name = "policies"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from policies.sync import kinds
+
+        kinds.register()

@@ -77,7 +77,7 @@ def _read(reading: Discovery) -> dict[str, int]:
     catalog = _catalog(backend)
     by = Actor(Principal.objects.filter(pseudonym=reading.by).first(), "console")
     authority = authority_to_connect(by, catalog)
-    source = open_backend(backend, catalog.realm)
+    source = open_backend(backend, catalog)
     try:
         seen = source.observe()
     finally:

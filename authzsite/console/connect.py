@@ -9,7 +9,7 @@ import secrets
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
-from urllib.parse import quote, urlencode
+from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
@@ -26,8 +26,10 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node
 from catalog.queries import find
+from lakewarden.backends import kinds
 from lakewarden.backends.base import Finding
 from lakewarden.backends.errors import BackendError, Misconfigured
+from lakewarden.backends.kinds import Kind
 from lakewarden.objects import ObjectRef
 from policies import access_log
 from policies.authority import Actor
@@ -36,10 +38,8 @@ from policies.errors import PolicyError
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.services import backends
-from policies.services.backends import PROVIDERS
 from policies.services.grants import revision_now
-from policies.sync.connections import OPENERS
-from policies.sync.seal import parts_of, seal, unseal
+from policies.sync.seal import seal, unseal
 from policies.sync.trying import reached, tried
 
 TLS = (
@@ -67,8 +67,8 @@ class Wanted:
 
     @cached_property
     def kind(self) -> str:
-        kinds = kinds_built()
-        return self.said("kind") if self.said("kind") in kinds else kinds[0]
+        known = kinds_built()
+        return self.said("kind") if self.said("kind") in known else next(iter(known))
 
     @cached_property
     def tls(self) -> str:
@@ -109,13 +109,8 @@ class Wanted:
 
     @property
     def url(self) -> str:
-        host, port = self.said("host"), self.said("port")
-        host = f"[{host}]" if ":" in host and not host.startswith("[") else quote(host, safe="[]:.-_")
-        who = quote(self.said("user"), safe="")
-        secret = f":{quote(self.password, safe='')}" if self.password else ""
-        place = f"{host}:{port}" if port else host
-        tls = f"?sslmode={self.tls}" if self.kind == Backend.Kind.POSTGRESQL else ""
-        return f"{self.kind}://{who}{secret}@{place}/{quote(self.said('database'), safe='')}{tls}"
+        values = {name: self.said(name) for name in ("host", "port", "database", "user")}
+        return kinds.get(self.kind).address({**values, "password": self.password, "tls": self.tls})
 
     def check(self) -> bool:
         for name, told in (
@@ -124,7 +119,8 @@ class Wanted:
             ("database", "Name the database."),
             ("user", "Name the account it signs in with."),
         ):
-            optional = name == "database" and self.kind != Backend.Kind.POSTGRESQL
+            asked = {one.name for one in kinds.get(self.kind).fields if one.required}
+            optional = name == "database" and name not in asked
             if not self.said(name) and not optional:
                 self.problems[name] = told
         if "/" in self.said("catalog") or "." in self.said("catalog"):
@@ -134,14 +130,14 @@ class Wanted:
         return not self.problems
 
 
-def kinds_built() -> list[str]:
-    """The kinds of backend that can be connected and opened."""
-    return [kind for kind in PROVIDERS if kind in OPENERS]
+def kinds_built() -> dict[str, Kind]:
+    """The kinds of backend that can be connected to a catalog."""
+    return {code: kind for code, kind in kinds.built().items() if not kind.whole_realm}
 
 
 def _kept(row: Backend) -> dict[str, str]:
     try:
-        return parts_of(unseal(row.sealed_url))
+        return dict(kinds.get(row.kind).parts(unseal(row.sealed_url)))
     except BackendError:
         return {}
 
@@ -255,7 +251,7 @@ def _show(
     context: dict[str, Any] = {
         "heading": f"Connect a catalog of {wanted.ward.root.name}",
         "notes": notes,
-        "kinds": [(kind, Backend.Kind(kind).label) for kind in kinds_built()],
+        "kinds": [(code, kind.label) for code, kind in kinds_built().items()],
         "kind": wanted.kind,
         **{name: wanted.said(name) for name in FIELDS},
         "again": wanted.before is not None,

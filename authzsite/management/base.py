@@ -77,6 +77,11 @@ def catalog_node(place: str) -> Node:
     return found
 
 
+def connected_node(place: str) -> Node:
+    """What a backend can be connected to: `REALM/CATALOG`, or a realm alone.  Raises PolicyError, BadName."""
+    return catalog_node(place) if "/" in place else realm_root(place)
+
+
 def principal(text: str) -> Principal:
     """The principal written as `user:NAME`, made when absent.  Raises BadPrincipal."""
     ref = PrincipalRef.parse(text)

@@ -9,16 +9,11 @@ from django.db.models import Q
 
 from accounts.models import Principal
 from catalog.models import Realm, Securable
+from lakewarden.backends import kinds
 
 
 class Backend(models.Model):
     """An outside system that mirrors one catalog.  Secrets are encrypted at rest and never shown again."""
-
-    class Kind(models.TextChoices):
-        POSTGRESQL = "postgresql", "PostgreSQL"
-        MARIADB = "mariadb", "MariaDB"
-        MYSQL = "mysql", "MySQL"
-        POSIX = "posix", "Files"
 
     class Policy(models.TextChoices):
         REPAIR = "repair", "repair"
@@ -34,7 +29,8 @@ class Backend(models.Model):
 
     realm = models.ForeignKey(Realm, models.PROTECT, related_name="backends")
     catalog = models.OneToOneField(Securable, models.PROTECT, related_name="backend")
-    kind = models.CharField(max_length=16, choices=Kind)
+    kind = models.CharField(max_length=64)
+    """The code of one of `lakewarden.backends.kinds`; that of a package may no longer be installed."""
     sealed_url = models.TextField()
     place = models.CharField(max_length=255)
     policy = models.CharField(max_length=8, choices=Policy, default=Policy.REPAIR)
@@ -68,6 +64,10 @@ class Backend(models.Model):
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.place}"
+
+    def get_kind_display(self) -> str:
+        """The name of the system; its code when no backend of that kind is installed."""
+        return kinds.label(self.kind)
 
 
 class DatabaseIdentity(models.Model):

@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node, node
 from lakewarden import dialects
-from lakewarden.backends import base
+from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import BackendError
 from policies.errors import Conflict
 from policies.models import Backend
@@ -24,7 +24,8 @@ from policies.pipelines.effective import is_small
 from policies.pipelines.known import Pipeline, Result, Work, register
 from policies.sync import worker
 from policies.sync.connections import open_backend
-from policies.sync.desired import CARRIED, Wanted, targets_below
+from policies.sync.desired import Wanted, targets_below
+from policies.sync.reconcile import parted
 
 NUMBER, TEXT, TRUTH, TEXTS = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
 SHOWN = 200
@@ -44,16 +45,16 @@ Tables = dict[str, list[tuple[Any, ...]]]
 
 
 def export(
-    row_id: int, out_there: base.Backend, catalog: Node, into: dict[str, list[tuple[Any, ...]]]
+    row: Backend, out_there: base.Backend, catalog: Node, into: dict[str, list[tuple[Any, ...]]]
 ) -> None:
     """Add what a backend was seen to have to the tables.  Raises BackendError."""
+    row_id, kind = row.pk, kinds.get(row.kind)
     seen = out_there.observe()
-    there = {(one.kind, one.path) for one in seen.objects} | {("catalog", ())}
-    present = [one for one in targets_below(catalog) if (one.kind, one.path) in there]
-    wanted = Wanted(out_there, catalog, present, now=timezone.now())
+    present, _ = parted(targets_below(catalog, kind), seen)
+    wanted = Wanted(out_there, kind, catalog, present, now=timezone.now())
     into["targets"] += [(row_id, one.id, one.kind, list(one.path)) for one in present]
     into["logins"] += [(row_id, one.pk) for one in wanted.with_login(seen.people)]
-    into["rights"] += _rights(row_id, out_there, catalog)
+    into["rights"] += _rights(row, out_there, catalog)
     into["seen"] += [
         (row_id, role, one.kind, list(one.path), one.right, one in seen.amiss_rights.get(role, frozenset()))
         for role, rights in seen.roles.items()
@@ -66,9 +67,10 @@ def export(
     ]
 
 
-def _rights(row_id: int, out_there: base.Backend, catalog: Node) -> Iterator[tuple[Any, ...]]:
+def _rights(row: Backend, out_there: base.Backend, catalog: Node) -> Iterator[tuple[Any, ...]]:
     """What each privilege, and each operation that the sync carries, comes to on each kind of object."""
-    for kind, carried in CARRIED.items():
+    row_id = row.pk
+    for kind, carried in kinds.get(row.kind).carried.items():
         for code in dialects.get(catalog.kind).privileges:
             for right in out_there.rights_for(code, kind):
                 yield (row_id, "privilege", code, kind, right)
@@ -98,9 +100,9 @@ def _prepare(work: Work) -> None:
     tables: Tables = {name: [] for name in SHAPES}
     for row, catalog in _backends(work):
         work.tell(0, 0, f"reading the rights of {catalog.name}")
-        out_there = open_backend(row, catalog.realm)
+        out_there = open_backend(row, catalog)
         try:
-            export(row.pk, out_there, catalog, tables)
+            export(row, out_there, catalog, tables)
         except BackendError as error:
             raise Conflict(f"{catalog.name}: {error}") from error
         finally:

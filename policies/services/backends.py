@@ -6,6 +6,9 @@ from accounts.models import Principal
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find
+from lakewarden.backends import kinds
+from lakewarden.backends.errors import Misconfigured
+from lakewarden.backends.kinds import Kind
 from lakewarden.objects import ObjectRef
 from policies import decisions
 from policies.authority import Actor, Authority, of_duty
@@ -19,11 +22,6 @@ from policies.services.objects import NewObject
 from policies.sync.seal import place_of, seal, unseal
 
 DUTY = "connect_backend"
-PROVIDERS = {Backend.Kind.POSTGRESQL: "jdbc-postgresql", Backend.Kind.MARIADB: "jdbc-mysql"}
-SCHEMES = {
-    Backend.Kind.POSTGRESQL: ("postgresql://", "postgres://"),
-    Backend.Kind.MARIADB: ("mariadb://",),
-}
 
 
 def may_connect(actor: Actor, place: Node) -> bool:
@@ -51,15 +49,18 @@ def connect(
     authority: Authority,
     owner: Principal | None = None,
 ) -> Backend:
-    """Connect a catalog, made when absent, to a backend; connecting again renews the URL.  Raises Invalid."""
-    if kind not in PROVIDERS:
-        raise Invalid(f"Backends of kind {kind} are not built in; known are {', '.join(PROVIDERS)}.")
-    if not url.startswith(SCHEMES[Backend.Kind(kind)]):
-        raise Invalid(f"The URL of a {kind} backend begins with {' or '.join(SCHEMES[Backend.Kind(kind)])}.")
+    """Connect a catalog, made when absent, to a backend; connecting again renews the URL.  Raises Invalid.
+
+    A kind that stands for a whole realm is connected to the realm itself, with an empty `catalog_name`.
+    """
+    known = _kind(kind, root, url)
+    if known.whole_realm is bool(catalog_name):
+        what = "a whole realm, so no catalog is named" if known.whole_realm else "a catalog, so name one"
+        raise Invalid(f"A {known.label} backend is connected to {what}.")
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by) as current:
-        catalog = find(ObjectRef("catalog", root.name, (catalog_name,)))
+        catalog = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
         if catalog is None:
-            properties = {"type": "relational", "provider": PROVIDERS[Backend.Kind(kind)]}
+            properties = {"type": known.catalog_type, "provider": known.provider}
             new = NewObject("catalog", catalog_name, properties=properties)
             catalog = objects.register(root, [new], by=by, authority=authority, owner=owner)[0]
         before = Backend.objects.filter(catalog=catalog.id).first()
@@ -71,15 +72,29 @@ def connect(
                 "realm_id": root.realm_id,
                 "kind": kind,
                 "sealed_url": seal(url),
-                "place": place_of(url),
+                "place": place_of(known, url)[:255],
                 "policy": policy,
                 "state": Backend.State.NEW,
                 "error": "",
             },
         )
-        _mark_connected(catalog)
+        if not known.whole_realm:
+            _mark_connected(catalog)
         current.say(said(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
     return row
+
+
+def _kind(code: str, root: Node, url: str) -> Kind:
+    try:
+        known = kinds.get(code)
+    except Misconfigured as problem:
+        text = str(problem)
+        raise Invalid(f"{text[:1].upper()}{text[1:]}.") from problem
+    if realm_of(root).kind not in known.realm_kinds:
+        raise Invalid(f"A {known.label} backend is for realms of kind {' or '.join(known.realm_kinds)}.")
+    if not known.takes(url):
+        raise Invalid(f"The URL of a {known.code} backend begins with {' or '.join(known.schemes)}.")
+    return known
 
 
 def _mark_connected(catalog: Node) -> None:

@@ -13,6 +13,7 @@ from accounts import people
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node, node
+from lakewarden.backends import kinds
 from policies import outbox
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change
@@ -24,7 +25,6 @@ from policies.services import grants, members, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Wish
 from policies.sync.connections import open_backend
-from policies.sync.desired import CARRIED
 
 OPTION = " WITH GRANT OPTION"
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
@@ -87,8 +87,11 @@ class Foreign:
 
     @cached_property
     def _carried(self) -> list[tuple[str, frozenset[str]]]:
-        kind, there = self.first.type, open_backend(self.backend, self.node.realm)
-        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in CARRIED.get(kind, ())]
+        connected, carried = node(self.backend.catalog_id), kinds.get(self.backend.kind).carried
+        if connected is None:
+            return []
+        kind, there = self.first.type, open_backend(self.backend, connected)
+        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in carried.get(kind, ())]
         return sorted([pair for pair in pairs if pair[1]], key=lambda pair: -len(pair[1]))
 
     def problem(self) -> str:

@@ -5,22 +5,18 @@ from __future__ import annotations
 import ipaddress
 import os
 import re
-from collections.abc import Callable
+from pathlib import Path
 from urllib.parse import quote
 
 from django.conf import settings
 
-from lakewarden.backends import base
+from catalog.nodes import Node
+from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import Misconfigured
+from lakewarden.backends.kinds import Kind
 from policies.models import Backend
-from policies.sync.backends import mariadb, postgresql
-from policies.sync.seal import parts_of, unseal
-
-OPENERS: dict[str, Callable[..., base.Backend]] = {
-    Backend.Kind.POSTGRESQL: postgresql.open,
-    Backend.Kind.MARIADB: mariadb.open,
-}
-
+from policies.sync.places import places
+from policies.sync.seal import unseal
 
 READ_HERE = frozenset(
     ("passfile", "servicefile", "sslcert", "sslkey", "sslcrl", "sslcrldir", "sslkeylogfile", "gsslib")
@@ -29,9 +25,14 @@ READ_HERE = frozenset(
 certificate to trust is not among them, because it gives nothing away."""
 
 
-def open_backend(row: Backend, realm_name: str) -> base.Backend:
-    """The backend's own object, connected when first used.  Raises Misconfigured."""
-    return OPENERS[row.kind](unseal(row.sealed_url), realm=realm_name, mark=f"backend-{row.pk}")
+def open_backend(row: Backend, node: Node) -> base.Backend:
+    """The object for what is connected to a node, opened when first used.  Raises Misconfigured."""
+    kind = kinds.get(row.kind)
+    more = {"places": places(node, kind)} if kind.placed else {}
+    opened: base.Backend = kind.open(
+        unseal(row.sealed_url), realm=node.realm, mark=f"backend-{row.pk}", **more
+    )
+    return opened
 
 
 def filled_in(url: str) -> str:
@@ -49,9 +50,13 @@ def filled_in(url: str) -> str:
     return re.sub(r"\$([A-Z_][A-Z0-9_]*)", value, url)
 
 
-def check_allowed(url: str) -> None:
-    """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach the URL's host."""
-    parts = parts_of(url)
+def check_allowed(kind: Kind, url: str) -> None:
+    """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach a URL's place."""
+    if not kind.takes(url):
+        raise Misconfigured(f"the URL of a {kind.code} backend begins with {' or '.join(kind.schemes)}")
+    parts = kind.parts(url)
+    if "folder" in parts:
+        check_folder(parts["folder"])
     if "service" in parts:
         raise Misconfigured("the URL names a service; name its host, so that it can be judged")
     for option in sorted(READ_HERE & parts.keys()):
@@ -68,6 +73,13 @@ def check_host(host: str) -> None:
         raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW")
 
 
+def check_folder(folder: str) -> None:
+    """Raise Misconfigured unless LAKEWARDEN_CONNECT_ALLOW names the folder, or one above it, by its path."""
+    allowed = [Path(entry).resolve() for entry in settings.LAKEWARDEN_CONNECT_ALLOW if entry.startswith("/")]
+    if not Path(folder).is_absolute() or not any(map(Path(folder).resolve().is_relative_to, allowed)):
+        raise Misconfigured(f"{folder} is not below a folder in LAKEWARDEN_CONNECT_ALLOW")
+
+
 def _allowed(host: str) -> bool:
     return any(_covers(entry, host) for entry in settings.LAKEWARDEN_CONNECT_ALLOW)
 
@@ -76,7 +88,7 @@ def _covers(entry: str, host: str) -> bool:
     if entry == "loopback":
         return host == "localhost" or _is_loopback(host)
     if entry == host:
-        return True
+        return not host.startswith("/")
     try:
         return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
     except ValueError:

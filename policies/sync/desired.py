@@ -20,11 +20,10 @@ from catalog.nodes import Node, number
 from catalog.queries import all_below
 from lakewarden import dialects, engine
 from lakewarden.backends.base import Backend, Desired, ObjectKind, Right
+from lakewarden.backends.kinds import Kind
 from lakewarden.facts import Level, Lineage, Slice
 from policies import facts
 from policies.models import RealmMember
-
-KINDS: dict[str, ObjectKind] = {"catalog": "catalog", "schema": "schema", "table": "table", "view": "view"}
 
 
 @dataclass(frozen=True)
@@ -38,10 +37,13 @@ class Target:
 
 
 class Wanted:
-    """Works out the desired state of one catalog at one moment, from one read of the facts."""
+    """Works out the desired state of one connected node at one moment, from one read of the facts."""
 
-    def __init__(self, backend: Backend, catalog: Node, targets: Iterable[Target], *, now: datetime):
-        self.backend, self.catalog, self.targets, self.now = backend, catalog, tuple(targets), now
+    def __init__(
+        self, backend: Backend, kind: Kind, catalog: Node, targets: Iterable[Target], *, now: datetime
+    ):
+        self.backend, self.kind, self.catalog, self.now = backend, kind, catalog, now
+        self.targets = tuple(targets)
         self.law = dialects.get(catalog.kind)
         self._resolved: dict[facts.Signature, frozenset[Right]] = {}
         self._mirrored: dict[int, frozenset[Right]] = {}
@@ -69,6 +71,8 @@ class Wanted:
         resolved = self._resolve(principal)
         if not resolved:
             return []
+        if self.kind.by_person:
+            return [(f"{PERSON}{principal.name}", principal.name, resolved)]
         mirrored = list(self._mirrors(principal))
         if frozenset().union(*(rights for _, _, rights in mirrored)) == resolved:
             return mirrored
@@ -124,7 +128,7 @@ class Wanted:
     def _rights(self, slice_: Slice) -> Iterable[Right]:
         moment = self.now.timestamp()
         for target in self.targets:
-            for operation, privilege in CARRIED.get(target.kind, ()):
+            for operation, privilege in self.kind.carried.get(target.kind, ()):
                 if engine.decide(slice_, operation, target.levels, now=moment):
                     for right in self.backend.rights_for(privilege, target.kind):
                         yield Right(target.kind, target.path, right)
@@ -144,34 +148,26 @@ class Wanted:
         return facts.load(realm, self.catalog.realm, [row.pk for row in self.principals], now=self.now)
 
 
-CARRIED: dict[str, tuple[tuple[str, str], ...]] = {
-    "catalog": (("Catalog.loadCatalog", "USE_CATALOG"), ("Schema.createSchema", "CREATE_SCHEMA")),
-    "schema": (
-        ("Schema.loadSchema", "USE_SCHEMA"),
-        ("Table.createTable", "CREATE_TABLE"),
-        ("View.createView", "CREATE_VIEW"),
-    ),
-    "table": (("Table.loadTable", "SELECT_TABLE"), ("Table.alterTable", "MODIFY_TABLE")),
-    "view": (("View.loadView", "SELECT_VIEW"),),
-}
-"""Which operation of the law each backend right stands for, and the privilege that names it there."""
+PERSON = "person:"
+"""How the keys of roles begin that hold one person's rights, where there are no roles out there."""
 
 
-def targets_below(catalog: Node) -> list[Target]:
-    """The catalog and every object in it that a backend can hold rights on."""
-    found = {catalog.id: Target(catalog.id, "catalog", (), catalog.levels)}
-    rows = all_below(catalog.id).filter(type__in=KINDS).order_by("ancestors", "pk")
+def targets_below(node: Node, kind: Kind) -> list[Target]:
+    """The connected node and every object in it that a backend of this kind can hold rights on."""
+    top = Target(node.id, kind.objects.get(node.type, node.type), (), node.levels)
+    found = {node.id: top}
+    rows = all_below(node.id).filter(type__in=kind.objects).order_by("ancestors", "pk")
     for row in sorted(rows, key=lambda row: len(row.ancestors)):
-        found[row.securable_id] = _target(row, found)
+        if row.ancestors[-1] in found:  # else it lies in something that this kind does not know
+            found[row.securable_id] = _target(row, found[row.ancestors[-1]], kind)
     return list(found.values())
 
 
-def _target(row: Placement, found: dict[int, Target]) -> Target:
-    above = found[row.ancestors[-1]]
+def _target(row: Placement, above: Target, kind: Kind) -> Target:
     levels = (*above.levels, Level(row.type, row.securable_id))
-    nested = row.type == "schema" and above.kind == "schema"
-    path = (row.name,) if nested else (*above.path, row.name)
-    return Target(row.securable_id, KINDS[row.type], path, levels)
+    nested = row.type == "schema" and above.levels[-1].type == "schema"
+    path = (*above.path[: len(above.path) - nested], row.name)
+    return Target(row.securable_id, kind.objects[row.type], path, levels)
 
 
 def _fingerprint(rights: frozenset[Right]) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from catalog.nodes import Node
+from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Plan
 from policies.models import Backend, BackendFinding, BackendLogins
 from policies.sync.desired import targets_below
@@ -32,7 +33,7 @@ def remember(
     backend: Backend, catalog: Node, seen: Observation, plan: Plan, wanted: Desired, now: datetime
 ) -> None:
     """Bring the rows up to what was just seen; of an incomplete look nothing is taken for ended."""
-    targets = targets_below(catalog)
+    targets = targets_below(catalog, kinds.get(backend.kind))
     by_path = {("", target.path): target.id for target in targets}
     by_path |= {(target.kind, target.path): target.id for target in targets}
     lines = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan, wanted)]

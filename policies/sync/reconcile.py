@@ -182,7 +182,7 @@ class Look:
 
 
 def parted(targets: list[Target], seen: Observation) -> tuple[list[Target], list[str]]:
-    """The targets that the backend has, and the names of those that it has not; the connected node always is."""
+    """The targets that the backend has, always with the connected node, and the names of the others."""
     there = {(one.kind, one.path) for one in seen.objects}
     present = [one for one in targets if not one.path or (one.kind, one.path) in there]
     absent = [".".join(one.path) for one in targets if one.path and (one.kind, one.path) not in there]

@@ -44,7 +44,7 @@ class Demo:
         slices.forget_all()
         world.accounts({})
         self.backend = world.connection(world.realm(), shop.url_for())
-        source = open_backend(self.backend, world.REALM)
+        source = open_backend(self.backend, self.catalog)
         discover(self.catalog, source.observe(), **BY)
         source.close()
         world.access(the("metalake"))

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from catalog.queries import root
-from lakewarden.backends import planning
+from lakewarden.backends import kinds, planning
 from lakewarden.backends.base import Plan
 from lakewarden.backends.memory import Memory, World
 from lakewarden.spark.pipelines import drift as program
@@ -30,13 +30,14 @@ from tests.pipelines.worlds import NAMES, a_lake
 from tests.sync.conftest import governed, source
 
 __all__ = ["governed", "source"]
-BACKEND = 7
+BACKEND = Backend(pk=7, kind="postgresql")
+KIND = kinds.get(BACKEND.kind)
 
 
 def there(catalog: Node, chance: random.Random) -> World:
     """The catalog as a server has it, but for an object that is gone, with some of the people."""
     world = World(people=set(chance.sample(NAMES, 6)))
-    for target in targets_below(catalog):
+    for target in targets_below(catalog, KIND):
         if target.path and chance.random() < 0.95:
             world.create(target.kind, target.path)
     return world
@@ -45,8 +46,8 @@ def there(catalog: Node, chance: random.Random) -> World:
 def planned(backend: Memory, catalog: Node) -> Plan:
     seen = backend.observe()
     here = {(one.kind, one.path) for one in seen.objects}
-    targets = [one for one in targets_below(catalog) if (one.kind, one.path) in here]
-    wanted = Wanted(backend, catalog, targets, now=timezone.now()).desired(seen.people)
+    targets = [one for one in targets_below(catalog, KIND) if (one.kind, one.path) in here]
+    wanted = Wanted(backend, KIND, catalog, targets, now=timezone.now()).desired(seen.people)
     return planning.plan(wanted, seen)
 
 
@@ -75,7 +76,7 @@ def test_it_agrees_with_the_sync(plain: Any, var: Path) -> None:
     parquet.export(realm, Counter.objects.get().revision, var / "input")
     given = Namespace(input=str(var / "input"), output=str(var), acls=str(var / "acls"))
     program.run(plain, given, Telling(plain, StringIO()))
-    found = json.loads((var / "summary.json").read_text())[str(BACKEND)]
+    found = json.loads((var / "summary.json").read_text())[str(BACKEND.pk)]
     counts = {"missing": expected.missing, "extra": expected.extra, "same": expected.in_sync}
     assert found == counts
     assert min(counts.values()) > 0

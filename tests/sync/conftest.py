@@ -113,7 +113,7 @@ def make_governed(source: Source) -> Backend:
 def discover_now(row: Backend, **more: Any) -> Any:
     catalog = node(row.catalog_id)
     assert isinstance(catalog, Node)
-    out_there = open_backend(row, catalog.realm)
+    out_there = open_backend(row, catalog)
     try:
         return discover(catalog, out_there.observe(), by=BY, authority=AUTHORITY, **more)
     finally:

@@ -5,9 +5,20 @@ from __future__ import annotations
 import pytest
 from pytest_django import Settings
 
+from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
-from policies.sync.connections import check_allowed
-from policies.sync.seal import place_of
+from policies.sync import connections, seal
+
+POSTGRESQL = kinds.get("postgresql")
+
+
+def check_allowed(url: str) -> None:
+    connections.check_allowed(POSTGRESQL, url)
+
+
+def place_of(url: str) -> str:
+    return seal.place_of(POSTGRESQL, url)
+
 
 OPEN = [
     "postgresql://u@127.0.0.1/db?sslmode=verify-full&sslrootcert=/etc/ssl/certs/ca.pem",

@@ -91,7 +91,7 @@ def test_a_role_held_no_longer_is_left_though_another_gives_the_same(
     roles.assign(past, ana, valid_until=end, by=BY, authority=AUTHORITY)
     worker.deliver(governed)
     assert source.reads("ana", "stock.items")
-    with closing(reconcile.open_backend(governed, "demo")) as out_there:
+    with closing(reconcile.open_backend(governed, the("catalog", "shop"))) as out_there:
         assert "ana" not in out_there.observe().members.get(f"role:{past.id}", ())
 
 

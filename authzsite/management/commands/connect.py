@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from authzsite.management.base import OperatorCommand, realm_root
+from lakewarden.backends import kinds
 from lakewarden.backends.base import Finding
 from lakewarden.objects import BadName
 from policies.models import Backend
 from policies.services import backends
-from policies.sync.connections import OPENERS, check_allowed, filled_in
+from policies.sync.connections import check_allowed, filled_in
 from policies.sync.trying import reached, tried
 
 
@@ -17,17 +18,20 @@ class Command(OperatorCommand):
     help = "Connect a catalog, made when absent, to the system behind it."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("place", metavar="REALM/CATALOG")
-        parser.add_argument("kind", choices=Backend.Kind.values)
+        parser.add_argument(
+            "place", metavar="REALM[/CATALOG]", help="a realm alone for what stands for all of it"
+        )
+        parser.add_argument("kind", metavar="KIND", help=f"one of {', '.join(kinds.codes())}")
         parser.add_argument("--url", required=True, help="$NAME in it is taken from the environment")
         parser.add_argument("--mode", choices=Backend.Policy.values, default=Backend.Policy.REPAIR)
 
     def run(self, *, place: str, kind: str, url: str, mode: str, **_: Any) -> None:
         realm, slash, catalog = place.partition("/")
-        if not slash or not catalog:
-            raise BadName(f"`{place}` is no REALM/CATALOG")
+        known = kinds.get(kind)
+        if not realm or bool(slash) is not bool(catalog) or bool(catalog) is known.whole_realm:
+            raise BadName(f"`{place}` is no {'REALM' if known.whole_realm else 'REALM/CATALOG'}")
         real_url = filled_in(url)
-        check_allowed(real_url)
+        check_allowed(known, real_url)
         root = realm_root(realm)
         for finding in self._tried(kind, real_url, realm):
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
@@ -38,8 +42,6 @@ class Command(OperatorCommand):
 
     def _tried(self, kind: str, url: str, realm: str) -> list[Finding]:
         """What a try of the connection found; ends the command when it does not answer."""
-        if kind not in OPENERS:
-            return []  # the service says which kinds there are
         found = tried(kind, url, realm=realm)
         if not reached(found):
             self.fail(f"nothing is connected: {'; '.join(one.text for one in found)}", code=1)

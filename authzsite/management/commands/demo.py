@@ -25,7 +25,7 @@ class Command(OperatorCommand):
         catalog = node(row.catalog_id)
         if catalog is None:
             self.fail("catalog shop could not be made")
-        source = open_backend(row, catalog.realm)
+        source = open_backend(row, catalog)
         try:
             seen = source.observe()
         finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from authzsite.management.base import OperatorCommand, catalog_node
+from authzsite.management.base import OperatorCommand, connected_node
 from policies.errors import NotFound
 from policies.models import Backend
 from policies.sync.connections import open_backend
@@ -16,17 +16,17 @@ class Command(OperatorCommand):
     help = "Read objects, owners, users and existing grants of a connected source; again and again."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("place", metavar="REALM/CATALOG")
+        parser.add_argument("place", metavar="REALM[/CATALOG]")
         parser.add_argument(
             "--close-vanished", action="store_true", help="close objects the source no longer has"
         )
 
     def run(self, *, place: str, close_vanished: bool, **_: Any) -> None:
-        catalog = catalog_node(place)
+        catalog = connected_node(place)
         row = Backend.objects.filter(catalog=catalog.id).first()
         if row is None:
             raise NotFound(f"{place} is not connected")
-        source = open_backend(row, catalog.realm)
+        source = open_backend(row, catalog)
         try:
             seen = source.observe()
         finally:

@@ -9,7 +9,7 @@ import time
 from argparse import ArgumentTypeError
 from typing import Any
 
-from authzsite.management.base import OperatorCommand, catalog_node
+from authzsite.management.base import OperatorCommand, connected_node
 from catalog.nodes import last
 from lakewarden.backends.errors import BackendError
 from policies.errors import NotFound
@@ -24,7 +24,7 @@ class Command(OperatorCommand):
     )
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument("place", nargs="?", metavar="REALM/CATALOG", help="default: every backend")
+        parser.add_argument("place", nargs="?", metavar="REALM[/CATALOG]", help="default: every backend")
         parser.add_argument("--dry-run", action="store_true", help="compare, change nothing")
         parser.add_argument(
             "--wait", type=_seconds, default=0.0, metavar="SECONDS", help="try again for so long"
@@ -37,7 +37,7 @@ class Command(OperatorCommand):
             )
         rows = Backend.objects.order_by("pk")
         if place:
-            rows = rows.filter(catalog=catalog_node(place).id)
+            rows = rows.filter(catalog=connected_node(place).id)
             if not rows:
                 raise NotFound(f"{place} is not connected")
         reports = [self._until_settled(row, dry_run, time.monotonic() + wait) for row in rows]
@@ -65,7 +65,7 @@ class Command(OperatorCommand):
 
 def name_of(row: Backend) -> str:
     catalog = last(row.catalog_id)
-    return f"{catalog.realm}/{catalog.name}" if catalog else str(row)
+    return "/".join(catalog.names) if catalog else str(row)
 
 
 def _seconds(text: str) -> float:

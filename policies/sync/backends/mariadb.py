@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.kinds import Kind
 from lakewarden.backends.ordering import waits_for
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_read import observe
-from policies.sync.backends.mariadb_session import Session
+from policies.sync.backends.mariadb_session import Address, Session
 from policies.sync.backends.mariadb_write import change_rights, drop_role, make_role, switch, take_foreign
 
 _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
@@ -38,6 +39,24 @@ _NEEDED = ("CREATE USER", "PROCESS", "CONNECTION ADMIN")
 def open(url: str, *, realm: str, mark: str) -> Backend:
     """The backend behind a `mariadb://` URL, connected when first used.  Raises Misconfigured."""
     return MariaDB(Session(url, Identity(realm, mark)))
+
+
+def parts(url: str) -> dict[str, str]:
+    """What the driver reads in a URL.  Raises Misconfigured."""
+    at = Address.read(url)
+    host = "/" if at.socket else at.host
+    return {"host": host, "port": str(at.port), "dbname": "", "user": at.user, "password": at.password}
+
+
+KIND = Kind(
+    code="mariadb",
+    label="MariaDB",
+    open=open,
+    schemes=("mariadb://",),
+    example="mariadb://user:password@host:port/",
+    provider="jdbc-mysql",
+    parts=parts,
+)
 
 
 class MariaDB:

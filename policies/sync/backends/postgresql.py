@@ -6,10 +6,14 @@ back.  Functions and default privileges are left alone; rights on columns only t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+from psycopg import ProgrammingError
+from psycopg.conninfo import conninfo_to_dict
 
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
-from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+from lakewarden.backends.kinds import Field, Kind, plain_url
 from lakewarden.backends.ordering import waits_for
 from policies.sync.backends.postgresql_check import check
 from policies.sync.backends.postgresql_foreign import take_foreign
@@ -49,6 +53,50 @@ def open(url: str, *, realm: str, mark: str) -> Backend:
     other's roles for their own.
     """
     return PostgreSQL(Session(url, Identity(realm, mark)))
+
+
+def parts(url: str) -> dict[str, str]:
+    """What the driver reads in a URL, as no other parser splits it in the same way.  Raises Misconfigured."""
+    # the driver's own words may hold the password, so they are not passed on
+    if not url.startswith(_SCHEMES):
+        raise _no_url()
+    try:
+        found = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    except (ProgrammingError, UnicodeError):
+        raise _no_url() from None
+    if not all(map(_is_port, filter(None, found.get("port", "").split(",")))):
+        raise _no_url()
+    return found
+
+
+def _is_port(text: str) -> bool:
+    return text.isdecimal() and len(text) <= 5 and 0 < int(text) < 65536
+
+
+def _no_url() -> Misconfigured:
+    return Misconfigured(f"the URL must look like {_EXAMPLE}")
+
+
+def _url(values: Mapping[str, str]) -> str:
+    return f"{plain_url('postgresql://', values)}?sslmode={values.get('tls') or 'prefer'}"
+
+
+_SCHEMES = ("postgresql://", "postgres://")
+_EXAMPLE = "postgresql://user:password@host:port/database"
+KIND = Kind(
+    code="postgresql",
+    label="PostgreSQL",
+    open=open,
+    schemes=_SCHEMES,
+    example=_EXAMPLE,
+    provider="jdbc-postgresql",
+    fields=(
+        Field("database", "Database"),
+        Field("tls", "Encryption", "prefer, require or verify-full", required=False),
+    ),
+    url=_url,
+    parts=parts,
+)
 
 
 def _alike(steps: Iterable[Step]) -> Iterator[list[Step]]:

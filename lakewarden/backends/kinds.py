@@ -1,0 +1,186 @@
+"""Which kinds of backend there are: those of the console and those that packages beside it bring along.
+
+A package names its own under the entry-point group `lakewarden.backends`; the entry's name is the kind's code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Optional
+from urllib.parse import quote, unquote, urlsplit
+
+from lakewarden.backends.errors import Misconfigured
+
+GROUP = "lakewarden.backends"
+
+RELATIONAL: Mapping[str, str] = {one: one for one in ("catalog", "schema", "table", "view")}
+CARRIED: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "catalog": (("Catalog.loadCatalog", "USE_CATALOG"), ("Schema.createSchema", "CREATE_SCHEMA")),
+    "schema": (
+        ("Schema.loadSchema", "USE_SCHEMA"),
+        ("Table.createTable", "CREATE_TABLE"),
+        ("View.createView", "CREATE_VIEW"),
+    ),
+    "table": (("Table.loadTable", "SELECT_TABLE"), ("Table.alterTable", "MODIFY_TABLE")),
+    "view": (("View.loadView", "SELECT_VIEW"),),
+}
+"""Which operation of the law each right of a database stands for, and the privilege that names it there."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """What the form of a connection asks beside server, port, account and password."""
+
+    name: str
+    label: str
+    help: str = ""
+    required: bool = True
+
+
+def plain_parts(url: str) -> dict[str, str]:
+    """What a URL says: host, port, user, password, dbname; `folder` when it names no host.
+
+    Raises Misconfigured, without the URL in its words: the password stands in it.
+    """
+    if "\\" in url or not url.isprintable() or any(letter.isspace() for letter in url):
+        raise Misconfigured("the URL holds a letter that no URL has")
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", str(parts.port or "")
+    except ValueError:
+        raise Misconfigured("the URL names no host or no port") from None
+    place = unquote(parts.path)
+    if not host:
+        return {"folder": place}
+    who = {"user": unquote(parts.username or ""), "password": unquote(parts.password or "")}
+    return {"host": host, "port": port, "dbname": place.strip("/"), **who}
+
+
+def plain_url(scheme: str, values: Mapping[str, str]) -> str:
+    """`scheme://user:password@host:port/database`, each part written as a URL wants it."""
+    host = values.get("host", "")
+    host = f"[{host}]" if ":" in host and not host.startswith("[") else quote(host, safe="[]:.-_,")
+    port = f":{values['port']}" if values.get("port") else ""
+    secret = f":{quote(values['password'], safe='')}" if values.get("password") else ""
+    who = f"{quote(values['user'], safe='')}{secret}@" if values.get("user") else ""
+    return f"{scheme}{who}{host}{port}/{quote(values.get('database', ''), safe='')}"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of system that decisions can be mirrored into.
+
+    `open` is called `open(url, realm=…, mark=…)`, with `places=…` when `placed`; `schemes` are how its URLs
+    begin, with `://`.  `objects` says which type of securable is what out there, `carried` which operation of
+    the law is which privilege there, by what the object is out there.  `by_person`: there are no roles, so
+    each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is connected to a
+    realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who speaks roles and
+    denials himself, what should be there and what is not.  `discovers` says which type of securable each kind
+    of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from the form's values.
+    """
+
+    code: str
+    label: str
+    open: Callable[..., Any]
+    schemes: tuple[str, ...]
+    example: str
+    provider: str = ""
+    catalog_type: str = "relational"
+    whole_realm: bool = False
+    realm_kinds: tuple[str, ...] = ("gravitino",)
+    by_person: bool = False
+    placed: bool = False
+    experimental: str = ""
+    objects: Mapping[str, str] = field(default_factory=lambda: RELATIONAL)
+    carried: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=lambda: CARRIED)
+    wanted: Optional[Callable[..., Any]] = None
+    fields: tuple[Field, ...] = ()
+    url: Optional[Callable[[Mapping[str, str]], str]] = None
+    parts: Callable[[str], Mapping[str, str]] = plain_parts
+    discovers: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.discovers:
+            found = {out_there: type for type, out_there in self.objects.items()}
+            object.__setattr__(self, "discovers", found)
+
+    def address(self, values: Mapping[str, str]) -> str:
+        """The URL for what a form says: host, port, user, password, database and the kind's own fields."""
+        return self.url(values) if self.url else plain_url(self.schemes[0], values)
+
+    def takes(self, url: str) -> bool:
+        """Whether a URL begins as this kind's do."""
+        return url.startswith(self.schemes)
+
+
+_built_in: dict[str, str] = {}
+
+
+def register(code: str, where: str) -> None:
+    """Name a kind that comes with the program: `package.module:NAME`, imported when first asked for."""
+    _built_in[code] = where
+
+
+def codes() -> tuple[str, ...]:
+    """The codes of all kinds, those that come with the program first."""
+    return (*_built_in, *sorted(_plugged().keys() - _built_in.keys()))
+
+
+@cache
+def get(code: str) -> Kind:
+    """The kind with this code.  Raises Misconfigured when there is none, or when it cannot be loaded."""
+    if code not in codes():
+        known = ", ".join(codes())
+        raise Misconfigured(f"no backend of kind `{code}` is installed here; known are {known}")
+    try:
+        found = _load(code)
+    except Exception as error:
+        raise Misconfigured(f"the backend `{code}` cannot be loaded: {error}") from error
+    if not isinstance(found, Kind) or found.code != code:
+        raise Misconfigured(f"the backend `{code}` is not the kind that it is named as")
+    return found
+
+
+def built() -> dict[str, Kind]:
+    """Every kind that can be loaded, by its code."""
+    return dict(_loadable())
+
+
+def label(code: str) -> str:
+    """A kind's name for people; its code when no kind of that code is installed."""
+    try:
+        return get(code).label
+    except Misconfigured:
+        return code
+
+
+def forget() -> None:
+    """Look again at what is installed."""
+    _plugged.cache_clear()
+    get.cache_clear()
+
+
+def _loadable() -> Iterator[tuple[str, Kind]]:
+    for code in codes():
+        try:
+            yield code, get(code)
+        except Misconfigured:
+            continue
+
+
+def _load(code: str) -> Any:
+    if code not in _built_in:
+        return _plugged()[code].load()
+    module, _, name = _built_in[code].partition(":")
+    return getattr(import_module(module), name)
+
+
+@cache
+def _plugged() -> dict[str, EntryPoint]:
+    found: Any = entry_points()  # before Python 3.10 a dictionary of groups
+    entries = found.select(group=GROUP) if hasattr(found, "select") else found.get(GROUP, ())
+    return {entry.name: entry for entry in entries}

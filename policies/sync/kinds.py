@@ -1,0 +1,16 @@
+"""The kinds of backend that the console brings along, each a file below `backends/` and a line here."""
+
+from __future__ import annotations
+
+from lakewarden.backends import kinds
+
+BUILT_IN = {
+    "postgresql": "policies.sync.backends.postgresql:KIND",
+    "mariadb": "policies.sync.backends.mariadb:KIND",
+}
+
+
+def register() -> None:
+    """Make them known, without importing any."""
+    for code, where in BUILT_IN.items():
+        kinds.register(code, where)
