@@ -1,0 +1,29 @@
+"""The numbers of Home, for who owns very much."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from policies import reaching
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import a_person, acting, the
+from tests.policies.conftest import make_shop
+
+VERY_MANY = range(1, 70_000)
+"""More numbers than one statement may have parameters."""
+
+
+@pytest.mark.parametrize("beside", [(), VERY_MANY], ids=["one object", "70,000 objects"])
+def test_changes_are_counted_however_much_one_owns(beside: range, db: None) -> None:
+    make_shop()
+    orders = the("table", "shop.sales.orders")
+    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    yesterday = timezone.now() - timedelta(days=1)
+    found = reaching.changes_by_day({orders.id, *beside}, ["grant.added"], since=yesterday)
+    assert sum(found.values()) >= 1
+    none = reaching.changes_by_day({orders.id, *beside}, ["grant.added"], since=timezone.now())
+    assert not none
