@@ -79,7 +79,8 @@ class Kind:
     the law is which privilege there, by what the object is out there.  `by_person`: there are no roles, so
     each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is connected to a
     realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who speaks roles and
-    denials himself, what should be there and what is not.  `discovers` says which type of securable each kind
+    denials himself, what should be there and what is not.  `asks_people`: its accounts cannot all be listed,
+    so `people=…` names those who may have one.  `discovers` says which type of securable each kind
     of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from the form's values.
     """
 
@@ -94,6 +95,7 @@ class Kind:
     realm_kinds: tuple[str, ...] = ("gravitino",)
     by_person: bool = False
     placed: bool = False
+    asks_people: bool = False
     experimental: str = ""
     objects: Mapping[str, str] = field(default_factory=lambda: RELATIONAL)
     carried: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=lambda: CARRIED)

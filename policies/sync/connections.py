@@ -15,6 +15,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.models import Backend
+from policies.sync.people import people
 from policies.sync.places import places
 from policies.sync.seal import unseal
 
@@ -28,7 +29,9 @@ certificate to trust is not among them, because it gives nothing away."""
 def open_backend(row: Backend, node: Node) -> base.Backend:
     """The object for what is connected to a node, opened when first used.  Raises Misconfigured."""
     kind = kinds.get(row.kind)
-    more = {"places": places(node, kind)} if kind.placed else {}
+    more: dict[str, object] = {"places": places(node, kind)} if kind.placed else {}
+    if kind.asks_people:
+        more["people"] = people(node)
     opened: base.Backend = kind.open(
         unseal(row.sealed_url), realm=node.realm, mark=f"backend-{row.pk}", **more
     )

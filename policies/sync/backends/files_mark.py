@@ -1,0 +1,123 @@
+"""The mark on a folder: which entries of its access list are ours, and what the others had before.
+
+It is kept in an extended attribute of the folder itself, so it moves with it, and a restored tree brings the
+mark that belongs to its entries.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from lakewarden.backends.errors import Rejected
+
+Theirs = tuple["int | None", "int | None"]
+"""Bits that somebody else had given to a user: of the access list, of the list for new things."""
+
+
+@dataclass(frozen=True)
+class Ours:
+    """A user of ours: his name when it was given, and his bits."""
+
+    name: str
+    bits: int
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What we have to remember of one folder; of a file or folder inside of it only `theirs`.
+
+    `ours` holds for everything in the folder.  `new` are those of them whose older entries were not yet
+    looked for, so none of theirs is ours so far.  `ways` only pass through to another folder.  `inside` says
+    that something in the folder carries a mark too.  `handed_down` says that there was a list for new things
+    before we came.  `elsewhere` (of the root alone) are folders off the usual places that carry a mark.
+    """
+
+    ours: Mapping[str, Ours] = field(default_factory=dict)
+    new: frozenset[str] = frozenset()
+    ways: Mapping[str, str] = field(default_factory=dict)
+    theirs: Mapping[str, Theirs] = field(default_factory=dict)
+    inside: bool = False
+    handed_down: bool = False
+    elsewhere: frozenset[tuple[str, ...]] = frozenset()
+
+    def bits(self, user: str) -> int:
+        return self.ours[user].bits if user in self.ours else 0
+
+    def settled(self) -> frozenset[str]:
+        """Those whose entries are ours."""
+        return frozenset(self.ours) - self.new
+
+    def give(self, people: Mapping[str, Ours]) -> Mark:
+        """With more bits of people; who was not here before is new."""
+        ours = {user: Ours(more.name, more.bits | self.bits(user)) for user, more in sorted(people.items())}
+        return replace(
+            self, ours={**self.ours, **ours}, new=self.new | (frozenset(people) - self.ours.keys())
+        )
+
+    def take(self, people: Mapping[str, int]) -> Mark:
+        """With fewer bits; who has none left is no longer here, and what others gave him is his alone."""
+        left = {user: Ours(one.name, one.bits & ~people.get(user, 0)) for user, one in self.ours.items()}
+        gone = {user for user, one in left.items() if not one.bits}
+        theirs = {user: bits for user, bits in self.theirs.items() if user not in gone or user in self.ways}
+        return replace(
+            self,
+            ours={user: one for user, one in left.items() if user not in gone},
+            new=self.new - gone,
+            theirs=theirs,
+        )
+
+    def known(self, users: Iterable[str]) -> Mark:
+        """These are new no longer: what others had given them is written down."""
+        return replace(self, new=self.new - frozenset(users))
+
+
+NOTHING = Mark()
+
+
+def attribute(realm: str, mark: str) -> str:
+    """The name of the attribute of one connection; those of others are none of our business."""
+    return f"user.lakewarden.{hashlib.sha256(f'{realm}/{mark}'.encode()).hexdigest()[:12]}"
+
+
+def text_of(mark: Mark) -> str:
+    """The mark as it is written; "" when there is nothing to remember."""
+    if mark == NOTHING:
+        return ""
+    parts = {
+        "ours": {user: [one.name, one.bits] for user, one in sorted(mark.ours.items())},
+        "new": sorted(mark.new),
+        "ways": dict(sorted(mark.ways.items())),
+        "theirs": dict(sorted(mark.theirs.items())),
+        "inside": mark.inside,
+        "handed_down": mark.handed_down,
+        "elsewhere": sorted(mark.elsewhere),
+    }
+    return json.dumps(
+        {"v": 1, **{key: value for key, value in parts.items() if value}}, separators=(",", ":")
+    )
+
+
+def mark_in(text: str) -> Mark:
+    """The mark that was written so.  Raises Rejected for what we never wrote: nothing is touched there."""
+    if not text:
+        return NOTHING
+    try:
+        parts = json.loads(text)
+        if parts["v"] != 1:
+            raise ValueError
+        return Mark(
+            ours={
+                str(user): Ours(str(name), int(bits)) for user, (name, bits) in parts.get("ours", {}).items()
+            },
+            new=frozenset(parts.get("new", ())),
+            ways={str(user): str(name) for user, name in parts.get("ways", {}).items()},
+            theirs={str(user): (one[0], one[1]) for user, one in parts.get("theirs", {}).items()},
+            inside=bool(parts.get("inside")),
+            handed_down=bool(parts.get("handed_down")),
+            elsewhere=frozenset(tuple(map(str, path)) for path in parts.get("elsewhere", ())),
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        raise Rejected("the mark of this console cannot be read; nothing is changed there") from None
