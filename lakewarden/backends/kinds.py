@@ -39,6 +39,8 @@ class Field:
     label: str
     help: str = ""
     required: bool = True
+    choices: tuple[tuple[str, str], ...] = ()
+    """The values that it may have, each with what people read for it, the usual one first; () is any text."""
 
 
 def plain_parts(url: str) -> dict[str, str]:

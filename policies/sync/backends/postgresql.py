@@ -83,6 +83,11 @@ def _url(values: Mapping[str, str]) -> str:
 
 _SCHEMES = ("postgresql://", "postgres://")
 _EXAMPLE = "postgresql://user:password@host:port/database"
+_TLS = (
+    ("prefer", "If the server can"),
+    ("require", "Always encrypted"),
+    ("verify-full", "Encrypted, and the server proves its name"),
+)
 KIND = Kind(
     code="postgresql",
     label="PostgreSQL",
@@ -92,7 +97,7 @@ KIND = Kind(
     provider="jdbc-postgresql",
     fields=(
         Field("database", "Database"),
-        Field("tls", "Encryption", "prefer, require or verify-full", required=False),
+        Field("tls", "Encryption on the way", required=False, choices=_TLS),
     ),
     url=_url,
     parts=parts,
