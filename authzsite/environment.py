@@ -224,9 +224,16 @@ def _authenticators(env: Env) -> frozenset[str]:
 def _networks(env: Env) -> tuple[str, ...]:
     names = [part.strip() for part in env.str("LAKEWARDEN_CONNECT_ALLOW", "").split(",")]
     for name in filter(None, names):
-        if not _HOST.match(name) and not _is_network(name):
-            raise WrongSetting(f"LAKEWARDEN_CONNECT_ALLOW: {name!r} is neither a host nor a network")
+        if not _HOST.match(name) and not _is_network(name) and not _is_folder(name):
+            raise WrongSetting(
+                f"LAKEWARDEN_CONNECT_ALLOW: {name!r} is neither a host nor a network nor a folder by its path"
+            )
     return tuple(filter(None, names)) or LOOPBACK
+
+
+def _is_folder(text: str) -> bool:
+    # the root would let whoever may connect a realm write the rights of the console's own files
+    return text.startswith("/") and Path(text).resolve() != Path("/")
 
 
 def _is_network(text: str) -> bool:

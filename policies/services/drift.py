@@ -14,6 +14,7 @@ from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node, node
 from lakewarden.backends import kinds
+from lakewarden.backends.errors import Misconfigured
 from policies import outbox
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change
@@ -25,6 +26,7 @@ from policies.services import grants, members, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Wish
 from policies.sync.connections import open_backend
+from policies.sync.seal import unseal
 
 OPTION = " WITH GRANT OPTION"
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
@@ -87,12 +89,24 @@ class Foreign:
 
     @cached_property
     def _carried(self) -> list[tuple[str, frozenset[str]]]:
-        connected, carried = node(self.backend.catalog_id), kinds.get(self.backend.kind).carried
-        if connected is None:
+        connected = node(self.backend.catalog_id)
+        if connected is None or self._unopened:
             return []
         kind, there = self.first.type, open_backend(self.backend, connected)
+        carried = kinds.get(self.backend.kind).carried
         pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in carried.get(kind, ())]
         return sorted([pair for pair in pairs if pair[1]], key=lambda pair: -len(pair[1]))
+
+    @cached_property
+    def _unopened(self) -> str:
+        """Why the backend's own words cannot be asked for; "" when they can."""
+        try:
+            kinds.get(self.backend.kind)
+            unseal(self.backend.sealed_url)
+        except Misconfigured as error:
+            text = str(error)
+            return f"{text[:1].upper()}{text[1:]}."
+        return ""
 
     def problem(self) -> str:
         """Why this cannot be adopted; "" when it can."""
@@ -101,6 +115,8 @@ class Foreign:
             return "It is on something that is not registered here."
         if not self.signs_in:
             return f"{name} is a role over there, not somebody who signs in. Grant to its people instead."
+        if self._unopened:
+            return self._unopened
         if not self.privileges:
             return "No right here says exactly this. Grant what is meant, then have this taken."
         return ""

@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import people
+from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
 from policies.services import members, operating
 from policies.sync import guard, worker
@@ -261,3 +262,23 @@ def test_an_objects_page_says_to_how_many_it_was_applied(looked: Backend, signed
     page = text(signed_in("olivia").get(f"/objects/{the('table', 'shop.sales.orders').id}"))
     # marek owns the metalake, and has no login out there either
     assert "Applied to 2 of 4 people. No login in PostgreSQL: marek and nina." in page
+
+
+def test_a_backend_whose_package_is_gone_is_told_in_words_on_every_page(
+    looked: Backend, signed_in: Enter
+) -> None:
+    Backend.objects.update(kind="paper")
+    with pytest.raises(Misconfigured) as problem:
+        worker.look(Backend.objects.get())
+    worker.failed(looked, problem.value)
+    marek, legacy = signed_in("marek"), finding()
+    pages = (
+        "/sync",
+        *(f"/sync/{looked.pk}{part}" for part in ("", "/discover", "/pause")),
+        *(f"/sync/findings/{legacy.pk}/{code}" for code in ("adopt", "revoke", "accept")),
+        f"/realms/{looked.realm.securables.get(type='metalake').pk}/connect?catalog=shop",
+        f"/objects/{the('table', 'shop.sales.orders').id}/sync",
+    )
+    told = {page: marek.get(page) for page in pages}
+    assert [page for page, answer in told.items() if answer.status_code >= 500] == []
+    assert "no backend of kind `paper` is installed here" in text(told[f"/sync/{looked.pk}"])

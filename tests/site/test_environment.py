@@ -38,6 +38,7 @@ WRONG = {
     ),
     "any host without a key": ({"ALLOWED_HOSTS": "*"}, "SECRET_KEY must be set"),
     "a network": ({"LAKEWARDEN_CONNECT_ALLOW": "10.0.0.0/64"}, "neither a host nor a network"),
+    "all folders": ({"LAKEWARDEN_CONNECT_ALLOW": "/srv/.."}, "neither a host nor a network"),
     "a realm": ({"LAKEWARDEN_HERD_REALM": "a/b"}, "LAKEWARDEN_HERD_REALM='a/b'"),
     "a Spark master": ({"SPARK_MASTER": "mesos://h"}, "SPARK_MASTER='mesos://h'"),
     "a mail server": ({"EMAIL_URL": "imap://u:geheim@h"}, "EMAIL_URL must look like"),
@@ -124,8 +125,8 @@ def test_a_database_url_is_taken_apart(bare: pytest.MonkeyPatch) -> None:
 
 def test_connections_reach_loopback_unless_told(bare: pytest.MonkeyPatch) -> None:
     assert environment.read().connect_allow == ("localhost", "127.0.0.0/8", "::1/128")
-    bare.setenv("LAKEWARDEN_CONNECT_ALLOW", "db.example.org, 10.1.0.0/16")
-    assert environment.read().connect_allow == ("db.example.org", "10.1.0.0/16")
+    bare.setenv("LAKEWARDEN_CONNECT_ALLOW", "db.example.org, 10.1.0.0/16, /srv/lake")
+    assert environment.read().connect_allow == ("db.example.org", "10.1.0.0/16", "/srv/lake")
 
 
 @pytest.mark.seed("S4-149")
