@@ -38,11 +38,6 @@ def page(person: Principal, *, unread: bool, before: int = 0) -> Page:
     return Page(tuple(rows), rows[-1].pk if len(found) > PAGE else 0)
 
 
-def get(person: Principal, number: int) -> Notice | None:
-    """One of his own notices."""
-    return Notice.objects.filter(recipient=person, pk=number).first()
-
-
 def mark_read(person: Principal, numbers: Collection[int] | None = None) -> int:
     """Say that these notices were read, or all of them; answers how many were not before."""
     mine = Notice.objects.filter(recipient=person, read__isnull=True)
@@ -92,4 +87,4 @@ def forget(person: Principal) -> None:
     User.objects.filter(principal=person).update(unread=0)
 
 
-__all__ = ["Page", "choices_of", "choose", "forget", "get", "mark_read", "mark_unread", "page"]
+__all__ = ["Page", "choices_of", "choose", "forget", "mark_read", "mark_unread", "page"]

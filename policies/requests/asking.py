@@ -14,6 +14,7 @@ from accounts.text import holdable
 from catalog.nodes import Node
 from catalog.queries import realm_named
 from lakewarden import dialects
+from lakewarden.objects import ObjectRef
 from policies.authority import Actor, Authority, of_duty
 from policies.changes import change
 from policies.errors import Conflict, Invalid, NotFound, Refused
@@ -66,6 +67,7 @@ class Foresight:
     """
 
     asking: Asking
+    refs: tuple[ObjectRef, ...]
     needs: tuple[Need, ...]
     denials: tuple[Denial, ...]
     rules: Rules
@@ -88,7 +90,9 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
     _check_worked(worked, asking)
     said = rules.strictest([rules.along(shown) for shown in dict.fromkeys(worked.shown)])
     said.check_end(asking.begins(now), end, asking.zone)
-    return Foresight(asking, worked.needs, worked.denials, said, end, said.lapses(now), worked.shown)
+    return Foresight(
+        asking, worked.refs, worked.needs, worked.denials, said, end, said.lapses(now), worked.shown
+    )
 
 
 def _check_times(asking: Asking, now: datetime) -> None:
@@ -218,7 +222,7 @@ def _lineage(foreseen: Foresight) -> list[int]:
 def _parts(
     request: AccessRequest, foreseen: Foresight, holder: Principal, now: datetime
 ) -> list[RequestPart]:
-    refs = needs.refs_of(foreseen.asking.wanted)
+    refs = foreseen.refs
     there = {ref: places.find(RequestPart.Kind.PRIVILEGE, ref, holder.kind) for ref in dict.fromkeys(refs)}
     RequestWant.objects.bulk_create(
         RequestWant(

@@ -76,7 +76,7 @@ class Worked:
 
 
 def refs_of(wanted: Sequence[Wanted]) -> tuple[ObjectRef, ...]:
-    """The objects meant, as their laws spell names, all of one realm.  Raises Invalid."""
+    """The objects meant, as they were named, all of one realm.  Raises Invalid."""
     if not wanted or len(wanted) > MOST_WANTED:
         raise Invalid(f"Ask for one thing at least, and for {MOST_WANTED} at most.")
     try:
@@ -85,7 +85,7 @@ def refs_of(wanted: Sequence[Wanted]) -> tuple[ObjectRef, ...]:
         raise Invalid(f"{problem}.") from problem
     if len({ref.realm for ref in refs}) > 1:
         raise Invalid("Ask for each realm apart.")
-    return tuple(spelled(refs))
+    return tuple(refs)
 
 
 def work_out(
@@ -97,20 +97,22 @@ def work_out(
     end: datetime | None,
 ) -> Worked:
     """Everything that is lacking, now or when it would end.  Raises Invalid for what cannot be asked for."""
-    refs = refs_of(wanted)
+    named = refs_of(wanted)
+    refs = spelled(named)
     known = along.places(set(refs))
     realm = realm_named(refs[0].realm)
     top = (root(realm),) if realm else ()
     viewers = _viewers(holder, asker, top[0], now) if top else []
     moments = (now, end - timedelta(microseconds=1) if end else END)
     each = [
-        _wanted(one, ref, known[ref] or top, viewers, holder, moments)
-        for one, ref in zip(wanted, refs, strict=True)
+        _wanted(one, asked, ref, known[ref] or top, viewers, holder, moments)
+        for one, asked, ref in zip(wanted, named, refs, strict=True)
     ]
     needs = _joined((number, need) for number, found in enumerate(each) for need in found.needs)
     denials = tuple(dict.fromkeys(denial for found in each for denial in found.denials))
     shown = tuple(found.shown for found in each)
-    return Worked(refs, needs, denials, shown, not needs and not denials)
+    told = tuple(found.ref for found in each)
+    return Worked(told, needs, denials, shown, not needs and not denials)
 
 
 def _viewers(holder: Principal, asker: Principal, top: Node, now: datetime) -> list[Slice]:
@@ -120,6 +122,7 @@ def _viewers(holder: Principal, asker: Principal, top: Node, now: datetime) -> l
 
 @dataclass(frozen=True)
 class _One:
+    ref: ObjectRef
     needs: list[tuple[str, ObjectRef, str]]
     denials: list[Denial]
     shown: along.Places
@@ -138,7 +141,8 @@ class _Ground:
 
 def _wanted(
     one: Wanted,
-    ref: ObjectRef,
+    asked: ObjectRef,
+    kept: ObjectRef,
     places: along.Places,
     viewers: Sequence[Slice],
     holder: Principal,
@@ -146,9 +150,10 @@ def _wanted(
 ) -> _One:
     many = along.seen(places, viewers, now=moments[0])
     shown = places[:many]
+    ref = _told(asked, kept, shown)
     ground = _known(ref, places, shown, viewers[0]) if shown else _unheard(ref, holder, moments[0])
     if one.type == "role" and one.action == HOLD:
-        return _One([*_membership(ground), ("role", ref, "")], [], shown)
+        return _One(ref, [*_membership(ground), ("role", ref, "")], [], shown)
     operation = ground.law.action(ref.type, one.action)
     if operation is None:
         raise Invalid(f"There is no action {one.action[:60]} on a {ref.type[:30]}.")
@@ -157,7 +162,19 @@ def _wanted(
     lacks = list(dict.fromkeys(lack for some in found for lack in some))
     needs = [_need(lack, ground) for lack in lacks if lack.kind != "denied"]
     denials = [_denial(lack, ground) for lack in lacks if lack.kind == "denied"]
-    return _One(needs, denials, shown)
+    return _One(ref, needs, denials, shown)
+
+
+def _told(asked: ObjectRef, kept: ObjectRef, shown: along.Places) -> ObjectRef:
+    """What an object is called to whoever asks: as it is kept if he may know of it, else as any would be.
+
+    How a hidden one is spelled would tell him that it is there.
+    """
+    if not shown or along.named_by(kept, shown) is not None:
+        return kept if shown else asked
+    if dialects.get(shown[0].kind).ignores_case:
+        return ObjectRef(asked.type, asked.realm, tuple(part.strip().upper() for part in asked.path))
+    return asked
 
 
 def _known(ref: ObjectRef, places: along.Places, shown: along.Places, held: Slice) -> _Ground:

@@ -16,6 +16,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
+from catalog.resolve import spelled
 from lakewarden import dialects
 from lakewarden.facts import Slice
 from lakewarden.objects import ObjectRef
@@ -101,10 +102,11 @@ def _text(node: Node) -> str:
 
 
 def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
-    """Where a part is decided as things stand; None where no realm bears the name.  Two queries.
+    """Where a part is decided as things stand; None where no realm bears the name.  Three queries.
 
     `whose` is the kind of principal that is to have it.
     """
+    [ref] = spelled([ref])
     known = along.places([ref])[ref]
     return of(kind, ref, whose, known)
 

@@ -15,6 +15,15 @@ for (const form of document.querySelectorAll("[data-theme-form]")) {
   });
 }
 
+// A link that also says something to its form's address: it is sent while the link is followed.
+for (const link of document.querySelectorAll("a[data-sends]")) {
+  link.addEventListener("click", () => {
+    const told = new FormData(link.closest("form"));
+    told.set("do", link.dataset.sends);
+    fetch(link.closest("form").action, { method: "POST", body: told, redirect: "manual", keepalive: true });
+  });
+}
+
 // Dialogs and menus: the browser keeps the focus inside a dialog and gives it back.
 // A link that opens an empty dialog has its page's form put there; without scripts it is followed.
 const dialogFor = id => document.getElementById(id);

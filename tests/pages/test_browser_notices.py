@@ -94,6 +94,18 @@ def test_a_rule_is_made_on_a_small_screen_without_scripts(visit: Callable[..., A
     page.get_by_text("Write tables on shop.stock").wait_for()
 
 
+def test_following_a_notice_reads_it(visit: Callable[..., Any]) -> None:
+    ana = people.ensure("user", "ana")
+    notices.tell(ana, NEWS, "It rains.", key="rain", link="/help")
+    page = visit("ana")
+    page.goto("/inbox")
+    with page.expect_response(lambda one: one.request.method == "POST"):
+        page.get_by_role("link", name="It rains.").click()
+    page.wait_for_url("**/help")
+    page.goto("/inbox")
+    page.get_by_text("Nothing new").wait_for()
+
+
 def test_the_glass_is_broken_on_a_small_screen(visit: Callable[..., Any]) -> None:
     page = visit("ana", width=320)
     duties.give(

@@ -16,8 +16,8 @@ from django.urls import get_resolver
 
 from accounts import people
 from catalog.nodes import Node
-from policies import emergency, notices
-from policies.models import AccessRecord, Notice
+from policies import emergency
+from policies.models import AccessRecord
 from policies.separation.sides import Side
 from policies.services import duties, separation
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, the
@@ -30,7 +30,6 @@ from tests.pages import (
 )
 
 DOOR, KEPT = 302, 401
-notices.kind("test.pages", "what the tests of pages do")
 
 
 @dataclass(frozen=True)
@@ -261,7 +260,6 @@ PAGES = (
     Page("emergency", "/emergency/{emergency}", KEPT, 404, 404, 404, 302, 302, 422, 302, "post"),
     Page("inbox", "/inbox", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("inbox", "/inbox", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
-    Page("inbox_notice", "/inbox/{notice}", DOOR, 404, 404, 404, 404, 302, 404, 404),
     Page("inbox_settings", "/inbox/settings", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("inbox_settings", "/inbox/settings", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("profile", "/profile", DOOR, 200, 200, 200, 200, 200, 200, 200),
@@ -291,13 +289,6 @@ def people_of(shop: Node) -> None:
     a_role(shop, "sales_grant", *(f"allow {one} on schema shop.sales" for one in may), held_by=("gina",))
     people.make_account("dora")
     duties.give(the("schema", "shop.sales"), "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
-
-
-def a_notice(name: str) -> int:
-    person = people.make_account(name).principal
-    assert person is not None
-    notices.tell(person, "test.pages", "It rains.", key="rain", link="/objects/1")
-    return Notice.objects.get(recipient=person).pk
 
 
 def an_emergency() -> int:
@@ -332,7 +323,6 @@ def test_each_page_answers_each_visitor(
         "closed": a_metalake("closed", owner="gone").id,
         "role": the("role", "sales_read").id,
         "realm": shop.id,
-        "notice": a_notice("olivia"),
         "rule": a_rule(shop),
         "emergency": an_emergency(),
     }

@@ -18,7 +18,7 @@ from policies.requests import considering, seeing
 from policies.services import entities, entries, objects, patterns, realms, roles
 from policies.services.entries import Turn
 from policies.services.objects import NewObject
-from tests.factories import AUTHORITY, BY, a_person
+from tests.factories import AUTHORITY, BY, a_person, a_role
 from tests.requests.world import approve, ask, told, who
 
 
@@ -59,6 +59,20 @@ def test_in_a_herd_the_same_name_in_other_letters_is_the_same_person(herd: Node)
     with pytest.raises(Refused, match="Nobody decides"):
         approve(request, "dana")
     assert approve(request, "adam").state == "approved"
+
+
+def test_in_a_herd_the_spelling_of_a_hidden_name_tells_nothing(herd: Node) -> None:
+    a_role(next(iter(herd.above())), "Night_Shift")
+    people.make_account("eve")
+    found = []
+    for name in ("night_SHIFT", "day_SHIFT"):
+        request = ask("eve", f"hold role {name}", realm="herd")
+        found.append([one.upper().replace(name.upper(), "NAME") for one in told(request)])
+        assert "Night_Shift" not in f"{told(request)} {request.wants.get().name}"
+        assert name.upper() in request.wants.get().name
+    assert found[0] == found[1]
+    hidden = request.__class__.objects.order_by("pk")[0].parts.get(kind="role")
+    assert hidden.places != request.parts.get(kind="role").places  # it reaches who gives that very role
 
 
 def test_in_a_herd_nothing_is_asked_for_a_group(herd: Node) -> None:

@@ -1,4 +1,4 @@
-"""The inbox: what one was told, the newest first; read by following it, or marked so."""
+"""The inbox: what one was told, the newest first; marked as read by a post, which following it sends."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager, Toggle
-from authzsite.console.methods import reads, reads_and_writes
+from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Action, Chip, Empty, Face
 from authzsite.console.requests import Request, account_of, asker_of, number_in, numbers_in
 from authzsite.console.shell import page, say
@@ -29,6 +29,7 @@ class Line:
     id: int
     face: Face
     text: str
+    link: str
     note: str
     ends: Chip | None
     fresh: bool
@@ -88,6 +89,7 @@ def _line(row: Notice) -> Line:
         row.pk,
         naming.face_of(row.who) if row.who else Face("thing", "bell"),
         row.sentence,
+        row.link,
         " · ".join(parts),
         naming.ends_chip(row.until),
         fresh=row.read is None and row.done is None,
@@ -121,16 +123,3 @@ def _mark(request: Request) -> HttpResponse:
         (inbox.mark_unread if named == "unread" else inbox.mark_read)(person, numbers)
     everything = request.GET.get("show") == "all"
     return redirect(_address({"show": "all"}) if everything else reverse("console:inbox"))
-
-
-@reads
-@signed_in
-def follow(request: Request, id: int) -> HttpResponse:
-    """Go where a notice leads; it was read by that."""
-    person = asker_of(request)
-    row = inbox.get(person, id)
-    if row is None:
-        raise Http404
-    if request.method == "GET":
-        inbox.mark_read(person, [row.pk])
-    return redirect(row.link or reverse("console:inbox"))

@@ -7,5 +7,4 @@ from authzsite.console.inbox import room, settings
 urlpatterns = [
     path("inbox", room.room, name="inbox"),
     path("inbox/settings", settings.room, name="inbox_settings"),
-    path("inbox/<number:id>", room.follow, name="inbox_notice"),
 ]
