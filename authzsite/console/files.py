@@ -113,7 +113,7 @@ def of_holders(request: Request, id: int) -> HttpResponseBase:
 
 
 def _holders(seen: Seen) -> Iterator[list[object]]:
-    for row in seen.assignments():
+    for row in seen.assigned:
         held = [seen.node.name, row.holder]
         if row.holder.kind != Principal.Kind.GROUP:
             window = (_moment(row.valid_from), _moment(row.valid_until))

@@ -169,7 +169,7 @@ def shown(
     entries = [one for one in found.entries if not asked.revision or one.change.revision == asked.revision]
     return {
         "question": asked,
-        "rows": record.rows(entries),
+        "rows": record.followed(record.rows(entries)),
         "pager": _pager(asked, len(entries), found.next, export=bool(duties.held(viewer, EXPORT_HISTORY))),
         "empty": _nothing(asked),
     }

@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite import sheet
-from authzsite.console import history, naming, record, rules, sync, words
+from authzsite.console import applied, history, naming, record, rules, sync, words
 from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
@@ -69,6 +69,9 @@ def access(request: Request, id: int) -> HttpResponse:
 def _access(head: Head) -> dict[str, Any]:
     who_has = head.who_has
     who_has.since = record.moments_of(who_has.revisions())
+    if head.there is not None:
+        grants = who_has.grants()
+        who_has.applied = dict(zip(grants, applied.of(list(grants.values())), strict=True))
     rows = who_has.rows()
     more = who_has.asked.after + SHOWN
     return {

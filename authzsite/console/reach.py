@@ -14,10 +14,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import naming, words
+from authzsite.console import applied, naming, words
 from authzsite.console.known import Circle
 from authzsite.console.lists import Toggle
-from authzsite.console.parts import Action, Chip, Face, Path, Who
+from authzsite.console.parts import Action, Chip, Face, Path, State, Who
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden import dialects
@@ -115,6 +115,7 @@ class Row:
     ends: Chip | None
     picked: bool
     actions: tuple[Action, ...]
+    applied: State | None = None
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,10 @@ class Coming:
     what: Who
     can: str
     when: Chip | None
+
+
+def _decided_last(rules: Iterable[Rule]) -> int:
+    return max((rule.opened or 0 for rule in rules if rule.allow), default=0)
 
 
 def begins_after(rule: Rule, moment: float) -> bool:
@@ -263,7 +268,14 @@ class Reach:
         )
 
     def rows(self) -> list[Row]:
-        return [self._row(one) for one in self.page]
+        return [replace(self._row(one), applied=self.applied.get(one.node.id)) for one in self.page]
+
+    @cached_property
+    def applied(self) -> dict[int, State | None]:
+        """How far what the page shows has come outside, by object."""
+        given = {one.node.id: one for one in self.page if any(rule.allow for rule in one.rules)}
+        grants = [(one.node, self.person, _decided_last(one.rules)) for one in given.values()]
+        return dict(zip(given, applied.states(grants), strict=True)) if given else {}
 
     def coming(self) -> list[Coming]:
         """What is given and has not begun, the soonest first; one line an object and a window."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.urls import reverse
 
 from authzsite.console import naming, words
-from authzsite.console.parts import Moment, Timeline
+from authzsite.console.applied import arrived
+from authzsite.console.parts import Moment, State, Timeline
 from catalog.nodes import Node
 from policies import history
 from policies.history import Entry, Filter, Line, Sight
 from policies.models import Change
+from policies.sync.standing import arrivals
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
 LOSSES = (
@@ -37,6 +39,11 @@ ABOUT_ACCESS = (
     "object.renamed",
     "object.dropped",
 )
+APPLIED = (
+    *("grant.added", "grant.removed", "denial.added", "denial.removed"),
+    *("owner.set", "owner.ended", "object.dropped"),
+)
+"""What a backend is changed for, and so must have arrived there."""
 LINES, ALONE = 40, 80
 """So many lines of one change stand among others, and so many when it is looked at alone."""
 SIGNS = {"gain": ("+", "Gained"), "lose": ("−", "Lost"), "stop": ("⊘", "Denied"), "change": ("~", "Changed")}
@@ -69,6 +76,8 @@ class Row:
     number: int
     before: str = ""
     after: str = ""
+    lineage: tuple[int, ...] = ()
+    applied: State | None = None
 
     @property
     def sign(self) -> str:
@@ -163,7 +172,16 @@ def _row(entry: Entry, fold: Fold) -> Row:
         number=change.revision,
         before=", ".join(dict.fromkeys(map(_state_words, fold.ended or _gone(fold)))),
         after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
+        lineage=tuple(event.lineage) if event.kind in APPLIED else (),
     )
+
+
+def followed(shown: Iterable[Row]) -> list[Row]:
+    """The same rows, with how far each has come in the backend behind its object.  Two queries."""
+    told = list(shown)
+    places = {row.number: row.lineage for row in told if row.lineage}
+    found = arrivals(places) if places else {}
+    return [replace(row, applied=arrived(found.get(row.number))) if row.lineage else row for row in told]
 
 
 def _gone(fold: Fold) -> list[Line]:

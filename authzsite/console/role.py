@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -12,12 +12,12 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from accounts.models import Membership, Principal
-from authzsite.console import naming, record, words
+from authzsite.console import applied, naming, record, words
 from authzsite.console.asking.links import ask_for
 from authzsite.console.door import signed_in
 from authzsite.console.measures.beside import on_role
 from authzsite.console.methods import reads
-from authzsite.console.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, Who
+from authzsite.console.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, State, Who
 from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
@@ -31,6 +31,7 @@ from policies.models.grants import Effect
 from policies.queries import owner_of
 from policies.services import roles
 from policies.services.personal import is_personal
+from policies.sync.standing import Asked, names_behind
 
 INSIDE = 12
 
@@ -42,6 +43,7 @@ class Given:
     denies: Chip | None
     ends: Chip | None
     action: Action
+    applied: State | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,22 @@ class Seen:
         return sorted(seen, key=lambda one: (one.names, one.type))
 
     def gives(self) -> list[Given]:
-        return [*map(self._given, self.objects), *self._on_names()]
+        given = (replace(self._given(one), applied=self.applied.get(one.id)) for one in self.objects)
+        return [*given, *self._on_names()]
+
+    @cached_property
+    def applied(self) -> dict[int, State | None]:
+        """How far what it allows has come outside, by object; for who may know to how many people."""
+        if not self.all_holders:
+            return {}
+        rows = {
+            one.id: [row for row in self.grants[one.id] if row.effect == Effect.ALLOW] for one in self.objects
+        }
+        names = frozenset().union(*names_behind(row.holder for row in self.assigned).values())
+        asked = [
+            Asked(one, names, max(row.opened for row in rows[one.id])) for one in self.objects if rows[one.id]
+        ]
+        return dict(zip((one.node.id for one in asked), applied.of(asked), strict=True))
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
@@ -152,7 +169,8 @@ class Seen:
 
     # Who holds it
 
-    def assignments(self) -> list[Assignment]:
+    @cached_property
+    def assigned(self) -> list[Assignment]:
         """Who holds it, by name; of others only for who may know."""
         rows = Assignment.objects.open().filter(role=self.node.id).select_related("holder")
         if not self.all_holders:
@@ -161,7 +179,7 @@ class Seen:
         return list(rows.order_by("holder__display_name", "holder__name"))
 
     def holders(self) -> list[Holder]:
-        found = self.assignments()
+        found = self.assigned
         people = self._people([row.holder for row in found])
         return [self._holder(row, people.get(row.holder_id, [])) for row in found]
 

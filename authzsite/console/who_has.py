@@ -15,13 +15,14 @@ from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.lists import Toggle
 from authzsite.console.outside import Foreign
-from authzsite.console.parts import Action, Chip, Face, Path, Reason, Who
+from authzsite.console.parts import Action, Chip, Face, Path, Reason, State, Who
 from authzsite.console.place import Place
 from catalog.nodes import Node
 from lakewarden.facts import Rule, Station
 from policies import decisions
 from policies.access import Access, AccessMap
 from policies.access import Path as Way
+from policies.sync.standing import Asked as Grant
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
 SOON = timedelta(days=14)
@@ -39,6 +40,7 @@ class Row:
     ends: Chip | None = None
     since: str = ""
     action: Action | None = None
+    applied: State | None = None
     id: str = ""
     open: bool = False
     fold_url: str = ""
@@ -71,6 +73,7 @@ class WhoHas:
     foreign: tuple[Foreign, ...] = ()
     since: dict[int, datetime] = field(default_factory=dict)
     locked: dict[int, Reason] = field(default_factory=dict)
+    applied: dict[int, State | None] = field(default_factory=dict)
 
     @cached_property
     def map(self) -> AccessMap:
@@ -170,6 +173,7 @@ class WhoHas:
             ends=naming.ends_chip(ends_of(access)),
             since=self._since(access),
             action=self._action(access),
+            applied=self.applied.get(access.principal.pk),
         )
 
     def _note(self, principal: Principal) -> str:
@@ -234,15 +238,31 @@ class WhoHas:
         opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
         return words.day(self.since[opened]) if opened in self.since else ""
 
+    @cached_property
+    def _told(self) -> list[Access]:
+        """Those who have a line on the page, each once."""
+        limit = MEMBERS if self.asked.group else INSIDE
+        people = {
+            one.pk: one
+            for access in self.page
+            for one in (access.principal, *self.map.in_group(access.principal)[:limit])
+        }
+        return list(map(self.map.access_of, people.values()))
+
     def revisions(self) -> set[int]:
         """The changes that brought what the page shows; their moments are read at once."""
-        people = [
-            one
-            for access in self.page
-            for one in (access.principal, *self.map.in_group(access.principal)[:INSIDE])
-        ]
-        accesses = (self.map.access_of(one) for one in people)
-        return {path.rule.opened for access in accesses for path in access.paths if path.rule.opened}
+        return {path.rule.opened for access in self._told for path in access.paths if path.rule.opened}
+
+    def grants(self) -> dict[int, Grant]:
+        """What the lines say is given, by principal, to learn how far it has come outside."""
+        given = (one for one in self._told if any(not path.denies for path in one.paths))
+        return {one.principal.pk: self._grant(one) for one in given}
+
+    def _grant(self, access: Access) -> Grant:
+        one = access.principal
+        people = self.map.in_group(one) if one.kind == Principal.Kind.GROUP else [one]
+        last = max((path.rule.opened or 0 for path in access.paths if not path.denies), default=0)
+        return Grant(self.node, frozenset(person.name for person in people), last)
 
     # What one can do about a line
 

@@ -9,10 +9,10 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 
-from authzsite.console import naming, words
+from authzsite.console import applied, naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads, reads_and_writes, writes
-from authzsite.console.parts import Diff, DiffLine, Fact, Facts, Moment, Note, Timeline
+from authzsite.console.parts import Diff, DiffLine, Fact, Facts, Moment, Note, State, Timeline
 from authzsite.console.requests import Request
 from authzsite.console.reviewing import foreseen
 from authzsite.console.reviewing import work as rooms
@@ -21,6 +21,7 @@ from authzsite.console.reviewing.ready import Ready, Tray
 from authzsite.console.reviewing.rows import CHANGED, SAID, Told, acts_of, effect, way
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page, say
+from catalog.queries import node
 from policies.errors import PolicyError
 from policies.models import Review, ReviewDecision, ReviewRow
 from policies.reviews import consequences, worklist
@@ -117,8 +118,19 @@ def _facts(told: Told, row: ReviewRow) -> Iterable[Fact]:
         )
     if row.change in CHANGED:
         yield Fact("Since the last review", row.get_rank_display(), note=naming.lower(CHANGED[row.change]))
+    outside = _outside(row)
+    if outside is not None:
+        yield Fact("Out there", state=outside)
     if row.risks:
         yield Fact("It", words.listed([RISKS[one] for one in row.risks if one in RISKS]))
+
+
+def _outside(row: ReviewRow) -> State | None:
+    """How far what it gives has come in the backend behind its object."""
+    place = node(row.securable_id) if row.securable_id and row.effect != "deny" else None
+    if place is None or row.holder is None or row.kind == ReviewRow.Kind.FOREIGN:
+        return None
+    return applied.states([(place, row.holder, row.since or 0)])[0]
 
 
 def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
