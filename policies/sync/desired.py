@@ -76,7 +76,7 @@ class Wanted:
         mirrored = list(self._mirrors(principal))
         if frozenset().union(*(rights for _, _, rights in mirrored)) == resolved:
             return mirrored
-        return [(f"rights:{_fingerprint(resolved)}", "resolved rights", resolved)]
+        return [(f"rights:{fingerprint(resolved)}", "resolved rights", resolved)]
 
     def _mirrors(self, principal: Principal) -> Iterable[tuple[str, str, frozenset[Right]]]:
         groups = self.loaded.groups.get(principal.pk, ())
@@ -170,6 +170,7 @@ def _target(row: Placement, above: Target, kind: Kind) -> Target:
     return Target(row.securable_id, kind.objects[row.type], path, levels)
 
 
-def _fingerprint(rights: frozenset[Right]) -> str:
+def fingerprint(rights: frozenset[Right]) -> str:
+    """The same for equal sets of rights."""
     text = "\n".join(f"{one.kind}\t{chr(31).join(one.path)}\t{one.right}" for one in sorted(rights))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
