@@ -10,7 +10,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from authzsite.console import naming, words
-from authzsite.console.connect import address
+from authzsite.console.connect import renewal
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Crumbs, Note, Reason
@@ -76,7 +76,7 @@ def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
         "crumbs": Crumbs(((one.name, reverse("console:sync_backend", args=[one.row.pk])),)),
         "actions": [
             Action("Browse", naming.page_of(node.id, node.type)),
-            *([Action("Change the connection", address(root, node.name))] if may else []),
+            *([Action("Change the connection", renewal(one.row, root, node))] if may else []),
         ],
         "may": may,
         "locked": None

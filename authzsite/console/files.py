@@ -12,6 +12,7 @@ from django.http.response import HttpResponseBase
 from accounts.models import Membership, Principal
 from authzsite import sheet
 from authzsite.console import people, roles, sync
+from authzsite.console.differs import asked_for
 from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of
 from authzsite.console.methods import reads
@@ -176,7 +177,7 @@ def of_findings(request: Request) -> HttpResponseBase:
     """What differs between here and the backends, on what one owns or may grant."""
     asker = asker_of(request)
     realms = realms_of(asker)
-    rows = sync.asked_for(sync.visible_findings(asker, realms), request.GET.get("s", ""))
+    rows = asked_for(sync.visible_findings(asker, realms), request.GET.get("s", ""))
     for realm in realms:
         access_log.looked(asker, "findings as a file", realm, via="console")
     head = ["backend", "state", "holder", "right", "object", "place", "granted by"]

@@ -224,7 +224,7 @@ def sync_tab(request: Request, id: int) -> HttpResponse:
     head = Head(place, "object_sync")
     if head.there is None:
         raise Http404
-    return _page(request, "console/object/sync.html", head, sync.one(head.there, place))
+    return _page(request, "console/object/sync.html", head, sync.one(head.there, place, request.GET))
 
 
 @reads

@@ -34,6 +34,8 @@ from authzsite.console.shell import page
 from catalog.models import Detail, Mode, Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import node as find_node
+from lakewarden.backends import kinds
+from lakewarden.backends.kinds import Kind
 from lakewarden.facts import Slice
 from policies import access_log, decisions, offices, slices
 from policies.archiving import retention
@@ -149,7 +151,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "locked": None if ward.owns else _locked(ward),
         "settings": _settings(ward),
         "settings_url": reverse("console:realm_settings", args=[root.id]) if ward.owns else "",
-        "connectable": root.type == "metalake",
+        "connectable": connect is not None,
         "connect": connect,
         "no_connect": _no_connect(ward) if connect and connect.reason else None,
         "lines": list(_lines(ward)),
@@ -227,12 +229,20 @@ def _settings(ward: Ward) -> list[tuple[str, str, str]]:
     return [(label, str(shown[code]), text) for code, label, text in CDAP]
 
 
+def kinds_for(ward: Ward) -> dict[str, Kind]:
+    """The kinds of system that the realm can be connected to, by code."""
+    law = ward.realm.kind
+    return {code: kind for code, kind in kinds.built().items() if law in kind.realm_kinds}
+
+
 def _connect(ward: Ward) -> Action | None:
-    if ward.root.type != "metalake":
+    known = kinds_for(ward)
+    if not known:
         return None
     may = backends.may_connect(Actor(ward.asker, "console"), ward.root)
     url, reason = reverse("console:connect", args=[ward.root.id]), "" if may else "why-not-connect"
-    return Action("Connect a catalog", url, reason=reason)
+    whole = all(kind.whole_realm for kind in known.values())
+    return Action("Connect a server" if whole else "Connect a catalog", url, reason=reason)
 
 
 def _no_connect(ward: Ward) -> Reason:

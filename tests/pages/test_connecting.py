@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 from django.db import connection
@@ -13,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find
+from lakewarden.backends import kinds
 from lakewarden.objects import ObjectRef
 from policies import discoveries
 from policies.models import Backend, Change
@@ -41,17 +43,17 @@ def filled(source: Source, **changed: str) -> dict[str, str]:
         "catalog": "shop",
         "host": str(there["host"]),
         "port": "",
-        "database": source.database,
+        "its-database": source.database,
         "user": "olivia",
         "password": "secret",
-        "tls": "prefer",
+        "its-tls": "prefer",
         "policy": "report",
     }
     return {**form, **changed}
 
 
 def test_a_try_says_what_it_found_and_keeps_nothing(lake: Node, source: Source, signed_in: Enter) -> None:
-    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect"
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql"
     answer = posted(marek, page, **filled(source), step="try")
     body = answer.content.decode()
     assert "connected to database governed as olivia" in body
@@ -68,7 +70,7 @@ def test_a_try_says_what_it_found_and_keeps_nothing(lake: Node, source: Source, 
 
 
 def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, signed_in: Enter) -> None:
-    page = f"/realms/{lake.id}/connect"
+    page = f"/realms/{lake.id}/connect?kind=postgresql"
     people.make_account("eve")
     admit(lake, "eve")
     duties.give(lake, "connect_backend", people.ensure("user", "eve"), by=BY, authority=AUTHORITY)
@@ -86,7 +88,10 @@ def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, si
         ({"host": "127.0.0.1", "port": "1"}, "It does not answer."),
         ({"host": "db.example.org"}, "LAKEWARDEN_CONNECT_ALLOW"),
         ({"host": "127.0.0.1,10.0.0.1"}, "LAKEWARDEN_CONNECT_ALLOW"),
-        ({"database": "governed?passfile=/etc/passwd"}, "It does not answer."),
+        ({"its-database": "governed?passfile=/etc/passwd"}, "It does not answer."),
+        ({"its-database": ""}, "Name the database."),
+        ({"its-tls": "never"}, "Choose one of these."),
+        ({"kind": "oracle"}, "Which system is behind it?"),
         ({"host": ""}, "Name the server."),
         ({"catalog": "a.b"}, "A catalog&#x27;s name has no slash and no dot."),
         ({"port": "99999"}, "A port is a number up to 65535."),
@@ -97,7 +102,7 @@ def test_what_does_not_work_is_said_and_nothing_is_kept(
     changed: dict[str, str], words: str, lake: Node, source: Source, signed_in: Enter
 ) -> None:
     before = Change.objects.count()
-    page = f"/realms/{lake.id}/connect"
+    page = f"/realms/{lake.id}/connect?kind=postgresql"
     answer = posted(signed_in("marek"), page, **filled(source, **changed), step="connect")
     assert answer.status_code == 422
     assert words in answer.content.decode()
@@ -107,9 +112,9 @@ def test_what_does_not_work_is_said_and_nothing_is_kept(
 def test_a_connection_is_renewed_without_showing_its_secret(
     lake: Node, source: Source, signed_in: Enter
 ) -> None:
-    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect"
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql"
     posted(marek, page, **filled(source), step="connect")
-    again: Any = marek.get(f"{page}?catalog=shop").content.decode()
+    again: Any = marek.get(f"{page}&catalog=shop").content.decode()
     assert "is connected already" in again
     assert 'value="olivia"' in again
     assert "secret" not in again
@@ -125,7 +130,10 @@ def test_a_connected_source_is_read_with_what_it_brought(
 ) -> None:
     marek = signed_in("marek")
     posted(
-        marek, f"/realms/{lake.id}/connect", **filled(source, user="postgres", password=""), step="connect"
+        marek,
+        f"/realms/{lake.id}/connect?kind=postgresql",
+        **filled(source, user="postgres", password=""),
+        step="connect",
     )
     page = f"/sync/{Backend.objects.get().pk}/discover"
     assert "was not read yet" in marek.get(page).content.decode()
@@ -139,7 +147,7 @@ def test_a_connected_source_is_read_with_what_it_brought(
 
 
 def test_only_owners_and_who_has_the_duty_connect(lake: Node, source: Source, signed_in: Enter) -> None:
-    page = f"/realms/{lake.id}/connect"
+    page = f"/realms/{lake.id}/connect?kind=postgresql"
     mia = signed_in("mia")
     assert mia.post(page, filled(source)).status_code == 403
     assert "why-not-connect" in mia.get(f"/realms/{lake.id}").content.decode()
@@ -149,7 +157,32 @@ def test_only_owners_and_who_has_the_duty_connect(lake: Node, source: Source, si
 
 def test_the_consoles_own_database_is_nobodys_catalog(lake: Node, source: Source, signed_in: Enter) -> None:
     own = connection.settings_dict
-    form = filled(source, host=str(own["HOST"]), port=str(own["PORT"] or ""), database=str(own["NAME"]))
-    answer = posted(signed_in("marek"), f"/realms/{lake.id}/connect", **form, step="connect")
+    form = filled(
+        source, host=str(own["HOST"]), port=str(own["PORT"] or ""), **{"its-database": str(own["NAME"])}
+    )
+    answer = posted(signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql", **form, step="connect")
     assert "own database" in answer.content.decode()
     assert not Backend.objects.exists()
+
+
+def test_every_kind_that_is_installed_is_offered_with_what_it_asks(lake: Node, signed_in: Enter) -> None:
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect"
+    offered = marek.get(page).content.decode()
+    known = {code: kind for code, kind in kinds.built().items() if "gravitino" in kind.realm_kinds}
+    assert {"postgresql", "mariadb"} <= known.keys()
+    for code, kind in known.items():
+        assert f"{page}?kind={code}" in offered, code
+        form = marek.get(f"{page}?kind={code}").content.decode()
+        for one in kind.fields:
+            assert f'name="its-{one.name}"' in form, (code, one.name)
+        assert ('name="catalog"' in form) is not kind.whole_realm, code
+        assert ('name="host"' in form) is bool(urlsplit(kind.example).hostname), code
+    assert "experimental" not in marek.get(f"{page}?kind=postgresql").content.decode()
+
+
+def test_a_kept_password_goes_to_no_other_kind_or_port(lake: Node, source: Source, signed_in: Enter) -> None:
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql"
+    posted(marek, page, **filled(source), step="connect")
+    for changed in ({"port": "1"}, {"kind": "mariadb"}):
+        answer = posted(marek, page, **filled(source, password="", **changed), step="try")
+        assert 'name="sealed" value=""' in answer.content.decode(), changed

@@ -1,0 +1,242 @@
+"""What differs between here and a backend, in lines that people read: whose, on what, what can be done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+from django.urls import reverse
+from django.utils import timezone
+
+from authzsite.console import naming, words
+from authzsite.console.keyset import ordered
+from authzsite.console.lists import Pager, Toggle
+from authzsite.console.outside import rights_of
+from authzsite.console.parts import Action, Chip, State
+from authzsite.console.requests import number_in
+from catalog.nodes import Node
+from catalog.queries import nodes
+from policies.models import BackendFinding, ForeignOrder
+from policies.services import drift
+from policies.services.personal import is_personal
+
+SHOWN, NAMED = 50, 3
+ORDER = ("weight", "place", "holder", "what")
+WEIGHT = Case(
+    *[When(kind=kind, then=Value(at)) for at, kind in enumerate(("extra", "missing", "foreign", "unknown"))],
+    default=Value(9),
+)
+"""What wants a decision stands first, what nobody can change last."""
+KINDS = {
+    "missing": "Missing",
+    "extra": "Extra",
+    "foreign": "Foreign",
+    "accepted": "Accepted",
+    "unknown": "Unknown",
+    "bypass": "Bypass",
+}
+DEEDS = (("adopt", "Adopt", "mini"), ("revoke", "Revoke", "mini"), ("accept", "Accept until", "mini plain"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One difference between here and there."""
+
+    state: State | Chip
+    holder: str
+    what: str
+    object: str
+    url: str
+    here: str
+    there: str
+    seen: str
+    acts: tuple[Action, ...] = ()
+    doing: str = ""
+
+
+def asked_for(rows: QuerySet[BackendFinding], asked: str) -> QuerySet[BackendFinding]:
+    """Those of one kind; what is accepted for now is a kind of its own, and an unknown kind is all."""
+    if asked not in KINDS:
+        return rows
+    accepted = Q(accepted_until__gt=timezone.now())
+    if asked == "accepted":
+        return rows.filter(accepted)
+    return rows.filter(kind=asked).exclude(accepted)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A page of what differs, from behind the finding numbered `after`; `next` is where it goes on."""
+
+    lines: tuple[Row, ...]
+    toggles: tuple[Toggle, ...]
+    pager: Pager | None
+
+
+def board(
+    rows: QuerySet[BackendFinding], asked: Mapping[str, str], *, may: bool = True, csv: str = ""
+) -> Board:
+    """One line a holder and an object; the rights of the same kind are told together.
+
+    `asked` is what the address asks for: `s` the kind, `from` the finding to go on behind.  `may`: whether
+    the asker decides about what is foreign among them.  At most eight queries.
+    """
+    kind = asked.get("s", "") if asked.get("s", "") in KINDS else ""
+    after = number_in(asked.get("from", ""))
+    wanted = asked_for(rows, kind).select_related("backend", "accepted_by").annotate(weight=WEIGHT)
+    found = list(ordered(wanted, ORDER, after)[: SHOWN + 1])
+    shown = found[:SHOWN]
+    lines = _lines(shown, may=may)
+    more = f"?{urlencode({'s': kind, 'from': shown[-1].pk})}" if len(found) > SHOWN else ""
+    first = f"?{urlencode({'s': kind})}" if after else ""
+    told = words.count(len(shown), "difference")
+    sheet = f"{csv}?{urlencode({'s': kind})}" if csv and kind else csv
+    return Board(tuple(lines), _toggles(rows, kind), Pager(told, first, more, sheet) if lines else None)
+
+
+def _lines(shown: Sequence[BackendFinding], *, may: bool) -> list[Row]:
+    orders = drift.ordered(shown)
+    keys = {row.securable_id for row in shown if row.securable_id}
+    places = nodes(keys | set(_roles(shown))) if shown else {}
+    folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
+    for row in shown:
+        alone = row.what if row.kind in ("bypass", "unknown") or not row.type else ""
+        key = (row.kind, row.backend_id, row.holder, row.type, row.place, row.grantor, alone)
+        folds.setdefault(key, []).append(row)
+    return [_row(mine, places, orders.get(mine[0].pk), may=may) for mine in folds.values()]
+
+
+_KEY = re.compile(r"\b(role:(\d+)|rights:[0-9a-f]+|person:(\S+))")
+"""How a role of ours is called in a plan: after a role here, after what it gives, or after one person."""
+
+
+def _roles(shown: Sequence[BackendFinding]) -> Iterator[int]:
+    for row in shown:
+        for match in _KEY.finditer(f"{row.holder} {row.what}"):
+            if match[2]:
+                yield int(match[2])
+
+
+def _spoken(text: str, places: Mapping[int, Node]) -> str:
+    """role:17 -> role sales_read; rights:3f9c -> a role of ours; person:ana -> ana"""
+
+    def told(match: re.Match[str]) -> str:
+        if match[3]:
+            return match[3]
+        node = places.get(int(match[2])) if match[2] else None
+        return f"role {node.name}" if node and not is_personal(node.name) else "a role of ours"
+
+    return _KEY.sub(told, text)
+
+
+def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
+    """Whom a difference concerns: by name while they are few, else by the role and how many they are."""
+    if row.kind not in ("missing", "extra"):
+        return row.holder
+    if row.people and len(row.people) <= NAMED:
+        return words.listed(list(row.people))
+    told = _spoken(row.holder, places)
+    many = f", for {words.count(len(row.people), 'person', 'people')}" if row.people else ""
+    return f"{told[:1].upper()}{told[1:]}{many}"
+
+
+def _row(
+    rows: Sequence[BackendFinding], places: Mapping[int, Node], order: ForeignOrder | None, *, may: bool
+) -> Row:
+    row = rows[0]
+    node = places.get(row.securable_id or 0)
+    return Row(
+        acts=_acts(row) if may and row.kind == "foreign" and order is None else (),
+        doing=_doing(row, order),
+        state=_accepted(row) or _mark(row.kind),
+        holder=_holder(row, places),
+        what=_spoken(_verb(rows, node), places),
+        object=naming.short_name(node) if node else row.place,
+        url=naming.page_of(node.id, node.type) if node else "",
+        here=_HERE.get(row.kind, "Not known here"),
+        there=_there(row),
+        seen=naming.lower(words.day(row.first_seen)),
+    )
+
+
+_HERE = {"missing": "Yes", "extra": "No", "unknown": "Not known", "bypass": "Not asked for"}
+
+
+def _acts(row: BackendFinding) -> tuple[Action, ...]:
+    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    if _is_accepted(row):
+        return (_deed(row, "reopen", "No longer accept", "mini plain", what),)
+    return tuple(_deed(row, code, word, look, what) for code, word, look in DEEDS)
+
+
+def _deed(row: BackendFinding, code: str, word: str, look: str, what: str) -> Action:
+    return Action(word, reverse("console:sync_deed", args=[row.pk, code]), look, more=what)
+
+
+def _doing(row: BackendFinding, order: ForeignOrder | None) -> str:
+    if order is None:
+        by = row.accepted_by.label if row.accepted_by else "An erased person"
+        return f"{by}: {row.accepted_reason}" if _is_accepted(row) else ""
+    word = "Being adopted" if order.replaced else "Being revoked"
+    if order.error:
+        return f"{word}; {row.backend.get_kind_display()} answered: {order.error[:300]}"
+    if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
+        return f"{word}; it stays until ours gives the same out there"
+    return f"{word}, decided {naming.lower(words.moment(order.at))}"
+
+
+def _is_accepted(row: BackendFinding) -> bool:
+    return row.accepted_until is not None and row.accepted_until > timezone.now()
+
+
+def _accepted(row: BackendFinding) -> State | None:
+    if not _is_accepted(row) or row.accepted_until is None:
+        return None
+    return State("paused", "Accepted", f"until {words.moment(row.accepted_until)}")
+
+
+def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
+    """may read and write; owns the schema, on"""
+    if rows[0].kind in ("bypass", "unknown"):
+        return f"{rows[0].what}{', on' if node else ''}"
+    if not rows[0].type:
+        return f"is to be a {rows[0].what}" if rows[0].kind == "missing" else f"is a {rows[0].what}"
+    type_ = node.type if node else ""
+    told = [word.removesuffix(f" {type_}") for word in rights_of(rows, type_)]
+    return f"may {words.listed([naming.lower(word) for word in told])}"
+
+
+def _there(row: BackendFinding) -> str:
+    by = f", granted by {row.grantor}" if row.grantor else ""
+    return {
+        "missing": "No",
+        "unknown": "Not readable for our account",
+        "bypass": "Yes; no grant of ours can limit it",
+    }.get(row.kind, f"Yes{by}")
+
+
+def _mark(kind: str) -> State | Chip:
+    if kind == "foreign":
+        return Chip("foreign", "Foreign")
+    return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), KINDS[kind])
+
+
+def _toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
+    accepted = When(accepted_until__gt=timezone.now(), then=Value("accepted"))
+    told = Case(accepted, default=F("kind"), output_field=CharField())
+    counts = dict(rows.order_by().annotate(told=told).values_list("told").annotate(Count("pk")))
+    every = Toggle("All", "?", not asked, words.number(sum(counts.values())))
+    if len(counts) < 2 and not asked:
+        return ()
+    return (
+        every,
+        *(
+            Toggle(word, "?" + urlencode({"s": kind}), asked == kind, words.number(counts.get(kind, 0)))
+            for kind, word in KINDS.items()
+            if kind in counts or kind == asked
+        ),
+    )
