@@ -87,11 +87,9 @@ def _claim(tree: Tree, top: Node, place: Place, people: Mapping[str, Ours]) -> M
     """Write down that people are ours here, and what others gave them before; entries stay as they were."""
     before = mark_in(tree.mark(top))
     mark = before.give(people)
-    if not before.ours:
-        mark = replace(mark, handed_down=top.handed_down is not None)
     users = mark.new & people.keys()
     # what lets somebody pass through is ours already, and what others gave him is known
-    mark = replace(mark, theirs=_noted(top, mark, users - mark.ways.keys()))
+    mark = _noted(top, mark, users - mark.ways.keys()) if users else mark
     if not place.whole:
         # one folder alone needs one write alone
         mark = mark.known(users)
@@ -103,7 +101,7 @@ def _claim_inside(tree: Tree, top: Node, place: Place, mark: Mark, users: frozen
     troubles = Troubles()
     for node in tree.below(top, place.skip, troubles):
         own = mark_in(tree.mark(node)) if mark.inside else Mark()
-        noted = replace(own, theirs=_noted(node, own, users))
+        noted = _noted(node, own, users)
         if noted != own and not mark.inside:
             mark = _set(tree, top, mark, replace(mark, inside=True))
         _set(tree, node, own, noted)
@@ -111,11 +109,12 @@ def _claim_inside(tree: Tree, top: Node, place: Place, mark: Mark, users: frozen
     return _set(tree, top, mark, mark.known(users))
 
 
-def _noted(node: Node, own: Mark, users: Iterable[str]) -> dict[str, Theirs]:
-    """What is known of others' gifts, with what users have now."""
+def _noted(node: Node, own: Mark, users: Iterable[str]) -> Mark:
+    """With what users have now by others' gift, and that new things get a list though it names nobody."""
     users = frozenset(users)
     kept = {user: one for user, one in own.theirs.items() if user not in users}
-    return {**kept, **_theirs(node, users)}
+    bare = node.handed_down is not None and not node.handed_down.named
+    return replace(own, theirs={**kept, **_theirs(node, users)}, handed_down=own.handed_down or bare)
 
 
 def _theirs(node: Node, users: Iterable[str]) -> dict[str, Theirs]:
@@ -159,7 +158,7 @@ def _write(
         own = mark_in(tree.mark(node)) if mark.inside else Mark()
         _write_access(tree, node, mark, own, users)
         if node.folder:
-            _hand_down(tree, node, replace(mark, theirs=own.theirs), users)
+            _hand_down(tree, node, replace(own, ours=mark.ours), users)
     except BackendError as error:
         troubles(error, node.path)
 
@@ -171,7 +170,9 @@ def _tidy(tree: Tree, top: Node, place: Place, mark: Mark) -> None:
         for node in tree.below(top, place.skip, troubles):
             own = mark_in(tree.mark(node))
             theirs = {user: one for user, one in own.theirs.items() if user in mark.ours}
-            _set(tree, node, own, replace(own, theirs=theirs))
+            _set(
+                tree, node, own, replace(own, theirs=theirs, handed_down=own.handed_down and bool(mark.ours))
+            )
         _raise(troubles)
     if not mark.ours:
         _set(tree, top, mark, replace(mark, inside=False, handed_down=False))
@@ -258,7 +259,7 @@ def _open_way(places: Places, place: Place, people: Mapping[str, Ours]) -> None:
 
 def _shut(places: Places, place: Place, users: Iterable[str]) -> None:
     """Shut folders on the way to those who are given nothing beyond them any more."""
-    for folder in reversed(place.way if place.kind != ELSEWHERE else (*place.way, place.folder)):
+    for folder in (place.folder, *reversed(place.way)):
         try:
             with places.tree.top(folder) as node:
                 before = mark_in(places.tree.mark(node))

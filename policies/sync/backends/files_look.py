@@ -193,9 +193,11 @@ def _rights(places: Places, place: Place, mark: Mark, counted: Counted, seen: Se
         for bits, rights in ((counted.ours[user] | ours, seen.rights), (amiss, seen.amiss)):
             there = bits & (counted.ours[user] | ours)
             rights[user] |= {Right(place.kind, place.path, word) for word in words(there)}
-    if place.kind == ELSEWHERE:
-        for user in mark.ways.keys() - passing(places, place.folder) - mark.ours.keys():
-            seen.rights[user].add(Right(place.kind, place.path, "ENTER"))
+    left_open = mark.ways.keys() - mark.ours.keys()
+    for user in left_open - passing(places, place.folder) if left_open else ():
+        right = Right(place.kind, place.path, "ENTER")
+        seen.rights[user].add(right)
+        seen.amiss[user].add(right)
 
 
 def _shut_out(places: Places, place: Place, mark: Mark) -> set[str]:

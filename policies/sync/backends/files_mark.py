@@ -27,12 +27,13 @@ class Ours:
 
 @dataclass(frozen=True)
 class Mark:
-    """What we have to remember of one folder; of a file or folder inside of it only `theirs`.
+    """What we have to remember of one folder; of what is in it only `theirs` and `handed_down`.
 
     `ours` holds for everything in the folder.  `new` are those of them whose older entries were not yet
     looked for, so none of theirs is ours so far.  `ways` only pass through to another folder.  `inside` says
-    that something in the folder carries a mark too.  `handed_down` says that there was a list for new things
-    before we came.  `elsewhere` (of the root alone) are folders off the usual places that carry a mark.
+    that something in the folder carries a mark too.  `handed_down` says that new things got a list before us
+    that named nobody, so that it is not taken for a remainder of ours.  `elsewhere` (of the root alone) are
+    folders off the usual places that carry a mark.
     """
 
     ours: Mapping[str, Ours] = field(default_factory=dict)

@@ -319,15 +319,18 @@ def _plain(text: str) -> str:
 @lru_cache(maxsize=4096)
 def unpacked(raw: bytes) -> Acl:
     """The list that the kernel keeps in an attribute.  Raises Rejected."""
-    if len(raw) < 4 or len(raw) % 8 != 4 or struct.unpack_from("<I", raw)[0] != 2:
-        raise Rejected("its access list is of a form that is not known")
     base, named = dict[int, int](), dict[Name, int]()
-    for tag, bits, number in struct.iter_unpack("<HHI", raw[4:]):
-        if tag in (_USER, _GROUP):
-            named["user" if tag == _USER else "group", str(number)] = bits
-        else:
-            base[tag] = bits
-    return Acl(base[_OWNER], base[_GROUP_OWNER], base[_OTHER], base.get(_MASK), named)
+    try:
+        if struct.unpack_from("<I", raw)[0] != 2:
+            raise ValueError
+        for tag, bits, number in struct.iter_unpack("<HHI", raw[4:]):
+            if tag in (_USER, _GROUP):
+                named["user" if tag == _USER else "group", str(number)] = bits
+            else:
+                base[tag] = bits
+        return Acl(base[_OWNER], base[_GROUP_OWNER], base[_OTHER], base.get(_MASK), named)
+    except (struct.error, KeyError, ValueError):
+        raise Rejected("its access list is of a form that is not known") from None
 
 
 def packed(acl: Acl) -> bytes:

@@ -1,0 +1,225 @@
+"""Trees of files that people change by hand, on this machine, tried by the kernel as other accounts."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from lakewarden.backends.base import Backend, Desired, Foreign, Right
+from policies.sync.backends import posix
+from tests.conftest import missing
+
+ACCOUNTS = (
+    "daemon",
+    "games",
+    "mail",
+    "news",
+    "proxy",
+    "backup",
+    "list",
+    "www-data",
+    "uucp",
+    "man",
+    "lp",
+    "bin",
+)
+"""Accounts that every Debian has and that nobody signs in as; they play the people."""
+
+LETTERS = {"READ": "r", "WRITE": "w", "ENTER": "x"}
+WORDS = {"SELECT": "READ", "INSERT": "WRITE", "UPDATE": "WRITE", "DELETE": "WRITE"}
+
+
+def needs_root() -> None:
+    """Only root can be everybody in turn; skips, or fails where everything has to run."""
+    if os.geteuid() != 0 or shutil.which("setfacl") is None:
+        missing("root and setfacl", "run the tests as root with the package acl installed")
+
+
+def as_person(name: str, deed: Callable[[], object]) -> bool:
+    """Whether the kernel lets an account do it, tried in a process of that account."""
+    account = pwd.getpwnam(name)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            os.setgroups([account.pw_gid])
+            os.setresgid(account.pw_gid, account.pw_gid, account.pw_gid)
+            os.setresuid(account.pw_uid, account.pw_uid, account.pw_uid)
+            deed()
+            code = 0
+        except PermissionError:
+            code = 2
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    code = os.waitstatus_to_exitcode(status)
+    assert code in (0, 2), f"{name} met another error than being refused"
+    return code == 0
+
+
+def reads(folder: Path) -> Callable[[], object]:
+    """List a folder and everything in it, and read every file."""
+
+    def deed() -> None:
+        for above, folders, files in os.walk(folder, onerror=_fail):
+            for name in files:
+                (Path(above) / name).read_bytes()
+            for name in folders:
+                os.listdir(Path(above) / name)
+
+    return deed
+
+
+def writes(folder: Path) -> Callable[[], object]:
+    """Make a file in a folder and take it away again."""
+
+    def deed() -> None:
+        (folder / ".tried").write_text("x")
+        (folder / ".tried").unlink()
+
+    return deed
+
+
+def _fail(error: OSError) -> None:
+    raise error
+
+
+def shown(root: Path) -> dict[str, str]:
+    """The list of a folder and of everything in it by path, as `getfacl` tells it; links are not followed."""
+    found = subprocess.run(["getfacl", "-RPnpE", root], capture_output=True, check=True)
+    blocks = found.stdout.decode("utf-8", "surrogateescape").strip().split("\n\n")
+    lines = [[line for line in block.splitlines() if line] for block in blocks]
+    return {
+        each[0].removeprefix("# file: "): "\n".join(line for line in each if not line.startswith("#"))
+        for each in lines
+    }
+
+
+def setfacl(*args: str | Path) -> None:
+    subprocess.run(["setfacl", *args], check=True)
+
+
+class PosixSite:
+    """A tree with `root/<schema>/<fileset>`; each fileset has a file, and a file in a folder."""
+
+    by_person = True
+
+    def __init__(self, *, places: dict[tuple[str, ...], str] | None = None) -> None:
+        needs_root()
+        self.root = Path(tempfile.mkdtemp(prefix="lake-"))
+        self.root.chmod(0o750)
+        self.places = places or {}
+        self._names = iter(ACCOUNTS)
+        self.people: list[str] = []
+
+    @property
+    def url(self) -> str:
+        return f"posix://{self.root}"
+
+    def backend(self) -> Backend:
+        return posix.open(self.url, realm="acme", mark="shop", places=self.places, people=self.people)
+
+    def folder(self, *path: str) -> Path:
+        return self.root.joinpath(*path)
+
+    def schema(self, name: str) -> None:
+        self.folder(name).mkdir()
+        self.folder(name).chmod(0o750)
+
+    def table(self, schema: str, name: str, *, serial: bool = False) -> None:
+        self.fill(self.folder(schema, name))
+
+    def fill(self, folder: Path) -> None:
+        (folder / "2026").mkdir(parents=True)
+        folder.chmod(0o750)
+        (folder / "2026").chmod(0o750)
+        for file in (folder / "all.csv", folder / "2026" / "may.csv"):
+            file.write_text("1,2\n")
+            file.chmod(0o640)
+
+    def drop(self, schema: str, name: str) -> None:
+        shutil.rmtree(self.folder(schema, name))
+
+    def rename(self, schema: str, name: str, new: str) -> None:
+        self.folder(schema, name).rename(self.folder(schema, new))
+
+    def person(self, name: str) -> str:
+        account = next(self._names)
+        self.people.append(account)
+        return account
+
+    def give_by_hand(self, right: Right, holder: str) -> None:
+        """As an administrator does who wants somebody to come in: all the way down, now and later."""
+        for above in (
+            self.root,
+            *(self.folder(*right.path[:length]) for length in range(1, len(right.path))),
+        ):
+            self._add(above, holder, "x", recursive=False)
+        self._add(self.folder(*right.path), holder, self.letters(right.right), recursive=True)
+
+    def letters(self, word: str) -> str:
+        word = WORDS.get(word, word)
+        return "rX" if word == "READ" else LETTERS[word]
+
+    def _add(self, folder: Path, holder: str, letters: str, *, recursive: bool) -> None:
+        who = holder if holder.startswith("group:") else f"user:{holder}"
+        setfacl(*(["-R"] if recursive else []), "-m", f"{who}:{letters}", folder)
+
+    def foreign(self) -> set[Foreign]:
+        """What others gave, read past the backend: what `getfacl` shows less what our marks say."""
+        return set(self.backend().observe().foreign)
+
+    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
+        for person in self.people:
+            for right, more in ((taken, False), (given, True)):
+                if right:
+                    self._turn(person, right, more=more)
+
+    def _turn(self, person: str, right: Right, *, more: bool) -> None:
+        """Give or take one letter of an entry that is there already, on the folder itself."""
+        folder = self.folder(*right.path)
+        has = next(
+            (line.split(":")[2] for line in self.entries(folder) if line.startswith(f"user:{person}:")), ""
+        )
+        letter = LETTERS[WORDS.get(right.right, right.right)]
+        now = (
+            {each for each in has if each != "-"} ^ {letter}
+            if has and (letter in has) is not more
+            else set(has)
+        )
+        if has:
+            setfacl("-m", f"user:{person}:{''.join(sorted(now - {'-'})) or '-'}", folder)
+
+    def entries(self, folder: Path) -> list[str]:
+        found = subprocess.run(["getfacl", "-cpE", folder], capture_output=True, text=True, check=True)
+        return found.stdout.splitlines()
+
+    def may(self, person: str, word: str, schema: str, table: str) -> bool:
+        deed = reads if WORDS[word] == "READ" else writes
+        return as_person(person, deed(self.folder(schema, table)))
+
+    def close(self) -> None:
+        shutil.rmtree(self.root)
+
+
+def fileset(schema: str, name: str, *rights: str) -> frozenset[Right]:
+    """Rights on a fileset and the way to it."""
+    way = {Right("catalog", (), "ENTER"), Right("schema", (schema,), "ENTER")}
+    return frozenset({*way, *(Right("fileset", (schema, name), right) for right in rights)})
+
+
+READ, WRITE = ("READ", "ENTER"), ("READ", "WRITE", "ENTER")
+
+
+def each(**people: Iterable[Right]) -> Desired:
+    """What each person is to have."""
+    named = {name.replace("_", "-"): frozenset(rights) for name, rights in people.items()}
+    return Desired(
+        {f"person:{name}": rights for name, rights in named.items() if rights},
+        {f"person:{name}": frozenset({name}) for name, rights in named.items() if rights},
+    )

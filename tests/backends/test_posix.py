@@ -1,0 +1,548 @@
+"""Access lists of files on this machine; whether somebody may is asked of the kernel, as that account."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+
+import pytest
+
+from lakewarden.backends import planning
+from lakewarden.backends.base import Desired, Foreign, Order, Right
+from lakewarden.backends.errors import Gone, Misconfigured, Transient
+from lakewarden.backends.kit import look, settle
+from policies.sync.backends import posix, posix_tree
+from policies.sync.backends.posix_tree import PosixTree
+from tests.backends.files_world import (
+    READ,
+    WRITE,
+    PosixSite,
+    as_person,
+    each,
+    fileset,
+    reads,
+    setfacl,
+    shown,
+    writes,
+)
+
+NOTHING = Desired({}, {})
+ANA_READS = each(daemon=fileset("sales", "orders", *READ))
+ANA_WRITES = each(daemon=fileset("sales", "orders", *WRITE))
+
+
+@pytest.fixture
+def lake():
+    site = PosixSite()
+    site.schema("sales")
+    site.table("sales", "orders")
+    site.table("sales", "costs")
+    site.people += ["daemon", "games", "mail"]
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def orders(lake) -> Path:
+    return lake.folder("sales", "orders")
+
+
+def assert_settled(lake, desired):
+    plan = planning.plan(desired, look(lake))
+    assert plan.steps == ()
+
+
+def done(lake, desired, **more):
+    assert [one.error for one in settle(lake, desired, **more) if one.error] == []
+    assert_settled(lake, desired)
+
+
+def everything(root: Path) -> dict[str, str]:
+    """All lists and all our marks of a tree."""
+    lists = shown(root)
+    for path in (root, *root.rglob("*")):
+        if not path.is_symlink():
+            names = [name for name in os.listxattr(path) if name.startswith("user.")]
+            lists[f"marks of {path}"] = str([os.getxattr(path, name) for name in names])
+    return lists
+
+
+def rights(seen, person) -> set[str]:
+    return {right.right for right in seen.roles.get(f"person:{person}", ()) if right.kind == "fileset"}
+
+
+# giving and taking
+
+
+def test_who_may_read_reads_all_and_changes_nothing_and_others_stay_out(lake, orders):
+    assert not as_person("daemon", reads(orders))
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+    assert not as_person("daemon", writes(orders))
+    assert not as_person("daemon", lambda: (orders / "all.csv").write_text("x"))
+    assert not as_person("daemon", reads(lake.folder("sales", "costs")))
+    assert not as_person("games", reads(orders))
+    assert not as_person("daemon", lambda: os.listdir(lake.root)), "the way is to pass, not to look around"
+
+
+def test_who_may_write_writes_too(lake, orders):
+    done(lake, ANA_WRITES)
+    assert as_person("daemon", reads(orders))
+    assert as_person("daemon", writes(orders / "2026"))
+    assert as_person("daemon", lambda: (orders / "all.csv").write_text("x"))
+
+
+def test_what_is_taken_is_gone_and_the_tree_is_as_it_was(lake, orders):
+    setfacl("-m", "u:games:rwx,g:staff:r-x,m::r-x", orders / "2026")
+    setfacl("-d", "-m", "u:games:rwx", orders / "2026")
+    before = everything(lake.root)
+    done(lake, each(daemon=fileset("sales", "orders", *READ), mail=fileset("sales", "orders", *READ)))
+    assert as_person("daemon", reads(orders))
+    done(lake, NOTHING)
+    assert not as_person("daemon", reads(orders))
+    assert everything(lake.root) == before
+
+
+def test_less_than_before_is_less(lake, orders):
+    done(lake, ANA_WRITES)
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+    assert not as_person("daemon", writes(orders))
+    assert not as_person("daemon", lambda: (orders / "2026" / "may.csv").write_text("x"))
+
+
+def test_what_is_made_later_is_theirs_to_read_too(lake, orders):
+    done(lake, ANA_READS)
+    (orders / "2027").mkdir()
+    (orders / "2027" / "june.csv").write_text("1")
+    assert as_person("daemon", reads(orders))
+    assert_settled(lake, ANA_READS)
+
+
+def test_what_was_moved_in_is_seen_and_repaired(lake, orders):
+    done(lake, ANA_READS)
+    outside = lake.root / "sales" / "loose.csv"
+    outside.write_text("1")
+    outside.chmod(0o600)
+    outside.rename(orders / "loose.csv")
+    assert not as_person("daemon", reads(orders))
+    plan = planning.plan(ANA_READS, look(lake))
+    assert (plan.missing, plan.extra) == (1, 0)
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+
+
+def test_two_people_with_different_rights_do_not_touch_each_other(lake, orders):
+    both = each(daemon=fileset("sales", "orders", *READ), games=fileset("sales", "orders", *WRITE))
+    done(lake, both)
+    assert not as_person("daemon", writes(orders))
+    assert as_person("games", writes(orders))
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+    assert not as_person("games", reads(orders))
+
+
+def test_people_without_an_account_here_are_left_out(lake):
+    name = "nobody has this name"
+    lake.people.append(name)
+    assert name not in look(lake).people
+    before = everything(lake.root)
+    errors = [one.error for one in settle(lake, each(**{name: fileset("sales", "orders", *READ)}))]
+    assert {type(error) for error in errors if error} == {Gone}
+    assert everything(lake.root) == before
+
+
+# the mask
+
+
+def test_a_file_closed_by_chmod_is_seen_and_opened_for_ours_alone(lake, orders):
+    """`chmod 600` of a file with a list narrows the mask: it shuts out all who are named."""
+    setfacl("-R", "-m", "u:games:rwX", orders)
+    setfacl("-m", "u:games:x", lake.root, lake.folder("sales"))
+    done(lake, ANA_READS)
+    (orders / "all.csv").chmod(0o600)
+    assert not as_person("daemon", reads(orders))
+    assert not as_person("games", lambda: (orders / "all.csv").read_bytes())
+    assert planning.plan(ANA_READS, look(lake)).missing == 1
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+    assert not as_person("games", lambda: (orders / "all.csv").read_bytes()), "what chmod took came back"
+
+
+def test_giving_more_does_not_wake_what_the_mask_held_down(lake, orders):
+    setfacl("-m", "u:games:rwx,m::r-x", orders)
+    setfacl("-m", "u:games:x", lake.root, lake.folder("sales"))
+    assert not as_person("games", writes(orders))
+    done(lake, ANA_WRITES)
+    assert as_person("daemon", writes(orders))
+    assert not as_person("games", writes(orders))
+
+
+def test_a_private_file_made_by_a_writer_is_opened_to_readers_at_the_next_look(lake, orders):
+    both = each(daemon=fileset("sales", "orders", *WRITE), games=fileset("sales", "orders", *READ))
+    done(lake, both)
+    made = orders / "private.csv"
+    assert as_person("daemon", lambda: os.close(os.open(made, os.O_CREAT | os.O_WRONLY, 0o600)))
+    assert not as_person("games", made.read_bytes)
+    done(lake, both)
+    assert as_person("games", made.read_bytes)
+
+
+# what others gave
+
+
+def test_a_hand_made_entry_is_foreign_and_stays(lake, orders):
+    setfacl("-R", "-m", "u:games:rX,g:staff:rwX", orders)
+    seen = look(lake)
+    on_orders = [Right("fileset", ("sales", "orders"), word) for word in ("READ", "WRITE", "ENTER")]
+    assert set(seen.foreign) == {
+        Foreign(on_orders[0], "games"),
+        Foreign(on_orders[2], "games"),
+        *(Foreign(right, "group:staff") for right in on_orders),
+    }
+    assert "group:staff" in seen.groups
+    before = everything(orders)
+    done(lake, NOTHING)
+    assert everything(orders) == before
+
+
+@pytest.mark.parametrize("theirs", ["r-x", "rwx", "-wx", "---"])
+def test_what_others_gave_the_same_person_outlives_ours(lake, orders, theirs):
+    setfacl("-R", "-m", f"u:daemon:{theirs}", orders)
+    setfacl("-m", "u:daemon:r", orders / "2026" / "may.csv")
+    before = everything(lake.root)
+    foreign = look(lake).foreign
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+    assert look(lake).foreign == foreign
+    done(lake, NOTHING)
+    assert everything(lake.root) == before
+
+
+def test_what_others_gave_is_taken_by_an_order_and_ours_stays(lake, orders):
+    setfacl("-R", "-m", "u:daemon:rwX,u:games:rX", orders)
+    done(lake, ANA_READS)
+    theirs = [one for one in look(lake).foreign if one.holder == "daemon"]
+    assert {one.right.right for one in theirs} == {"READ", "WRITE", "ENTER"}
+    done(lake, ANA_READS, orders=[Order(one) for one in theirs])
+    assert {one.holder for one in look(lake).foreign} == {"games"}
+    assert as_person("daemon", reads(orders))
+    assert not as_person("daemon", writes(orders))
+    done(lake, NOTHING)
+    assert not as_person("daemon", reads(orders))
+
+
+def test_a_group_is_taken_by_an_order(lake, orders):
+    setfacl("-R", "-m", "g:staff:rX", orders)
+    setfacl("-R", "-d", "-m", "g:staff:rX", orders)
+    done(lake, NOTHING, orders=[Order(one) for one in look(lake).foreign])
+    assert look(lake).foreign == ()
+
+
+def test_more_given_by_hand_to_somebody_of_ours_is_taken_back(lake, orders):
+    done(lake, ANA_READS)
+    setfacl("-m", "u:daemon:rwx", orders)
+    plan = planning.plan(ANA_READS, look(lake))
+    assert (plan.missing, plan.extra) == (0, 1)
+    done(lake, ANA_READS)
+    assert not as_person("daemon", writes(orders))
+
+
+def test_a_copied_folder_brings_nobody_in(lake, orders):
+    done(lake, ANA_READS)
+    subprocess.run(["cp", "-a", orders, lake.folder("sales", "copy")], check=True)
+    assert as_person("daemon", reads(lake.folder("sales", "copy")))
+    done(lake, ANA_READS)
+    assert not as_person("daemon", reads(lake.folder("sales", "copy")))
+    assert as_person("daemon", reads(orders))
+
+
+def test_an_account_that_is_somebody_elses_by_now_loses_what_was_given(lake, orders, monkeypatch):
+    done(lake, ANA_READS)
+    number = PosixTree.user
+    monkeypatch.setattr(
+        PosixTree, "user", lambda self, name: "4711" if name == "daemon" else number(self, name)
+    )
+    seen = look(lake)
+    assert set(seen.roles) == {"account:1"}
+    settle(lake, ANA_READS)
+    assert set(look(lake).roles) == {"person:daemon"}
+    assert "user:4711:r-x" in shown(orders)[str(orders)]
+    assert "user:1:" not in str(shown(orders))
+
+
+# traps of trees
+
+
+def test_no_link_is_followed(lake, orders):
+    outside = lake.root.parent / f"{lake.root.name}-outside"
+    outside.mkdir(mode=0o750)
+    (outside / "secret.csv").write_text("1")
+    before = everything(outside)
+    (orders / "link").symlink_to(outside)
+    (orders / "file").symlink_to(outside / "secret.csv")
+    lake.folder("sales", "linked").symlink_to(outside)
+    lake.folder("hr").symlink_to(outside)
+    try:
+        done(lake, ANA_READS)
+        assert everything(outside) == before
+        assert {one.path for one in look(lake).objects} == {
+            (),
+            ("sales",),
+            ("sales", "orders"),
+            ("sales", "costs"),
+        }
+        desired = each(daemon=fileset("sales", "linked", *READ))
+        assert any(one.error for one in settle(lake, desired))
+        assert everything(outside) == before
+    finally:
+        subprocess.run(["rm", "-r", outside], check=True)
+
+
+def test_nothing_is_given_on_a_file_that_lies_elsewhere_too(lake, orders):
+    secret = lake.root.parent / f"{lake.root.name}-secret"
+    secret.write_text("1")
+    secret.chmod(0o600)
+    try:
+        os.link(secret, orders / "mine.csv")
+        done(lake, ANA_READS)
+        assert not as_person("daemon", (orders / "mine.csv").read_bytes)
+        assert shown(secret)[str(secret)] == "user::rw-\ngroup::---\nother::---"
+        assert any("hard links" in text for text in look(lake).unknown)
+        setfacl("-m", "u:daemon:r", secret)
+        done(lake, NOTHING)
+    finally:
+        secret.unlink()
+
+
+def test_any_name_is_just_a_name(lake, orders):
+    odd = os.fsencode(orders) + b"/new\nline \xff\xfe"
+    os.mkdir(odd, 0o700)
+    with open(odd + b"/\xf0\nx", "w") as file:
+        file.write("1")
+    os.chmod(odd + b"/\xf0\nx", 0o600)
+    os.mkdir(os.fsencode(lake.folder("sales")) + b"/no \xff text")
+    lake.table("sales", "Größe 表;--$(x)")
+    both = each(daemon=fileset("sales", "orders", *READ) | fileset("sales", "Größe 表;--$(x)", *READ))
+    done(lake, both)
+    assert as_person("daemon", reads(orders))
+    assert as_person("daemon", reads(lake.folder("sales", "Größe 表;--$(x)")))
+    assert any("its name cannot be an object's" in text for text in look(lake).unknown)
+
+
+def test_a_file_system_mounted_inside_is_left_alone(lake, orders):
+    (orders / "mounted").mkdir()
+    mounted = subprocess.run(["mount", "-t", "tmpfs", "tmpfs", orders / "mounted"], capture_output=True)
+    if mounted.returncode:
+        pytest.skip("this machine lets nobody mount")
+    try:
+        (orders / "mounted" / "a.csv").write_text("1")
+        before = everything(orders / "mounted")
+        done(lake, ANA_READS)
+        assert everything(orders / "mounted") == before
+        assert any("mounted" in text for text in look(lake).unknown)
+        assert look(lake).complete
+    finally:
+        subprocess.run(["umount", orders / "mounted"], check=True)
+
+
+def test_what_vanishes_while_it_is_walked_does_no_harm(lake, orders):
+    stop = threading.Event()
+
+    def churn():
+        number = 0
+        while not stop.is_set():
+            number += 1
+            (orders / f"d{number}").mkdir()
+            (orders / f"d{number}" / "f").write_text("1")
+            (orders / f"d{number}" / "f").unlink()
+            (orders / f"d{number}").rmdir()
+
+    busy = threading.Thread(target=churn)
+    busy.start()
+    try:
+        for desired in [ANA_READS, NOTHING] * 10:
+            assert [one.error for one in settle(lake, desired) if one.error] == []
+            assert look(lake).complete
+    finally:
+        stop.set()
+        busy.join()
+    done(lake, NOTHING)
+
+
+def test_a_folder_made_again_has_another_id_and_no_rights(lake, orders):
+    done(lake, ANA_READS)
+    old = {one.path: one.id for one in look(lake).objects}
+    lake.drop("sales", "orders")
+    lake.table("sales", "orders")
+    seen = look(lake)
+    new = {one.path: one.id for one in seen.objects}
+    assert new["sales", "orders"] != old["sales", "orders"]
+    assert new["sales", "costs"] == old["sales", "costs"]
+    assert rights(seen, "daemon") == set()
+    assert not as_person("daemon", reads(orders))
+
+
+def test_a_renamed_folder_keeps_its_id_and_its_rights(lake):
+    done(lake, ANA_READS)
+    old = {one.path: one.id for one in look(lake).objects}
+    lake.rename("sales", "orders", "sold")
+    assert {one.path: one.id for one in look(lake).objects}["sales", "sold"] == old["sales", "orders"]
+    assert_settled(lake, each(daemon=fileset("sales", "sold", *READ)))
+
+
+def test_a_look_that_was_refused_somewhere_removes_nothing(lake, orders):
+    done(lake, ANA_READS)
+    subprocess.run(["chown", "-R", "games", lake.root], check=True)
+    for path in (orders / "2026", orders / "2026" / "may.csv"):
+        os.chown(path, 0, 0)
+        path.chmod(0o700)
+
+    def deed():
+        seen = look(lake)
+        assert not seen.complete
+        assert any("2026" in text for text in seen.unknown)
+        assert rights(seen, "daemon") == {"READ", "ENTER"}
+        assert planning.plan(NOTHING, seen).steps == ()
+        assert [one for one in lake.backend().check() if one.blocks] == []
+
+    assert as_person("games", deed)
+
+
+def test_a_mark_that_cannot_be_read_stops_all_change_there(lake, orders):
+    done(lake, ANA_READS)
+    [name] = [name for name in os.listxattr(orders) if name.startswith("user.lakewarden.")]
+    os.setxattr(orders, name, b"something else")
+    before = everything(lake.root)
+    seen = look(lake)
+    assert not seen.complete
+    assert any("cannot be read" in text for text in seen.unknown)
+    assert all(one.error for one in settle(lake, ANA_READS) if one.step.kind == "give")
+    assert everything(lake.root) == before
+
+
+# folders elsewhere
+
+
+def test_a_fileset_lies_where_its_location_says(lake):
+    lake.fill(lake.folder("data", "deep", "down"))
+    for above in (lake.folder("data"), lake.folder("data", "deep")):
+        above.chmod(0o750)
+    lake.places[("sales", "far")] = f"file:{lake.root}/data/deep/down"
+    before = everything(lake.root)
+    far = each(daemon=fileset("sales", "far", *READ))
+    done(lake, far)
+    assert as_person("daemon", reads(lake.folder("data", "deep", "down")))
+    assert not as_person("daemon", lambda: os.listdir(lake.folder("data", "deep")))
+    assert ("sales", "far") in {one.path for one in look(lake).objects}
+    done(lake, NOTHING)
+    after = everything(lake.root)
+    root = f"marks of {lake.root}"
+    assert "elsewhere" in after.pop(root)
+    assert after == {path: text for path, text in before.items() if path != root}
+
+
+def test_when_the_location_changes_the_old_folder_is_shut(lake):
+    for name in ("old", "new"):
+        lake.fill(lake.folder("data", "deep", name))
+    lake.places[("sales", "far")] = f"file://{lake.root}/data/deep/old"
+    far = each(daemon=fileset("sales", "far", *READ))
+    done(lake, far)
+    lake.places[("sales", "far")] = f"file://{lake.root}/data/deep/new"
+    plan = planning.plan(far, look(lake))
+    taken = {(right.kind, right.path) for step in plan.steps if step.kind == "take" for right in step.rights}
+    assert ("folder", ("data", "deep", "old")) in taken
+    settle(lake, far)
+    done(lake, far)
+    assert as_person("daemon", reads(lake.folder("data", "deep", "new")))
+    assert not as_person("daemon", reads(lake.folder("data", "deep", "old")))
+
+
+def test_a_way_closed_by_hand_is_seen(lake):
+    lake.fill(lake.folder("data", "deep", "down"))
+    lake.places[("sales", "far")] = f"{lake.root}/data/deep/down"
+    far = each(daemon=fileset("sales", "far", *READ))
+    done(lake, far)
+    setfacl("-b", lake.folder("data", "deep"))
+    lake.folder("data", "deep").chmod(0o750)
+    assert not as_person("daemon", reads(lake.folder("data", "deep", "down")))
+    done(lake, far)
+    assert as_person("daemon", reads(lake.folder("data", "deep", "down")))
+
+
+@pytest.mark.parametrize(
+    ("location", "why"),
+    [
+        ("file:///etc", "outside of the connected tree"),
+        ("s3://bucket/orders", "outside of the connected tree"),
+        ("file://{root}/../x", "outside of the connected tree"),
+        ("file://{root}/sales", "the folder of a schema"),
+        ("file://{root}", "the folder of a schema"),
+    ],
+)
+def test_a_location_that_cannot_be_kept_is_told(lake, location, why):
+    lake.places[("sales", "orders")] = location.format(root=lake.root)
+    seen = look(lake)
+    assert any(why in text for text in seen.unknown)
+    assert ("sales", "orders") not in {one.path for one in seen.objects}
+    before = everything(lake.root)
+    assert any(
+        one.error for one in settle(lake, each(daemon=[Right("fileset", ("sales", "orders"), "READ")]))
+    )
+    assert everything(lake.root) == before
+
+
+def test_one_fileset_inside_of_another_keeps_its_own_rights(lake, orders):
+    lake.fill(orders / "inner")
+    lake.places[("sales", "inner")] = f"file://{orders}/inner"
+    done(lake, ANA_READS)
+    assert as_person("daemon", (orders / "all.csv").read_bytes)
+    assert not as_person("daemon", reads(orders / "inner"))
+    done(lake, each(games=fileset("sales", "inner", *READ)))
+    assert as_person("games", reads(orders / "inner"))
+    assert not as_person("games", (orders / "all.csv").read_bytes)
+
+
+# what is said
+
+
+def test_who_needs_no_entry_is_told(lake, orders):
+    os.chown(orders / "all.csv", 5, 60)
+    lake.folder("sales", "costs").chmod(0o755)
+    told = {(one.path, one.holder, one.what) for one in look(lake).bypasses}
+    assert (("sales", "orders"), "games", "owns files or folders in it") in told
+    assert (("sales", "costs"), "everybody", "READ, ENTER by the bits for others") in told
+    assert not any(path == ("sales", "orders") and holder == "everybody" for path, holder, _ in told)
+
+
+def test_a_second_worker_waits_and_gives_up_in_time(lake, monkeypatch):
+    monkeypatch.setattr(posix_tree, "_PATIENCE", 0.1)
+    tree = PosixTree(str(lake.root), "user.other")
+    with tree.alone(), pytest.raises(Transient):
+        look(lake)
+    assert look(lake).complete
+
+
+def test_checks_say_what_is_wrong(lake):
+    assert [one.text for one in lake.backend().check() if not one.ok] == []
+    lake.root.chmod(0o755)
+    assert any("keeps nobody out" in one.text for one in lake.backend().check())
+
+    def as_stranger():
+        assert any(one.blocks and "neither owns" in one.text for one in lake.backend().check())
+
+    assert as_person("games", as_stranger)
+    for url, why in (("posix:///nowhere/at/all", "cannot be read"), ("posix:///proc/sys", "mounted without")):
+        backend = posix.open(url, realm="acme", mark="shop")
+        assert any(one.blocks and why in one.text for one in backend.check())
+
+
+@pytest.mark.parametrize(
+    "url",
+    ["posix://host/srv", "posix:srv", "file:///srv", "posix:///srv?x=1", "posix:///srv?holds=x", "posix://"],
+)
+def test_a_url_that_is_none_is_refused(url):
+    with pytest.raises(Misconfigured):
+        posix.open(url, realm="acme", mark="shop")
