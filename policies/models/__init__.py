@@ -30,6 +30,7 @@ from policies.models.sync import (
     SyncRun,
 )
 from policies.models.uses import Use
+from policies.models.written import Peer, Written
 
 __all__ = [
     "AccessCounter",
@@ -59,6 +60,7 @@ __all__ = [
     "NoticeChoice",
     "OutboxEntry",
     "Ownership",
+    "Peer",
     "PipelineRun",
     "RealmMember",
     "RequestFollow",
@@ -80,4 +82,5 @@ __all__ = [
     "Use",
     "UserDuty",
     "Verification",
+    "Written",
 ]

@@ -7,6 +7,7 @@ from lakewarden.backends import kinds
 BUILT_IN = {
     "postgresql": "policies.sync.backends.postgresql:KIND",
     "mariadb": "policies.sync.backends.mariadb:KIND",
+    "gravitino": "policies.sync.backends.gravitino:KIND",
     "posix": "policies.sync.backends.posix:KIND",
 }
 

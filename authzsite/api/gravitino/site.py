@@ -13,6 +13,7 @@ from authzsite.api.gravitino.errors import Problem, unsupported
 from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Wire
 from policies.facts import is_service_admin
+from policies.sync import peering
 
 
 def version(call: Call) -> Wire:
@@ -34,6 +35,7 @@ def configs(request: HttpRequest) -> HttpResponse:
         "gravitino.authenticators": sorted(settings.LAKEWARDEN_AUTHENTICATORS),
         "gravitino.authorization.enable": True,
         "gravitino.schema.separator": SEPARATOR,
+        **peering.told(),
     }
     try:
         caller_of(request)

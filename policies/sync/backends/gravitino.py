@@ -1,0 +1,147 @@
+"""A metalake of a Gravitino server, over its REST API: roles and denials as it knows them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from lakewarden.backends.base import (
+    Backend,
+    Finding,
+    FoundObject,
+    ObjectKind,
+    Observation,
+    Outcome,
+    Plan,
+    Step,
+)
+from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.kinds import Field, Kind
+from lakewarden.backends.ordering import waits_for
+from lakewarden.dialects.gravitino.privileges import PRIVILEGES
+from policies.sync.backends.gravitino_check import check
+from policies.sync.backends.gravitino_names import HERE, Marks, tag
+from policies.sync.backends.gravitino_read import Lake, described, observe
+from policies.sync.backends.gravitino_write import Hand, translated
+from policies.sync.backends.rest import Address, ClientCredentials, Refused, Rest, by_password
+from policies.sync.peering import must_not_lead_back
+from policies.sync.record import Record
+from policies.sync.wanted_gravitino import admitted, wanted
+
+PORT = 8090
+OPTIONS = frozenset({"ca", "groups", "oauth", "scope", "user"})
+_TYPES = ("metalake", "catalog", "schema", "table", "view", "topic", "fileset", "model", "function")
+
+
+class Gravitino:
+    """One metalake; `admits` tells who would be let in there when he gets something."""
+
+    def __init__(
+        self, lake: Lake, record: Record, admits: Callable[[], Iterable[str]], *, native_groups: bool = False
+    ) -> None:
+        self.lake, self.native_groups = lake, native_groups
+        self._record, self._admits, self._hand = record, admits, Hand(lake, record)
+
+    def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
+        """The privilege itself where it may be given; () for what is administered here alone."""
+        known = PRIVILEGES.get(privilege)
+        return (privilege,) if known and kind in known.binds and privilege not in HERE else ()
+
+    def observe(self) -> Observation:
+        """Everything that matters, call by call.  Raises errors of `lakewarden.backends.errors`."""
+        lake = self.lake
+        must_not_lead_back(lake.rest, self._record.mark, tag(lake.marks.realm), tag(lake.name))
+        try:
+            return observe(lake, self._record, frozenset(self._admits()))
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    def described(self, one: FoundObject) -> FoundObject:
+        """An object with its comment and columns, by a call of its own."""
+        return described(self.lake, one)
+
+    def apply(self, plan: Plan) -> Iterator[Outcome]:
+        """Do each step and say what became of it."""
+        failed: list[Step] = []
+        for step in plan.steps:
+            error = self._error_of(step, failed)
+            if error:
+                failed.append(step)
+            yield Outcome(step, error)
+
+    def check(self) -> Iterable[Finding]:
+        """What works and what has to be mended, in words."""
+        return check(self.lake)
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes a new one."""
+        self.lake.rest.close()
+
+    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
+        first = waits_for(step, failed)
+        if first:
+            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+        try:
+            self._hand.do(step)
+        except BackendError as error:
+            return error
+        return None
+
+
+def address(url: str) -> Address:
+    """Raises Misconfigured."""
+    return Address.read(url, "gravitino", port=PORT, options=OPTIONS, path=1)
+
+
+def open(url: str, *, realm: str, mark: str) -> Backend:
+    """The metalake behind `gravitino+https://user:password@host:port/metalake`, called when first used."""
+    at = address(url)
+    native = at.options.get("groups") == "native"
+    lake = Lake(_rest(at), at.path[0], Marks(realm, mark), me=at.options.get("user") or at.user)
+    return Gravitino(lake, Record(mark), lambda: admitted(realm, native_groups=native), native_groups=native)
+
+
+def _rest(at: Address) -> Rest:
+    oauth = at.options.get("oauth")
+    authorize = ClientCredentials(at, oauth, at.options.get("scope", "")) if oauth else by_password(at)
+    return Rest(
+        at, authorize, accept="application/vnd.gravitino.v1+json", explain=lambda body, plain: _said(body)
+    )
+
+
+def _said(body: object) -> str:
+    return str(body.get("message", "")) if isinstance(body, dict) else ""
+
+
+def _parts(url: str) -> dict[str, str]:
+    at = address(url)
+    return {"host": at.host, "port": str(at.port), "dbname": at.path[0]}
+
+
+KIND = Kind(
+    "gravitino",
+    "Apache Gravitino",
+    open,
+    ("gravitino+https://", "gravitino+http://"),
+    "gravitino+https://lakewarden:secret@gravitino.example.org:8090/lake",
+    whole_realm=True,
+    realm_kinds=("gravitino",),
+    objects={type_: type_ for type_ in _TYPES},
+    carried={
+        type_: tuple(
+            ("", code) for code, one in PRIVILEGES.items() if type_ in one.binds and code not in HERE
+        )
+        for type_ in _TYPES
+    },
+    wanted=wanted,
+    fields=(
+        Field("database", "Metalake", "Its name over there."),
+        Field(
+            "groups",
+            "Groups",
+            "Write `native` when both sides have the same groups; else people get what their groups have.",
+            required=False,
+        ),
+    ),
+    parts=_parts,
+    discovers={type_: type_ for type_ in _TYPES if type_ != "metalake"},
+)

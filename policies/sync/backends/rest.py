@@ -1,0 +1,273 @@
+"""Calls to another system's REST API: bounded in time and size, no redirects, secrets in no text."""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import socket
+import ssl
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
+
+from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+
+TIMEOUT = 20.0  # seconds for one answer
+MAX_BYTES = 64 * 1024 * 1024
+_PASSING = frozenset({429, 500, 502, 503, 504})
+_SAID = 300  # letters of the other side's own words that are passed on
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where a server is and as whom to come, read from `KIND+https://user:password@host:port/path?option=…`.
+
+    A password without a user is a token.
+    """
+
+    tls: bool
+    host: str
+    port: int
+    path: tuple[str, ...]
+    user: str = ""
+    secret: str = field(default="", repr=False)
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, url: str, kind: str, *, port: int, options: frozenset[str], path: int | None) -> Address:
+        """Raises Misconfigured, without the URL in its words: the secret stands in it.
+
+        `options` are the names that may be asked; `path` is how many names the path has, None for any number.
+        """
+        try:
+            parts = urlsplit(url)
+            asked = parse_qs(parts.query, strict_parsing=bool(parts.query))
+            number = parts.port or port
+        except ValueError:
+            raise _no_url(kind) from None
+        names = tuple(unquote(one) for one in parts.path.split("/") if one)
+        schemes = {f"{kind}+http": False, f"{kind}+https": True}
+        if parts.scheme not in schemes or not parts.hostname or not options.issuperset(asked):
+            raise _no_url(kind)
+        if path is not None and len(names) != path:
+            raise _no_url(kind)
+        user, secret = unquote(parts.username or ""), unquote(parts.password or "")
+        single = {name: values[-1] for name, values in asked.items()}
+        return cls(schemes[parts.scheme], parts.hostname, number, names, user, secret, single)
+
+    @property
+    def place(self) -> str:
+        """Where this leads, for people."""
+        return f"{self.host}:{self.port}"
+
+
+def _no_url(kind: str) -> Misconfigured:
+    return Misconfigured(f"the URL must look like {kind}+https://user:password@host:port/…")
+
+
+class Refused(BackendError):
+    """The other side answered with an error; each kind of backend has its own table of what that means."""
+
+    def __init__(self, status: int, text: str, body: Mapping[str, Any]):
+        super().__init__(text)
+        self.status, self.body = status, body
+
+
+class Reply(NamedTuple):
+    status: int
+    kind: str
+    content: bytes
+
+
+Authorize = Callable[[], str]
+"""Gives the value of the header `Authorization`, "" for none."""
+
+
+class Rest:
+    """One server, over a connection that stays open and is opened again when it was lost.
+
+    `explain` takes an error's body to the other side's own words.
+    """
+
+    def __init__(
+        self,
+        at: Address,
+        authorize: Authorize,
+        *,
+        accept: str = "application/json",
+        explain: Callable[[Mapping[str, Any], str], str],
+    ) -> None:
+        self.at, self._authorize, self._accept, self._explain = at, authorize, accept, explain
+        self._line: http.client.HTTPConnection | None = None
+
+    def get(self, *names: str, **query: str) -> Any:
+        """The JSON that answers.  Raises BackendError; Refused with the status of an error."""
+        return self.call("GET", *names, query=query)
+
+    def call(self, method: str, *names: str, body: Any = None, query: Mapping[str, str] | None = None) -> Any:
+        """One call on the path of these names; None when the answer is empty."""
+        path = (
+            "/" + "/".join(quote(one, safe="") for one in names) + (f"?{urlencode(query)}" if query else "")
+        )
+        content = None if body is None else json.dumps(body).encode()
+        return self._call(method, path, content, "application/json")
+
+    def form(self, *names: str, fields: Mapping[str, str]) -> Any:
+        """The JSON that answers a form."""
+        path = "/" + "/".join(quote(one, safe="") for one in names)
+        return self._call("POST", path, urlencode(fields).encode(), "application/x-www-form-urlencoded")
+
+    def _call(self, method: str, path: str, content: bytes | None, kind: str) -> Any:
+        headers = {"Accept": self._accept, "Content-Type": kind}
+        if authorization := self._authorize():
+            headers["Authorization"] = authorization
+        return self._read(self._answered(method, path, content, headers), path)
+
+    def close(self) -> None:
+        if self._line is not None:
+            self._line.close()
+            self._line = None
+
+    def _answered(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
+        fresh = self._line is None
+        try:
+            return self._send(method, path, content, headers)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            # an idle line may have been closed over there; what changes something is never sent twice
+            if fresh or method != "GET":
+                raise self._trouble(error) from None
+        try:
+            return self._send(method, path, content, headers)
+        except (OSError, http.client.HTTPException) as error:
+            self.close()
+            raise self._trouble(error) from None
+
+    def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
+        line, until = self._opened(), time.monotonic() + TIMEOUT
+        line.request(method, path, content, dict(headers))
+        if line.sock is not None and hasattr(socket, "TCP_QUICKACK"):
+            # servers that write an answer in two parts would wait for this before the second
+            line.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        answer = line.getresponse()
+        parts, size = [], 0
+        while part := answer.read1(65536):
+            parts.append(part)
+            size += len(part)
+            if size > MAX_BYTES or time.monotonic() > until:
+                self.close()
+                raise Transient(f"{self.at.place} sends more than can be read in {TIMEOUT:.0f} seconds")
+        answer.close()  # read1 leaves it open at its end, and then the line takes no other call
+        if answer.will_close:
+            self.close()
+        return Reply(answer.status, answer.headers.get_content_type(), b"".join(parts))
+
+    def _opened(self) -> http.client.HTTPConnection:
+        if self._line is None:
+            at = self.at
+            if at.tls:
+                self._line = http.client.HTTPSConnection(
+                    at.host, at.port, timeout=TIMEOUT, context=_trusting(at.options.get("ca"))
+                )
+            else:
+                self._line = http.client.HTTPConnection(at.host, at.port, timeout=TIMEOUT)
+        return self._line
+
+    def _trouble(self, error: Exception) -> BackendError:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return Misconfigured(f"{self.at.place} is not trusted: {error.verify_message}")
+        return Transient(f"{self.at.place} does not answer: {error or type(error).__name__}")
+
+    def _read(self, reply: Reply, path: str) -> Any:
+        if 300 <= reply.status < 400:
+            raise Misconfigured(f"{self.at.place} redirects; name the address that it points to")
+        value, whole = _json(reply.content)
+        if 200 <= reply.status < 300:
+            if not whole:
+                raise Misconfigured(f"{self.at.place} answers {path} with something that is no JSON")
+            return value
+        raise self._refusal(reply, value)
+
+    def _refusal(self, reply: Reply, value: Any) -> BackendError:
+        body = value if isinstance(value, dict) else {}
+        # a page of some proxy says nothing that helps
+        plain = "" if "html" in reply.kind else reply.content.decode(errors="replace")
+        said = self._explain(body, plain)
+        text = self._tidy(f"{self.at.place} answers {reply.status}: {said or 'no reason given'}")
+        if reply.status == 401:
+            return Misconfigured(text)
+        if reply.status in _PASSING:
+            return Transient(text)
+        if "html" in reply.kind:
+            return Misconfigured(f"{text}; that is no answer of the API, so the address leads elsewhere")
+        return Refused(reply.status, text, body)
+
+    def _tidy(self, text: str) -> str:
+        hidden = text.replace(self.at.secret, "******") if self.at.secret else text
+        return "".join(letter if letter.isprintable() else " " for letter in hidden)[:_SAID]
+
+
+def _json(content: bytes) -> tuple[Any, bool]:
+    if not content.strip():
+        return None, True
+    try:
+        return json.loads(content), True
+    except (ValueError, RecursionError):
+        return None, False
+
+
+def _trusting(ca: str | None) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca)
+    except (OSError, ssl.SSLError) as error:
+        raise Misconfigured(f"{ca} cannot be used as a certificate file: {error}") from None
+
+
+# who one comes as
+
+
+def by_password(at: Address) -> Authorize:
+    """`Basic` by user and password, `Bearer` when there is no user, nothing when there is neither."""
+    if at.user:
+        pair = base64.b64encode(f"{at.user}:{at.secret}".encode()).decode()
+        return lambda: f"Basic {pair}"
+    return lambda: f"Bearer {at.secret}" if at.secret else ""
+
+
+class ClientCredentials:
+    """Tokens of an OAuth server for a client's id and secret, fetched anew shortly before they end."""
+
+    def __init__(self, at: Address, url: str, scope: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise Misconfigured("`oauth` must be the http or https address of a token endpoint")
+        tls, names = parts.scheme == "https", tuple(one for one in parts.path.split("/") if one)
+        self._at = Address(
+            tls, parts.hostname, parts.port or (443 if tls else 80), names, at.user, at.secret, at.options
+        )
+        self._scope, self._token, self._until = scope, "", 0.0
+
+    def __call__(self) -> str:
+        if time.monotonic() >= self._until:
+            self._fetch()
+        return f"Bearer {self._token}"
+
+    def _fetch(self) -> None:
+        form = {
+            "grant_type": "client_credentials",
+            "client_id": self._at.user,
+            "client_secret": self._at.secret,
+            **({"scope": self._scope} if self._scope else {}),
+        }
+        line = Rest(self._at, lambda: "", explain=lambda body, plain: str(body.get("error", "")))
+        found = line.form(*self._at.path, fields=form)
+        line.close()
+        token = found.get("access_token") if isinstance(found, dict) else None
+        if not isinstance(token, str) or not token:
+            raise Misconfigured(f"{self._at.place} gives no access token")
+        lasts = found.get("expires_in")
+        self._token = token
+        self._until = time.monotonic() + max(0.0, (lasts if isinstance(lasts, (int, float)) else 60) - 30)

@@ -1,0 +1,158 @@
+"""A realm here and a metalake of another console: what is decided here is what the other's law answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from policies.models import Backend, BackendFinding
+from policies.services import backends, drift, grants, roles
+from policies.services.grants import Wish
+from policies.sync import worker
+from policies.sync.trying import reached, tried
+from tests.factories import AUTHORITY, BY, a_metalake, a_role, acting, admit, owned, the, under
+from tests.peers.worlds import Lake
+
+pytestmark = pytest.mark.django_db
+ORDERS = "shop.sales.orders"
+
+
+@pytest.fixture
+def lake(peer) -> Iterator[Lake]:
+    there = Lake(peer, realm="demo", mark="-")
+    there.schema("sales")
+    there.table("sales", "orders")
+    yield there
+
+
+@pytest.fixture
+def governed(lake: Lake) -> Backend:
+    """Metalake demo here, with the same catalog, connected to the lake over there."""
+    root = a_metalake()
+    [shop] = under(root, "catalog", "shop")
+    [sales] = under(shop, "schema", "sales")
+    under(sales, "table", "orders")
+    admit(root, "olivia", "ana", "group:staff")
+    owned(shop, "olivia")
+    return backends.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
+
+
+def reads(lake: Lake, person: str) -> bool:
+    return lake.may(person, "SELECT", "sales", "orders")
+
+
+def settled(row: Backend) -> bool:
+    report = worker.now(row)
+    assert report.error == "", report.error
+    return report.settled
+
+
+READER = (
+    "allow USE_CATALOG on catalog shop",
+    "allow USE_SCHEMA on schema shop.sales",
+    "allow SELECT_TABLE on table shop.sales.orders",
+)
+
+
+def test_what_is_decided_here_is_answered_there(governed: Backend, lake: Lake) -> None:
+    role = a_role(the("metalake"), "reader", *READER, held_by=("ana",))
+    assert not reads(lake, "ana")
+    assert settled(governed)
+    assert reads(lake, "ana")
+    deny = a_role(the("metalake"), "not_now", "deny SELECT_TABLE on schema shop.sales", held_by=("ana",))
+    assert settled(governed)
+    assert not reads(lake, "ana")
+    roles.unassign(deny, people.ensure("user", "ana"), by=BY, authority=AUTHORITY)
+    assert settled(governed)
+    assert reads(lake, "ana")
+    roles.unassign(role, people.ensure("user", "ana"), by=BY, authority=AUTHORITY)
+    assert settled(governed)
+    assert not reads(lake, "ana")
+
+
+def test_a_group_gives_there_what_it_gives_here(governed: Backend, lake: Lake) -> None:
+    a_role(the("metalake"), "reader", *READER, held_by=("group:staff",))
+    assert settled(governed)
+    assert not reads(lake, "bo")
+    admit(the("metalake"), "bo")
+    from policies.services import members
+
+    staff, bo = people.ensure("group", "staff"), people.ensure("user", "bo")
+    members.join_group(staff, bo, by=BY, authority=AUTHORITY)
+    assert settled(governed)
+    assert reads(lake, "bo")
+    members.leave_group(staff, bo, by=BY, authority=AUTHORITY)
+    assert settled(governed)
+    assert not reads(lake, "bo")
+
+
+def test_a_grant_is_there_only_while_its_time_lasts(governed: Backend, lake: Lake) -> None:
+    ana, soon = people.ensure("user", "ana"), timezone.now() + timedelta(seconds=1)
+    a_role(the("metalake"), "way", *READER[:2], held_by=("ana",))
+    grants.add(Wish(the("table", ORDERS), (ana,), ("SELECT_TABLE",), valid_until=soon), by=acting("olivia"))
+    assert settled(governed)
+    assert reads(lake, "ana")
+    while timezone.now() < soon:
+        pass
+    assert settled(governed)
+    assert not reads(lake, "ana")
+
+
+def test_the_owner_here_is_the_owner_there(governed: Backend, lake: Lake) -> None:
+    assert settled(governed)
+    shop = lake.on("GET", "/owners/catalog/shop")
+    assert shop["owner"] == {"name": "olivia", "type": "user"}
+    lake.on("POST", "/users", {"name": "bo"})
+    lake.on("PUT", "/owners/catalog/shop", {"name": "bo", "type": "USER"})
+    shown = worker.now(governed, dry_run=True)
+    assert (shown.missing, shown.foreign) == (2, 1)
+    assert settled(governed)
+    assert lake.on("GET", "/owners/catalog/shop")["owner"]["name"] == "olivia"
+
+
+def test_a_grant_made_by_hand_there_is_seen_here_and_adopted(governed: Backend, lake: Lake) -> None:
+    lake.on("POST", "/users", {"name": "carl"})
+    for path, privilege in (((), "CONNECT"), (("sales",), "USAGE"), (("sales", "orders"), "SELECT")):
+        from lakewarden.backends.base import Right
+
+        kind = ("catalog", "schema", "table")[len(path)]
+        lake.give_by_hand(Right(kind, path, privilege), "carl")
+    assert settled(governed)
+    assert reads(lake, "carl")
+    found = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
+    assert [(one.place, one.what) for one in found] == [
+        ("shop", "USE_CATALOG"),
+        ("shop.sales", "USE_SCHEMA"),
+        (ORDERS, "SELECT_TABLE"),
+    ]
+    admit(the("metalake"), "carl")
+    for one in found:
+        drift.adopt(one.pk, by=acting("olivia"))
+    worker.deliver(governed)
+    assert settled(governed)
+    assert reads(lake, "carl")
+    assert not BackendFinding.objects.filter(kind="foreign", holder="carl").exists()
+    roles_here = the("metalake")
+    assert roles_here is not None
+
+
+def test_an_account_that_sees_not_everything_removes_nothing(governed: Backend, lake: Lake) -> None:
+    role = a_role(the("metalake"), "reader", *READER, held_by=("ana",))
+    assert settled(governed)
+    lake.on("PUT", "/owners/metalake/" + lake.name, {"name": "ana", "type": "USER"})
+    roles.unassign(role, people.ensure("user", "ana"), by=BY, authority=AUTHORITY)
+    report = worker.now(governed)
+    assert not report.complete
+    assert not report.settled
+    found = tried("gravitino", lake.url, realm="demo")
+    assert ["does not own the metalake" in one.text for one in found if one.blocks] == [True]
+
+
+def test_a_connection_in_use_by_the_other_side_is_refused(governed: Backend, lake: Lake, settings) -> None:
+    found = tried("gravitino", lake.url, realm="demo")
+    assert reached(found)
+    assert any("a Lakewarden of its own" in one.text for one in found)
