@@ -14,6 +14,8 @@ import pytest
 
 from tests.seeds import rows
 
+pytest.register_assert_rewrite("lakewarden.backends.contract")  # what a failed test compared is to be seen
+
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 VAR = Path(os.environ.get("LAKEWARDEN_VAR", "var"))
 _may_leave = False

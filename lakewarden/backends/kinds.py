@@ -1,6 +1,6 @@
 """Which kinds of backend there are: those of the console and those that packages beside it bring along.
 
-A package names its own under the entry-point group `lakewarden.backends`; the entry's name is the kind's code.
+A package names its own in the entry-point group `lakewarden.backends`; an entry's name is the kind's code.
 """
 
 from __future__ import annotations
@@ -80,8 +80,8 @@ class Kind:
     begin, with `://`.  `objects` says which type of securable is what out there, `carried` which operation of
     the law is which privilege there, by what the object is out there.  `by_person`: there are no roles, so
     each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is connected to a
-    realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who speaks roles and
-    denials himself, what should be there and what is not.  `asks_people`: its accounts cannot all be listed,
+    realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who speaks roles
+    and denials himself, what should be there and what is not.  `asks_people`: its accounts cannot all be listed,
     so `people=…` names those who may have one.  `discovers` says which type of securable each kind
     of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from the form's values.
     """

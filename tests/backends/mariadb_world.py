@@ -7,17 +7,21 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pymysql
+import pytest
 
 from lakewarden.backends.base import Backend, Foreign, Right
+from lakewarden.backends.kit import Crash
 from policies.sync.backends import mariadb
 from policies.sync.backends.mariadb_names import Identity
-from policies.sync.backends.mariadb_session import escaped, quoted
+from policies.sync.backends.mariadb_session import Session, escaped, quoted
 
 _numbers = count(1)
 START_WAIT = 60.0  # seconds
@@ -192,6 +196,23 @@ class MariaSite:
         finally:
             connection.close()
         return True
+
+    @contextmanager
+    def dying(self, change: int) -> Iterator[None]:
+        """The worker's connection ends before its n-th statement; every second time the worker with it."""
+        run, left = Session.run, [change]
+
+        def counted(session: Session, statement: str, **more: bool) -> None:
+            left[0] -= 1
+            if left[0] == 0:
+                self.kill_workers()
+                if change % 2:
+                    raise Crash
+            run(session, statement, **more)
+
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(Session, "run", counted)
+            yield
 
     def kill_workers(self) -> None:
         """End the connections of the account; they notice at their next statement."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from itertools import islice
 
 import pymysql
@@ -10,13 +9,14 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Order, Right, Step
+from lakewarden.backends.contract import Contract, assert_settled
 from lakewarden.backends.errors import Misconfigured, Rejected, Transient
+from lakewarden.backends.kit import look, plan_of, settle, wanted
+from lakewarden.backends.suite import ODD_NAMES
 from policies.sync.backends import mariadb
-from policies.sync.backends.mariadb_session import Session
-from tests.backends.contract import Contract, assert_settled, plan_of, random_desired
 from tests.backends.mariadb_world import MariaSite
 from tests.backends.tries import findings, try_step
-from tests.backends.worlds import look, settle, wanted
+from tests.backends.worlds import ROUNDS
 
 SELECT = Right("table", ("sales", "orders"), "SELECT")
 
@@ -28,7 +28,8 @@ def on(schema: str, table: str, *words: str) -> frozenset[Right]:
 
 READ, COSTS = on("sales", "orders", "SELECT"), on("sales", "costs", "SELECT")
 WRITE = on("sales", "orders", "SELECT", "INSERT", "UPDATE", "DELETE")
-NO_NAMES = {"🙂": "MariaDB has no names beyond the basic plane"}
+NAMES = tuple(name for name in ODD_NAMES if max(name) < "\U00010000")
+"""MariaDB has no names beyond the basic plane."""
 
 
 @pytest.fixture
@@ -54,76 +55,13 @@ class TestMariaDB(Contract):
     READ, WRITE, COSTS = READ, WRITE, COSTS
     on = staticmethod(on)
 
+    rights_follow = "names"
+    odd_names = NAMES
+    seeds = ROUNDS
+
     @pytest.fixture
-    def site(self, mariadb_server, request):
-        name = request.node.callspec.params.get("name") if hasattr(request.node, "callspec") else None
-        if name in NO_NAMES:
-            pytest.skip(NO_NAMES[name])
-        there = MariaSite(mariadb_server)
-        yield there
-        there.close()
-
-    def test_a_recreated_object_has_lost_its_rights(self, site, ana):
-        """Here it has not: the rights wait for a table of that name, so they are taken with the old one."""
-        settle(site, wanted({"r": WRITE}, r={ana}))
-        old = {found.path: found.id for found in look(site).objects}
-        site.drop("sales", "orders")
-        site.table("sales", "orders")
-        assert {found.path: found.id for found in look(site).objects}["sales", "orders"] != old[
-            "sales", "orders"
-        ]
-        assert site.may(ana, "SELECT", "sales", "orders")
-        settle(site, desired := wanted({}))
-        assert_settled(site, desired)
-        assert not site.may(ana, "SELECT", "sales", "orders")
-
-    def test_a_renamed_object_keeps_its_rights_under_the_new_name(self, site, ana):
-        """Here they stay with the old name: missing under the new, extra under the old, repaired as both."""
-        settle(site, wanted({"r": READ}, r={ana}))
-        old = {found.path: found.id for found in look(site).objects}
-        site.rename("sales", "orders", "sold")
-        assert {found.path: found.id for found in look(site).objects}["sales", "sold"] == old[
-            "sales", "orders"
-        ]
-        desired = wanted({"r": on("sales", "sold", "SELECT")}, r={ana})
-        plan = plan_of(site, desired)
-        assert (plan.missing, plan.extra) == (1, 1)
-        settle(site, desired)
-        assert_settled(site, desired)
-        assert site.may(ana, "SELECT", "sales", "sold")
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_worker_that_dies_anywhere_is_made_good(mariadb_server, monkeypatch, seed):
-    rng = random.Random(seed)
-    site = MariaSite(mariadb_server)
-    site.schema("sales")
-    site.table("sales", "orders")
-    site.table("sales", "costs")
-    people = [site.person(name) for name in ("ana", "bo", "cy")]
-    site.give_by_hand(SELECT, people[0])
-    before = site.foreign()
-    sets = (READ, WRITE, COSTS)
-    settle(site, random_desired(rng, people, sets))
-    desired, real, left = random_desired(rng, people, sets), Session.run, [rng.randint(1, 12)]
-
-    def dies(session, statement, **more):
-        left[0] -= 1
-        if left[0] == 0:
-            site.kill_workers()
-        real(session, statement, **more)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(Session, "run", dies)
-        backend = site.backend()
-        plan = planning.plan(desired, backend.observe())
-        outcomes = list(backend.apply(plan))
-        backend.close()
-    assert left[0] > 0 or any(isinstance(one.error, Transient) for one in outcomes)
-    settle(site, desired, rounds=2)
-    assert_settled(site, desired)
-    assert site.foreign() == before
-    site.close()
+    def site(self, site):
+        return site
 
 
 def test_two_workers_on_the_same_person_never_leave_two_sets(site, ana):

@@ -1,11 +1,16 @@
 """The contract on real PostgreSQL servers."""
 
+from __future__ import annotations
+
 import pytest
 
-from tests.backends.contract import Contract
+from lakewarden.backends.contract import Contract
+from tests.backends.worlds import ROUNDS
 
 
 class TestPostgreSQL(Contract):
+    seeds = ROUNDS
+
     @pytest.fixture
     def site(self, shop):
         return shop

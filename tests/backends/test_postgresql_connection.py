@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.backends.base import Bypass, Right, Step
+from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.kit import look, settle, wanted
 from policies.sync.backends import postgresql
-from tests.backends.contract import COSTS, READ, assert_settled
 from tests.backends.tries import errors_of, findings, newest_only, try_step
-from tests.backends.worlds import look, settle, wanted
+from tests.backends.worlds import COSTS, READ
 
 # who needs no grant
 

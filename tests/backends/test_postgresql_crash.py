@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from threading import Event
 
 import psycopg
@@ -12,66 +11,17 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
+from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import BackendError, Transient
-from policies.sync.backends.postgresql_session import Transaction
-from tests.backends.contract import COSTS, READ, WRITE, assert_settled, random_desired
-from tests.backends.worlds import PostgresSite, look, settle, wanted
+from lakewarden.backends.kit import look, settle, wanted
+from tests.backends.worlds import COSTS, READ, WRITE, before_statement
 
 SWITCHES = 300
 
 
-class Crash(BaseException):
-    """The worker's process ends here."""
-
-
-@pytest.fixture
-def at_statement(monkeypatch):
-    """Make something happen once, just before the n-th statement that changes something."""
-
-    def arrange(number, happens):
-        run, left = Transaction.run, [number]
-
-        def counted(self, statement):
-            left[0] -= 1
-            if left[0] == 0:
-                happens()
-            run(self, statement)
-
-        monkeypatch.setattr(Transaction, "run", counted)
-
-    return arrange
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_a_worker_that_dies_anywhere_is_made_good(server_url, at_statement, seed):
-    rng = random.Random(seed)
-    shop = PostgresSite(server_url)
-    shop.schema("sales")
-    shop.table("sales", "orders", serial=True)
-    shop.table("sales", "costs")
-    people = [shop.person(name) for name in ("ana", "bo", "cy")]
-    shop.give_by_hand(Right("table", ("sales", "orders"), "SELECT"), people[0])
-    before = shop.foreign()
-    settle(shop, random_desired(rng, people))
-
-    def die():
-        shop.kill_workers()
-        if seed % 2:  # the odd ones lose only their connection and go on
-            raise Crash
-
-    at_statement(rng.randint(1, 25), die)
-    desired = random_desired(rng, people)
-    with suppress(Crash):
-        settle(shop, desired)
-    settle(shop, desired)
-    assert_settled(shop, desired)
-    assert shop.foreign() == before
-    shop.close()
-
-
-def test_a_lost_connection_costs_one_step(shop, ana, at_statement):
-    at_statement(3, shop.kill_workers)
-    outcomes = settle(shop, desired := wanted({"r": READ}, r={ana}))
+def test_a_lost_connection_costs_one_step(shop, ana):
+    with before_statement(3, shop.kill_workers):
+        outcomes = settle(shop, desired := wanted({"r": READ}, r={ana}))
     failed = [one for one in outcomes if one.error]
     assert [(one.step.kind, type(one.error)) for one in failed] == [("give", Transient)]
     settle(shop, desired)

@@ -7,10 +7,12 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.backends.base import Column, Desired, Foreign, Right, Step
+from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected
-from tests.backends.contract import COSTS, READ, WRITE, assert_settled, plan_of
+from lakewarden.backends.kit import look, plan_of, settle, wanted
+from lakewarden.backends.suite import on
 from tests.backends.tries import SELECT, errors_of, newest_only, try_step
-from tests.backends.worlds import PostgresSite, look, on, settle, wanted
+from tests.backends.worlds import COSTS, READ, WRITE, PostgresSite
 
 # objects
 

@@ -2,74 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from typing import Protocol
 
 import psycopg
+import pytest
 from psycopg import sql
 
-from lakewarden.backends import memory, planning
-from lakewarden.backends.base import Backend, Desired, Foreign, Observation, Order, Outcome, Right
+from lakewarden.backends import memory
+from lakewarden.backends.base import Backend, Foreign, Right
+from lakewarden.backends.kit import Crash
 from lakewarden.backends.memory import Memory
+from lakewarden.backends.suite import Suite, on
 from policies.sync.backends import postgresql
 from policies.sync.backends.postgresql_names import Identity
+from policies.sync.backends.postgresql_session import Transaction
 
 _numbers = count(1)
 _emptied: dict[str, list[str]] = {}
 
-CATALOG = Right("catalog", (), "CONNECT")
-
-
-def usage(schema: str) -> Right:
-    return Right("schema", (schema,), "USAGE")
-
-
-def on(schema: str, table: str, *words: str) -> frozenset[Right]:
-    """Rights on a table and the way to it."""
-    return frozenset({CATALOG, usage(schema), *(Right("table", (schema, table), word) for word in words)})
-
-
-class Site(Protocol):
-    """Everything is done by hand here, past the backend."""
-
-    def backend(self) -> Backend: ...
-    def schema(self, name: str) -> None: ...
-    def table(self, schema: str, name: str, *, serial: bool = False) -> None: ...
-    def drop(self, schema: str, name: str) -> None: ...
-    def rename(self, schema: str, name: str, new: str) -> None: ...
-    def person(self, name: str) -> str: ...
-    def give_by_hand(self, right: Right, holder: str) -> None: ...
-    def foreign(self) -> set[Foreign]: ...
-    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None: ...
-    def spoil_member(self, key: str, person: str, *, joins: bool) -> None: ...
-    def may(self, person: str, word: str, schema: str, table: str) -> bool: ...
-
-
-def settle(site: Site, desired: Desired, *, rounds: int = 1, orders: Sequence[Order] = ()) -> list[Outcome]:
-    """Observe, plan, apply as a worker does."""
-    backend = site.backend()
-    try:
-        return [
-            one
-            for _ in range(rounds)
-            for one in backend.apply(planning.plan(desired, backend.observe(), orders))
-        ]
-    finally:
-        backend.close()
-
-
-def look(site: Site) -> Observation:
-    backend = site.backend()
-    try:
-        return backend.observe()
-    finally:
-        backend.close()
-
-
-def wanted(roles: dict[str, frozenset[Right]], **members: set[str]) -> Desired:
-    return Desired(roles, {key: frozenset(people) for key, people in members.items()})
+ROUNDS = (*range(20), *(pytest.param(number, marks=pytest.mark.slow) for number in range(20, 200)))
+"""Workers that die at random: some always, ten times as many where there is time."""
+READ, WRITE, COSTS = Suite.READ, Suite.WRITE, Suite.COSTS
 
 
 class MemorySite:
@@ -107,6 +62,12 @@ class MemorySite:
         if given:
             self.world.roles[key].add((self.world.find(given).id, given.right))
 
+    @contextmanager
+    def blinded(self) -> Iterator[None]:
+        self.world.readable = False
+        yield
+        self.world.readable = True
+
     def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
         (set.add if joins else set.discard)(self.world.members[key], person)
 
@@ -116,7 +77,7 @@ class MemorySite:
             right for key, people in seen.members.items() if person in people for right in seen.roles[key]
         }
         mine |= {one.right for one in seen.foreign if one.holder == person}
-        return {usage(schema), Right("table", (schema, table), word)} <= mine
+        return on(schema, table, word) - {Right("catalog", (), "CONNECT")} <= mine
 
 
 class PostgresSite:
@@ -239,6 +200,18 @@ class PostgresSite:
             return False
         return True
 
+    @contextmanager
+    def dying(self, change: int) -> Iterator[None]:
+        """The worker's connection ends before its n-th statement; every second time the worker with it."""
+
+        def dies() -> None:
+            self.kill_workers()
+            if change % 2:
+                raise Crash
+
+        with before_statement(change, dies):
+            yield
+
     def kill_workers(self) -> None:
         """End the connections of the account; they notice at their next statement."""
         self.admin.execute(
@@ -269,3 +242,19 @@ class PostgresSite:
 
     def _grant(self, right: Right, holder: str) -> None:
         self.do(f"GRANT {right.right} ON {right.kind.upper()} {{}} TO {{}}", right.path, holder)
+
+
+@contextmanager
+def before_statement(number: int, happens: Callable[[], object]) -> Iterator[None]:
+    """Let something happen once, just before the n-th statement that changes something."""
+    run, left = Transaction.run, [number]
+
+    def counted(transaction: Transaction, statement: object) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            happens()
+        run(transaction, statement)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Transaction, "run", counted)
+        yield

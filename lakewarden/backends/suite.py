@@ -1,0 +1,95 @@
+"""What a suite of backends' tests stands on: which abilities a backend has, and its rights for two deeds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Callable, TypeVar
+
+import pytest
+
+from lakewarden.backends.base import Desired, Right
+from lakewarden.backends.kit import by_person, wanted
+
+ODD_NAMES = (
+    "with.dot",
+    'with "quotes"',
+    "with space",
+    "Größe",
+    "表",
+    "🙂",
+    "semi;colon -- x",
+    "%s{}",
+    "back\\slash",
+    "ü" * 31 + "x",  # 63 bytes
+)
+ORDERS = ("sales", "orders")
+Test = TypeVar("Test", bound=Callable[..., None])
+
+
+def needs(ability: str) -> Callable[[Test], Test]:
+    """A test that is only there for backends that have an ability."""
+
+    def mark(test: Test) -> Test:
+        test.needs = ability  # type: ignore[attr-defined]
+        return test
+
+    return mark
+
+
+def on(schema: str, table: str, *words: str) -> frozenset[Right]:
+    """Rights on a table and the way to it, as databases call them."""
+    way = {Right("catalog", (), "CONNECT"), Right("schema", (schema,), "USAGE")}
+    return frozenset({*way, *(Right("table", (schema, table), word) for word in words)})
+
+
+class Suite:
+    """Subclasses give the fixture `site`, `on` where rights are called otherwise, and what they cannot do.
+
+    `READ` and `WRITE` are what reading and writing the table `sales.orders` take, `COSTS` what reading
+    `sales.costs` takes.  Abilities: `has_roles`; `others_grant`, what others gave can be told from ours;
+    `rights_follow` objects or names when they are renamed or made again; `sees_objects`; `denies`, then
+    `denial(schema, table)` are the rights that forbid.  `odd_names` are tried as names of everything;
+    `seeds` are the rounds of workers that die.
+    """
+
+    READ = on(*ORDERS, "SELECT")
+    WRITE = on(*ORDERS, "SELECT", "INSERT", "UPDATE", "DELETE")
+    COSTS = on("sales", "costs", "SELECT")
+    on = staticmethod(on)
+    has_roles = True
+    others_grant = True
+    sees_objects = True
+    denies = False
+    blinds = False
+    rights_follow = "objects"
+    odd_names: Iterable[Any] = ODD_NAMES
+    seeds: Iterable[Any] = range(20)
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        for name in dir(cls):
+            ability = getattr(getattr(cls, name), "needs", "")
+            if ability and not getattr(cls, ability):
+                setattr(cls, name, None)
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        """Names and rounds are the subclass's."""
+        for argument in {"odd_name", "seed"} & {*metafunc.fixturenames}:
+            metafunc.parametrize(argument, self.odd_names if argument == "odd_name" else self.seeds)
+
+    def wanted(self, roles: Mapping[str, frozenset[Right]], **members: Iterable[str]) -> Desired:
+        """Roles and who is in each, as this backend is told."""
+        return self.as_told(wanted(roles, **members))
+
+    def as_told(self, desired: Desired) -> Desired:
+        return desired if self.has_roles else by_person(desired)
+
+    @property
+    def one(self) -> Right:
+        """A right on the table itself that reading takes."""
+        return max(right for right in self.READ if right.path == ORDERS)
+
+    @property
+    def more(self) -> Right:
+        """A right on the table itself that writing takes and reading does not."""
+        return min(right for right in self.WRITE - self.READ if right.path == ORDERS)
