@@ -18,7 +18,7 @@ from django.utils import timezone
 from accounts.models import Principal, User
 from accounts.record import Origin
 from accounts.text import told
-from catalog.nodes import Node
+from catalog.nodes import Node, nodes
 from catalog.nodes import node as node_of
 from lakewarden import dialects
 from lakewarden.dialects.base import Privilege
@@ -154,12 +154,16 @@ def _check(wanted: Wanted, person: Principal, now: datetime) -> tuple[str, ...]:
 def barred(person: Principal, node: Node, now: datetime) -> str:
     """Why he may not open it again: what he opened waits for its review; empty where nothing does.
 
-    One query where nothing waits.
+    One query where nothing of his waits.
     """
-    row = waiting(now).filter(person=person, securable__in=node.lineage).first()
-    before = node_of(row.securable_id) if row else None
-    if row is None or before is None:
+    rows = {row.securable_id: row for row in waiting(now).filter(person=person)}
+    # a container holds what was opened in it
+    there = nodes(rows) if rows else {}
+    opened = [one for one in there.values() if one.id in node.lineage or node.id in one.lineage]
+    before = max(opened, key=lambda one: rows[one.id].pk, default=None)
+    if before is None:
         return ""
+    row = rows[before.id]
     found = [one.principal for one in deciders.of(before, now=now) if _reviews(one.principal, row, before)]
     names = list(dict.fromkeys(one.label for one in found))[:NAMED]
     who = " or ".join(names) or "a service admin"

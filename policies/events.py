@@ -71,6 +71,9 @@ REVIEW_TAKEN_BACK = event("review.taken_back", "took back what was decided on ro
 REVIEW_AGAIN = event("review.again", "had {rows} quick decisions of review {review} looked at again")
 REVIEW_PASSED = event("review.passed", "passed {rows} rows of review {review} on to {person}")
 REVIEW_STAGE = event("review.stage", "took review {review} to stage {stage}")
+REVIEW_RESEATED = event(
+    "review.reseated", "put {rows} rows of review {review} to others, since who was asked cannot sign in"
+)
 REVIEW_EXTENDED = event("review.extended", "gave review {review} time until {until}")
 REVIEW_ENDED = event("review.ended", "ended deciding in review {review}")
 REVIEW_CANCELLED = event("review.cancelled", "called review {review} off")

@@ -9,17 +9,18 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from accounts.entering import able
 from accounts.models import Principal
 from catalog.models import Realm
 from policies import notices
 from policies.authority import SYSTEM, Actor, of_system
 from policies.changes import change
 from policies.errors import Conflict, PolicyError
-from policies.events import REVIEW_REPEATED, REVIEW_STAGE, REVIEW_STARTED
-from policies.models import Review, ReviewRow
+from policies.events import REVIEW_REPEATED, REVIEW_RESEATED, REVIEW_STAGE, REVIEW_STARTED
+from policies.models import Review, ReviewRow, ReviewSeat
 from policies.reviews import leading, starting, states
 from policies.reviews.leading import notice_key
 from policies.reviews.plans import plan_of
@@ -54,6 +55,7 @@ def look_after(review: Review, now: datetime) -> None:
     """Remind, or take a review on when its stage is over.  Raises Conflict when somebody else did."""
     until = datetime.fromisoformat(review.stages[review.stage]["until"])
     if now < until:
+        seat_again(review, now)
         remind(review, now)
     elif review.stage + 1 < len(review.stages):
         next_stage(review)
@@ -62,6 +64,42 @@ def look_after(review: Review, now: datetime) -> None:
         next_stage(review)
     else:
         leading.end_in_time(review)
+
+
+def seat_again(review: Review, now: datetime) -> int:
+    """Ask others about what is put to people none of whom can sign in any more; answers how many rows.
+
+    Two queries where everybody can.
+    """
+    gone = _deserted(review, now)
+    if not gone or not take_lease(review, ("open",)):
+        return 0
+    seating, many, last = Seating(review, place_of(review), review.stage), 0, 0
+    left = ReviewRow.objects.filter(review=review, state="open", desk__in=gone)
+    try:
+        with change(REVIEW_RESEATED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
+            while batch := list(left.filter(number__gt=last).order_by("number")[:BATCH]):
+                last = batch[-1].number
+                seating.seat(batch)
+                many += _move_on(batch)
+            if many:
+                event = said(REVIEW_RESEATED, place_of(review), review=review.pk, rows=many)
+                current.say(event, by=of_system("nobody who was asked can sign in"))
+                tell_reviewers(review)
+    finally:
+        release(review)
+    return many
+
+
+def _deserted(review: Review, now: datetime) -> list[int]:
+    """The desks at which something is left to decide, and nobody who can sign in."""
+    open_rows = ReviewRow.objects.filter(desk=OuterRef("desk"), state="open")
+    seats = ReviewSeat.objects.filter(Exists(open_rows), desk__review=review, left__isnull=True)
+    asked: dict[int, set[int]] = {}
+    for desk, person in seats.values_list("desk", "reviewer"):
+        asked.setdefault(desk, set()).add(person)
+    entering = able({one for people in asked.values() for one in people}, now=now) if asked else frozenset()
+    return sorted(desk for desk, people in asked.items() if people.isdisjoint(entering))
 
 
 # reminders

@@ -156,6 +156,16 @@ def test_what_waits_for_its_review_is_not_opened_again(ana: Principal, way: str)
     assert open_it().state == "open"
 
 
+def test_nor_is_it_opened_by_opening_all_around_it(ana: Principal) -> None:
+    row = open_it()
+    emergency.end(row.pk, by=acting("ana"))
+    for node in (the("schema", "shop.sales"), the("catalog", "shop")):
+        with pytest.raises(Conflict, match=r"opened shop\.sales\.orders before"):
+            open_it(node=node)
+    emergency.close(row.pk, "All was in order", by=acting("olivia"))
+    assert open_it(node=the("schema", "shop.sales")).state == "open"
+
+
 def test_a_duty_through_a_group_counts(ana: Principal) -> None:
     staff = people.ensure("group", "staff")
     duties.give(the("schema", "shop.sales"), emergency.DUTY, staff, by=BY, authority=AUTHORITY)

@@ -7,9 +7,10 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from accounts.models import User
 from catalog.nodes import Node
-from policies.models import Notice, Review, ReviewSeat
-from policies.reviews import clock, population
+from policies.models import Event, Notice, Review, ReviewSeat
+from policies.reviews import clock, leading, population, reminding
 from policies.reviews.plans import Stage
 from policies.services import duties, grants
 from policies.services.grants import Wish
@@ -51,6 +52,37 @@ def test_who_owes_nothing_is_not_reminded(given: Node) -> None:
     clock.look_after(review, timezone.now() + timedelta(days=12))
     assert told("review.remind") == []
     assert not Notice.objects.filter(kind="review.asked", done__isnull=True).exists()
+
+
+def test_what_was_put_to_somebody_whose_account_was_closed_is_put_to_others(given: Node) -> None:
+    review = a_review(by="marek")
+    assert set(told("review.asked")) == {"olivia"}
+    before = rows(review)["ana shop.sales.orders"]
+    decides("olivia", rows(review)["mia shop.sales.orders"], "keep")
+    User.objects.filter(principal=person("olivia")).update(is_active=False)
+    clock.look_after(review, timezone.now() + timedelta(hours=1))
+    clock.look_after(review, timezone.now() + timedelta(hours=2))
+    assert told("review.asked") == ["olivia", "marek"]
+    after = rows(review)
+    assert after["mia shop.sales.orders"].choice == "keep"
+    assert after["ana shop.sales.orders"].version == before.version + 1
+    assert Event.objects.filter(kind="review.reseated").count() == 1
+    assert decides("marek", after["ana shop.sales.orders"], "keep").decided
+
+
+def test_where_nobody_at_all_can_sign_in_it_stays_and_nothing_breaks(given: Node) -> None:
+    review = a_review(by="marek")
+    User.objects.update(is_active=False)
+    for hours in (1, 2):
+        clock.look_after(review, timezone.now() + timedelta(hours=hours))
+    assert rows(review)["ana shop.sales.orders"].state == "open"
+
+
+def test_a_reminder_by_hand_is_settled_with_the_review(given: Node) -> None:
+    review = a_review()
+    assert reminding.remind(review, by=acting("olivia")) == 1
+    leading.end(review, by=acting("olivia"))
+    assert not Notice.objects.filter(kind="review.remind", done__isnull=True).exists()
 
 
 def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:
