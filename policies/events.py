@@ -54,6 +54,7 @@ BACKEND_CONNECTED = event("backend.connected", "connected {object} to {backend}"
 BACKEND_PAUSED = event("backend.paused", "paused the sync of {object}")
 BACKEND_RESUMED = event("backend.resumed", "resumed the sync of {object}")
 BACKEND_POLICY = event("backend.policy", "set the sync of {object} to {policy}")
+BACKEND_RATE = event("backend.rate", "set how fast the sync of {object} makes changes: {rate}")
 BACKEND_CONFIRMED = event("backend.confirmed", "let a held plan for {object} go on; it takes {removes}")
 BACKEND_RETRIED = event("backend.retried", "had the sync of {object} tried again")
 FOREIGN_ADOPTED = event("foreign.adopted", "adopted {rights} on {object} that {holder} had in {backend}")

@@ -113,6 +113,7 @@ def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]
             words_, "What was decided here was read back there." if place.may_look else "", drawn=False
         ),
         "pager": differs.pager,
+        "applied_url": reverse("console:object_applied", args=[place.node.id]) if place.may_look else "",
     }
 
 

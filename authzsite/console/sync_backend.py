@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,6 +13,7 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console import naming, words
+from authzsite.console.differs import board
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
@@ -23,10 +24,18 @@ from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from authzsite.console.sync_runs import Going, Step, going, run_lines, steps_of
 from lakewarden.backends.errors import NEXT
-from policies.models import Backend, OutboxEntry, SyncRun
+from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.services import operating
 
 RUNS = 20
+COUNTED = (
+    ("In sync", ("in_sync",)),
+    ("Differs", ("missing", "extra")),
+    ("Foreign", ("foreign",)),
+    ("Unknown", ("unknown",)),
+    ("Bypass", ("bypass",)),
+)
+ALWAYS = ("In sync", "Differs", "Foreign")
 
 
 @dataclass(frozen=True)
@@ -93,10 +102,10 @@ def room(request: Request, id: int) -> HttpResponse:
         "actions": list(_doors(one, reason)),
         "reason": reason,
         "note": _note(one),
-        "facts": _facts(one),
+        "facts": Facts(tuple(_facts(one))),
         "going": _going(one),
         "progress_url": reverse("console:sync_progress", args=[one.row.pk]),
-        **(_inside(one) if one.may_look else {"hidden": _hidden(one)}),
+        **(_inside(one, request.GET) if one.may_look else {"hidden": _hidden(one)}),
     }
     node = one.place.node
     return page(
@@ -178,32 +187,38 @@ def _note(one: There) -> Note | None:
     return None
 
 
-def _facts(one: There) -> Facts:
-    row = one.row
+def _facts(one: There) -> Iterable[Fact]:
+    row, counts = one.row, one.row.counts
     proved = naming.lower(words.ago(row.proved_at)) if row.proved_at else "not yet"
-    counts = row.counts
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
-    told = [
-        Fact("State", state=one.behind.state()),
-        Fact("What it does", "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports"),
-        Fact("Proved equal", proved, note=revision),
-        Fact("In sync", words.number(int(counts.get("in_sync", 0)))),
-        Fact("Differs", words.number(int(counts.get("missing", 0)) + int(counts.get("extra", 0)))),
-        Fact("Foreign", words.number(int(counts.get("foreign", 0)))),
-    ]
-    return Facts(tuple(told))
+    yield Fact("State", state=one.behind.state())
+    yield Fact("What it does", "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports")
+    yield Fact("Proved equal", proved, note=revision)
+    if row.compared_at:
+        yield Fact("All compared", naming.lower(words.ago(row.compared_at)), note="and each night")
+    for word, names in COUNTED:
+        many = sum(int(counts.get(name, 0)) for name in names)
+        if many or word in ALWAYS:
+            yield Fact(word, words.number(many))
+    url = "" if _reason(one) else one.address("rate")
+    yield Fact("Pace", f"{words.number(row.rate)} a second" if row.rate else "No limit", url)
 
 
-def _inside(one: There) -> dict[str, Any]:
+def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
     plan = _plan(one)
+    differs = board(BackendFinding.objects.filter(backend=one.row), asked, may=one.place.may_grant)
     lines = run_lines(one.row, RUNS)
     return {
+        "toggles": differs.toggles,
+        "findings": differs.lines,
+        "pager": differs.pager,
         "parked": _parked(one.row),
         "retry": one.address("retry") if one.may_operate else "",
         "plan": plan,
         "plan_text": _plan_text(one),
         "no_plan": Empty("Nothing is to be done", "At the last look, here and there agreed.", drawn=False),
         "runs": lines,
+        "runs_url": reverse("console:sync_runs", args=[one.row.pk]),
         "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
         "runs_pager": Pager(f"The last {words.count(len(lines), 'run')}"),
     }

@@ -27,7 +27,7 @@ from policies.errors import Invalid, PolicyError
 from policies.models import SyncItem, SyncRun
 from policies.services import operating
 
-ASKED = ("pause", "repair", "confirm")
+ASKED = ("pause", "repair", "confirm", "rate")
 AT_ONCE = ("resume", "report", "retry", "look")
 DONE = {
     "pause": "is paused",
@@ -37,6 +37,7 @@ DONE = {
     "confirm": "goes on with its plan",
     "retry": "is tried again",
     "look": "is checked now",
+    "rate": "keeps to its rate",
 }
 
 
@@ -78,6 +79,8 @@ def _do(request: Request, one: There, deed: str, actor: Actor) -> None:
         operating.resume(row, by=actor)
     elif deed in ("repair", "report"):
         operating.set_policy(row, deed, by=actor, reason=reason)
+    elif deed == "rate":
+        operating.set_rate(row, _rate(form.get("rate", "")), by=actor, reason=reason)
     elif deed == "confirm":
         operating.confirm(row, form.get("digest", ""), by=actor, reason=reason)
     else:
@@ -94,6 +97,13 @@ def _until(text: str) -> datetime | None:
     if typed is None or not 1 < typed.year < 9999:
         raise Invalid("Give a date and a time, or none.")
     return typed if timezone.is_aware(typed) else timezone.make_aware(typed)
+
+
+def _rate(text: str) -> int:
+    typed = text.strip() or "0"
+    if not typed.isascii() or not typed.isdecimal() or len(typed) > 9:
+        raise Invalid("Give a whole number of changes a second, or none.")
+    return int(typed)
 
 
 def _refused(request: Request, one: There) -> HttpResponse:
@@ -115,9 +125,11 @@ def _show(request: Request, one: There, deed: str, notes: list[Note], *, status:
         "until": request.POST.get("until", ""),
         "zone": words.zone(),
         "back": reverse("console:sync_backend", args=[one.row.pk]),
-        "steps": steps_of(run, one.row) if run and deed != "pause" else [],
+        "steps": steps_of(run, one.row) if run and deed in ("repair", "confirm") else [],
         "digest": run.digest if run else "",
         "asks_until": deed == "pause",
+        "asks_rate": deed == "rate",
+        "rate": request.POST.get("rate", one.row.rate or ""),
         **_words(one, deed, run),
     }
     realm = one.place.node.realm
@@ -128,6 +140,10 @@ def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
     if deed == "pause":
         text = "Nothing is changed or looked at there until it is resumed: revocations wait too."
         return {"heading": f"Pause {one.name}?", "text": text, "button": "Pause it", "look": "danger primary"}
+    if deed == "rate":
+        text = "A server that others use too is changed no faster than this, by all workers together."
+        heading = f"How fast may {one.name} be changed?"
+        return {"heading": heading, "text": text, "button": "Keep to this rate", "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
     takes = words.number(run.removals if run else 0)
     look = "danger primary" if run and run.removals else "primary"

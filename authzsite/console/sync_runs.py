@@ -90,7 +90,10 @@ def state_of(run: SyncRun) -> State:
 
 def run_lines(row: Backend, many: int) -> list[RunLine]:
     """The last runs, those that had something to do or to say."""
-    rows = SyncRun.objects.filter(backend=row).order_by("-pk")[:many]
+    return lines_of(SyncRun.objects.filter(backend=row).order_by("-pk")[:many])
+
+
+def lines_of(rows: Iterable[SyncRun]) -> list[RunLine]:
     return [
         RunLine(
             words.moment(run.started),
@@ -120,10 +123,10 @@ def steps_of(run: SyncRun, row: Backend, *, may_retry: bool = False) -> list[Ste
         output_field=IntegerField(),
     )
     items = run.items.annotate(first=first).order_by("first", "number")[:STEPS]
-    return [_step(item, row, may_retry=may_retry) for item in items]
+    return [step_of(item, row, may_retry=may_retry) for item in items]
 
 
-def _step(item: SyncItem, row: Backend, *, may_retry: bool) -> Step:
+def step_of(item: SyncItem, row: Backend, *, may_retry: bool = False) -> Step:
     kind, word = _ITEMS[SyncItem.State(item.state)]
     note = ""
     if item.error:

@@ -17,6 +17,7 @@ from policies.events import (
     BACKEND_CONFIRMED,
     BACKEND_PAUSED,
     BACKEND_POLICY,
+    BACKEND_RATE,
     BACKEND_RESUMED,
     BACKEND_RETRIED,
 )
@@ -26,6 +27,7 @@ from policies.services import duties, realm_of
 from policies.sync.worker import RESUMED
 
 DUTY = "operate_sync"
+FASTEST = 1_000_000
 
 
 def may_operate(actor: Actor, catalog: Node) -> bool:
@@ -68,6 +70,14 @@ def set_policy(row: Backend, policy: str, *, by: Actor, reason: str = "") -> Non
         raise Invalid(f"A sync repairs or reports; it does not `{policy}`.")
     state = {"policy": policy, "restored": False}
     _set(row, BACKEND_POLICY, state, by=by, reason=reason, look=True, policy=Backend.Policy(policy).label)
+
+
+def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
+    """At most so many rights and memberships are changed out there each second; 0 is as many as it takes."""
+    if not 0 <= rate <= FASTEST:
+        raise Invalid(f"Give a number of changes a second up to {FASTEST:,}, or 0 for no limit.")
+    told = f"at most {rate:,} a second" if rate else "without a limit"
+    _set(row, BACKEND_RATE, {"rate": rate, "paced_until": None}, by=by, reason=reason, rate=told)
 
 
 def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:

@@ -1,0 +1,121 @@
+"""What was applied where and when, whom a difference concerns, and how fast a backend may be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from authzsite.console import sync_history
+from policies.models import Backend, BackendFinding, Event, SyncRun
+from policies.sync import worker
+from tests.factories import the
+from tests.sync.conftest import Source
+from tests.sync.test_delivery import grant_ana, revoke_ana
+
+Enter = Callable[[str], Client]
+
+
+@pytest.fixture
+def looked(governed: Backend) -> Backend:
+    worker.deliver(governed)
+    return Backend.objects.get()
+
+
+def shown(client: Client, address: str) -> str:
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return " ".join(answer.content.decode().split())
+
+
+def test_an_object_tells_what_was_given_and_taken_there_and_when(looked: Backend, signed_in: Enter) -> None:
+    grant_ana()
+    worker.deliver(Backend.objects.get())
+    revoke_ana()
+    worker.deliver(Backend.objects.get())
+    olivia, orders = signed_in("olivia"), the("table", "shop.sales.orders").id
+    page = shown(olivia, f"/objects/{orders}/applied")
+    assert page.index("Take ") < page.index("Give ")
+    assert "read on sales.orders" in page
+    assert f"/sync/runs/{SyncRun.objects.latest('pk').pk}" in page
+    items = the("table", "shop.stock.items").id
+    assert "Nothing was applied here" in shown(signed_in("marek"), f"/objects/{items}/applied")
+    assert signed_in("mia").get(f"/objects/{orders}/applied").status_code == 404
+    assert f"/objects/{orders}/applied" in shown(olivia, f"/objects/{orders}/sync")
+
+
+def test_runs_are_filtered_and_go_on_behind_the_last_one_shown(
+    looked: Backend, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sync_history, "SHOWN", 2)
+    now = timezone.now()
+    for number in range(4):
+        SyncRun.objects.create(backend=looked, started=now + timedelta(days=number), state="shown")
+    failed = SyncRun.objects.create(backend=looked, started=now, state="failed", errors=["away"])
+    marek, page = signed_in("marek"), f"/sync/{looked.pk}/runs"
+    assert f"/sync/runs/{failed.pk}" in shown(marek, page)
+    assert f"?before={failed.pk - 1}" in shown(marek, page)
+    older = shown(marek, f"{page}?before={failed.pk - 1}")
+    assert f"/sync/runs/{failed.pk - 2}" in older
+    assert f"/sync/runs/{failed.pk}" not in older
+    wrong = shown(marek, f"{page}?s=wrong")
+    assert f"/sync/runs/{failed.pk}" in wrong
+    assert f"/sync/runs/{failed.pk - 1}" not in wrong
+    assert "No run matches" in shown(marek, f"{page}?s=held")
+    assert signed_in("mia").get(page).status_code == 404
+
+
+def test_a_difference_names_the_people_it_concerns_and_no_inner_names(
+    looked: Backend, source: Source, signed_in: Enter
+) -> None:
+    Backend.objects.update(policy="report")
+    for (role,) in source.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw%'"):
+        source.run(f'REVOKE ALL ON sales.orders FROM "{role}"')
+        source.run(f'REVOKE "{role}" FROM mia')
+    worker.look(Backend.objects.get())
+    assert BackendFinding.objects.filter(kind="missing", holder__startswith="role:").exists()
+    marek = signed_in("marek")
+    for address in ("/sync", f"/sync/{looked.pk}"):
+        page = shown(marek, address)
+        assert "<strong>mia</strong> may read" in page
+        assert "role:" not in page
+        assert "rights:" not in page
+    assert "is to be a member of role sales_read" in shown(marek, f"/sync/{looked.pk}")
+
+
+def test_the_board_goes_on_page_by_page(
+    looked: Backend, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("authzsite.console.differs.SHOWN", 2)
+    marek, seen = signed_in("marek"), set()
+    address = f"/sync/{looked.pk}?s=bypass"
+    for _ in range(20):
+        answer = marek.get(address)
+        lines = answer.context["findings"]
+        told = {(line.holder, line.what, line.object) for line in lines}
+        assert told.isdisjoint(seen)
+        seen |= told
+        if not answer.context["pager"].next:
+            break
+        address = f"/sync/{looked.pk}{answer.context['pager'].next}"
+    assert len(seen) == BackendFinding.objects.filter(kind="bypass").count() > 2
+
+
+def test_a_rate_is_set_and_lifted_by_who_runs_the_sync(looked: Backend, signed_in: Enter) -> None:
+    marek, page = signed_in("marek"), f"/sync/{looked.pk}/rate"
+    assert f'href="{page}"' in shown(marek, f"/sync/{looked.pk}")
+    for wrong in ("-1", "ten", "1.5", "2000000"):
+        answer = marek.post(page, {"rate": wrong})
+        assert answer.status_code == 422, wrong
+        assert "Not done." in answer.content.decode()
+    marek.post(page, {"rate": "50", "reason": "others work there"})
+    assert Backend.objects.get().rate == 50
+    assert "50 a second" in shown(marek, f"/sync/{looked.pk}")
+    marek.post(page, {"rate": ""})
+    assert Backend.objects.get().rate == 0
+    told = Event.objects.filter(kind="backend.rate").order_by("pk").values_list("data__rate", flat=True)
+    assert list(told) == ["at most 50 a second", "without a limit"]
+    assert signed_in("olivia").post(page, {"rate": "1"}).status_code == 403
