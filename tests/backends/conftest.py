@@ -10,6 +10,7 @@ import pytest
 from tests.backends.mariadb_world import NEEDED, Server
 from tests.backends.worlds import PostgresSite
 from tests.conftest import missing
+from tests.standins.ranger.process import Process as RangerProcess
 
 VERSIONS = (18, 16)
 _servers = {}
@@ -43,6 +44,14 @@ def mariadb_server():
         missing("MariaDB", "mariadb-server")
     server = Server()
     server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def ranger_server():
+    """The stand-in of Ranger Admin, a process of its own."""
+    server = RangerProcess()
     yield server
     server.stop()
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from fnmatch import translate
 from typing import Any
 
@@ -38,7 +39,6 @@ class Policies:
     type: str
     policies: Iterable[Policy]
     deny_works: bool = True
-    last: list[str] = field(default_factory=list)
 
     def allows(self, asker: Asker, access: str, resource: Mapping[str, str]) -> bool:
         """Overriding policies before normal ones; in each rank any denial before any permission."""
@@ -54,6 +54,8 @@ class Policies:
 
     def _applies(self, policy: Policy, resource: Mapping[str, str], access: str) -> bool:
         if not policy.get("isEnabled", True) or policy.get("policyType") or policy.get("conditions"):
+            return False
+        if not _in_time(policy.get("validitySchedules") or ()):
             return False
         how = self.match(policy["resources"], resource)
         return how != NONE if access == ANY else how in (SELF, BELOW)
@@ -107,6 +109,13 @@ class Policies:
         flags = re.DOTALL | (re.IGNORECASE if IGNORES_CASE[self.type] else 0)
         fits = any(re.match(_pattern(text), value, flags) for text in wanted["values"])
         return fits != bool(wanted.get("isExcludes"))
+
+
+def _in_time(schedules: Collection[Mapping[str, Any]]) -> bool:
+    now = datetime.now(UTC).strftime("%Y/%m/%d %H:%M:%S")
+    return not schedules or any(
+        (one.get("startTime") or "") <= now <= (one.get("endTime") or "9") for one in schedules
+    )
 
 
 def _pattern(text: str) -> str:

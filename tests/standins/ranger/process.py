@@ -37,6 +37,8 @@ class Process:
         self._line.close()
         self._process.terminate()
         self._process.wait(10)
+        if self._process.stdout is not None:
+            self._process.stdout.close()
 
     def by_hand(self, what: str, **body: Any) -> Any:
         return self._ask("POST", f"/standin/{what}", body, {})

@@ -91,7 +91,9 @@ class Handler(BaseHTTPRequestHandler):
 
     def _do(self, path: str, asked: dict[str, str], body: Any, *, cut: bool) -> None:
         with self.server.lock:
-            self.server.calls.append({"method": self.command, "path": self.path, "user": self._login()})
+            target = urlsplit(self.path)
+            call = {"method": self.command, "path": target.path, "asked": target.query}
+            self.server.calls.append({**call, "user": self._login() or ""})
             try:
                 status, answer = self._answer(path, asked, body)
             except NoGo as refused:
