@@ -47,9 +47,9 @@ class Suite:
 
     `READ` and `WRITE` are what reading and writing the table `sales.orders` take, `COSTS` what reading
     `sales.costs` takes.  Abilities: `has_roles`; `others_grant`, what others gave can be told from ours;
-    `rights_follow` objects or names when they are renamed or made again; `sees_objects`; `denies`, then
-    `denial(schema, table)` are the rights that forbid.  `odd_names` are tried as names of everything;
-    `seeds` are the rounds of workers that die.
+    `sees_objects`, and by `has_ids` of the source's own; `rights_follow` objects or names when those are
+    renamed or made again; `blinds`, the site has `blinded`; `denies`, `denial(schema, table)` are the rights
+    that forbid.  `odd_names` are tried as names of everything, `seeds` are rounds of workers that die.
     """
 
     READ = on(*ORDERS, "SELECT")
@@ -59,6 +59,7 @@ class Suite:
     has_roles = True
     others_grant = True
     sees_objects = True
+    has_ids = True
     denies = False
     blinds = False
     rights_follow = "objects"
