@@ -79,12 +79,12 @@ class Kind:
     `open` is called `open(url, realm=…, mark=…)`, with `places=…` when `placed`, and with `people=…`, those
     who may have an account, when it `asks_people` because its accounts cannot all be listed.  `schemes` are
     how its URLs begin, with `://`.  `objects` says which type of securable is what out there, `carried` which
-    operation of the law is which privilege there, by what the object is out there.  `by_person`: there are no
-    roles, so each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is connected
-    to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who speaks
-    roles and denials himself, what should be there and what is not.  `discovers` says which type of securable
-    each kind of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from the form's
-    values.
+    operation of the law is which privilege there, by what the object is out there.  `by_person`: there are
+    no roles, so each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is
+    connected to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who
+    speaks roles and denials himself, what should be there and what is not.  `discovers` says which type of
+    securable each kind of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from
+    the form's values.
     """
 
     code: str
