@@ -41,6 +41,8 @@ class Ranger:
                 f"name its {type_.fixed}: …?{type_.fixed}=name" if type_.fixed else "have nothing behind a ?"
             )
             raise Misconfigured(f"the URL of a service of type {type_.code} must {wanted}")
+        if session.at.options.get("beside", "no") not in ("yes", "no"):
+            raise Misconfigured("in the URL, beside is yes or no")
         self._session, self._type, self._fixed = session, type_, fixed
         self._identity = Identity(realm, mark, session.service_name)
         self._write = Writer(

@@ -149,7 +149,8 @@ def _by_hand(server: Ranger, what: str, body: Any) -> Any:
         ),
         "set": lambda: server.admin.services[body.pop("service")].update(body),
         "option": lambda: server.admin.definitions[body["type"]]["options"].update(body["options"]),
-        "page": lambda: setattr(server.admin, "page", body),
+        "forget": lambda: server.admin.users.pop(body["name"]) and None,
+        "page": lambda: setattr(server.admin, "page", body["size"]),
         "fail": lambda: server.failures.append({"times": 1, "method": "*", **body}),
         "mend": server.failures.clear,
         "calls": lambda: list(server.calls),
@@ -168,7 +169,7 @@ def _page_of_users(admin: Admin, asked: dict[str, str]) -> Answer:
         }
         for number, name in enumerate(sorted(admin.users), 1)
     ]
-    start, size = int(asked.get("startIndex") or 0), int(asked.get("pageSize") or admin.page)
+    start, size = int(asked.get("startIndex") or 0), admin.size_of_page(asked)
     shown = rows[start : start + size]
     about = {"startIndex": start, "pageSize": size, "totalCount": len(rows), "resultSize": len(shown)}
     return 200, {**about, "vXUsers": shown}
@@ -177,7 +178,7 @@ def _page_of_users(admin: Admin, asked: dict[str, str]) -> Answer:
 def _roles(admin: Admin, login: str, asked: dict[str, str]) -> Answer:
     admin.only_admins(login)
     start = int(asked.get("startIndex") or 0)
-    return 200, list(admin.roles.values())[start : start + int(asked.get("pageSize") or admin.page)]
+    return 200, list(admin.roles.values())[start : start + admin.size_of_page(asked)]
 
 
 def _download(admin: Admin, service: str, asked: dict[str, str]) -> Answer:
