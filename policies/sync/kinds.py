@@ -9,6 +9,7 @@ BUILT_IN = {
     "mariadb": "policies.sync.backends.mariadb:KIND",
     "gravitino": "policies.sync.backends.gravitino:KIND",
     "posix": "policies.sync.backends.posix:KIND",
+    "webhdfs": "policies.sync.backends.webhdfs:KIND",
     "ranger-hive": "policies.sync.backends.ranger:KIND_HIVE",
     "ranger-trino": "policies.sync.backends.ranger:KIND_TRINO",
 }

@@ -7,12 +7,17 @@ import pwd
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lakewarden.backends.base import Backend, Desired, Foreign, Right
-from policies.sync.backends import posix
+from lakewarden.backends.kit import Crash, look
+from policies.sync.backends import posix, webhdfs
+from policies.sync.backends.rest import Rest
 from tests.conftest import missing
+from tests.standins.webhdfs.process import Process
 
 ACCOUNTS = (
     "daemon",
@@ -107,13 +112,11 @@ def setfacl(*args: str | Path) -> None:
 class PosixSite:
     """A tree with `root/<schema>/<fileset>`; each fileset has a file, and a file in a folder."""
 
-    by_person = True
-
-    def __init__(self, *, places: dict[tuple[str, ...], str] | None = None) -> None:
+    def __init__(self) -> None:
         needs_root()
         self.root = Path(tempfile.mkdtemp(prefix="lake-"))
         self.root.chmod(0o750)
-        self.places = places or {}
+        self.places: dict[tuple[str, ...], str] = {}
         self._names = iter(ACCOUNTS)
         self.people: list[str] = []
 
@@ -172,28 +175,22 @@ class PosixSite:
 
     def foreign(self) -> set[Foreign]:
         """What others gave, read past the backend: what `getfacl` shows less what our marks say."""
-        return set(self.backend().observe().foreign)
+        return set(look(self).foreign)
 
     def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
-        for person in self.people:
-            for right, more in ((taken, False), (given, True)):
-                if right:
-                    self._turn(person, right, more=more)
+        for right, more in ((taken, False), (given, True)):
+            if right:
+                self._turn(key.removeprefix("person:"), right, more=more)
 
     def _turn(self, person: str, right: Right, *, more: bool) -> None:
         """Give or take one letter of an entry that is there already, on the folder itself."""
         folder = self.folder(*right.path)
-        has = next(
-            (line.split(":")[2] for line in self.entries(folder) if line.startswith(f"user:{person}:")), ""
+        entry = next(line for line in self.entries(folder) if line.startswith(f"user:{person}:"))
+        letters = {*entry.split(":")[2]} - {"-"}
+        letter = {LETTERS[right.right]}
+        setfacl(
+            "-m", f"user:{person}:{''.join(letters | letter if more else letters - letter) or '-'}", folder
         )
-        letter = LETTERS[WORDS.get(right.right, right.right)]
-        now = (
-            {each for each in has if each != "-"} ^ {letter}
-            if has and (letter in has) is not more
-            else set(has)
-        )
-        if has:
-            setfacl("-m", f"user:{person}:{''.join(sorted(now - {'-'})) or '-'}", folder)
 
     def entries(self, folder: Path) -> list[str]:
         found = subprocess.run(["getfacl", "-cpE", folder], capture_output=True, text=True, check=True)
@@ -202,6 +199,26 @@ class PosixSite:
     def may(self, person: str, word: str, schema: str, table: str) -> bool:
         deed = reads if WORDS[word] == "READ" else writes
         return as_person(person, deed(self.folder(schema, table)))
+
+    @contextmanager
+    def dying(self, change: int) -> Iterator[None]:
+        """Inside, a worker ends just before its n-th write."""
+        left, kept = [change], (os.setxattr, os.removexattr)
+
+        def mortal(deed: Callable[..., None]) -> Callable[..., None]:
+            def run(*args: Any, **more: Any) -> None:
+                left[0] -= 1
+                if left[0] <= 0:
+                    raise Crash
+                deed(*args, **more)
+
+            return run
+
+        os.setxattr, os.removexattr = map(mortal, kept)
+        try:
+            yield
+        finally:
+            os.setxattr, os.removexattr = kept
 
     def close(self) -> None:
         shutil.rmtree(self.root)
@@ -216,6 +233,18 @@ def fileset(schema: str, name: str, *rights: str) -> frozenset[Right]:
 READ, WRITE = ("READ", "ENTER"), ("READ", "WRITE", "ENTER")
 
 
+class FileRights:
+    """What the contract suite has to know of files."""
+
+    COSTS = fileset("sales", "costs", *READ)
+    READ, WRITE = fileset("sales", "orders", *READ), fileset("sales", "orders", *WRITE)
+    has_roles = False
+
+    @staticmethod
+    def on(schema: str, table: str, *deeds: str) -> frozenset[Right]:
+        return fileset(schema, table, *(WRITE if "INSERT" in deeds else READ))
+
+
 def each(**people: Iterable[Right]) -> Desired:
     """What each person is to have."""
     named = {name.replace("_", "-"): frozenset(rights) for name, rights in people.items()}
@@ -223,3 +252,118 @@ def each(**people: Iterable[Right]) -> Desired:
         {f"person:{name}": rights for name, rights in named.items() if rights},
         {f"person:{name}": frozenset({name}) for name, rights in named.items() if rights},
     )
+
+
+class HdfsSite:
+    """A folder of the stand-in for HDFS; `may` is asked of the stand-in as that person."""
+
+    def __init__(self, server: Process, *, files: int = 2) -> None:
+        self.server, self.files = server, files
+        self.places: dict[tuple[str, ...], str] = {}
+        self.people: list[str] = []
+        server.set(forget=True)
+        server.call("PUT", "/lake", "MKDIRS", permission="750")
+
+    @property
+    def url(self) -> str:
+        return f"webhdfs://hdfs@127.0.0.1:{self.server.port}/lake"
+
+    def backend(self) -> Backend:
+        return webhdfs.open(self.url, realm="acme", mark="shop", places=self.places, people=self.people)
+
+    def schema(self, name: str) -> None:
+        self.server.call("PUT", f"/lake/{name}", "MKDIRS", permission="750")
+
+    def table(self, schema: str, name: str, *, serial: bool = False) -> None:
+        self.fill(f"/lake/{schema}/{name}")
+
+    def fill(self, folder: str) -> None:
+        for path in (folder, f"{folder}/2026"):
+            self.server.call("PUT", path, "MKDIRS", permission="750")
+        for number in range(self.files):
+            self.server.call("PUT", f"{folder}/2026/{number}.csv", "CREATE", permission="640")
+
+    def drop(self, schema: str, name: str) -> None:
+        self.server.call("DELETE", f"/lake/{schema}/{name}", "DELETE", recursive="true")
+
+    def rename(self, schema: str, name: str, new: str) -> None:
+        self.server.call("PUT", f"/lake/{schema}/{name}", "RENAME", destination=f"/lake/{schema}/{new}")
+
+    def person(self, name: str) -> str:
+        self.people.append(f"person_{len(self.people)}")
+        return self.people[-1]
+
+    def give_by_hand(self, right: Right, holder: str) -> None:
+        way = ["/lake", *(f"/lake/{'/'.join(right.path[:length])}" for length in range(1, len(right.path)))]
+        for path in way:
+            self.modify(path, f"user:{holder}:--x")
+        letters = {"READ": "r-x", "WRITE": "-w-", "ENTER": "--x"}[right.right]
+        for path in self.walk(f"/lake/{'/'.join(right.path)}"):
+            self.modify(path, f"user:{holder}:{letters}")
+
+    def modify(self, path: str, spec: str) -> None:
+        self.server.call("PUT", path, "MODIFYACLENTRIES", aclspec=spec)
+
+    def walk(self, path: str) -> Iterator[str]:
+        yield path
+        found = self.server.call("GET", path, "LISTSTATUS")["FileStatuses"]["FileStatus"]
+        for one in found:
+            if one["pathSuffix"]:
+                yield from self.walk(f"{path}/{one['pathSuffix']}")
+
+    @contextmanager
+    def opened(self, url: str) -> Iterator[Backend]:
+        """A connection by another URL."""
+        backend = webhdfs.open(url, realm="acme", mark="shop", people=self.people)
+        try:
+            yield backend
+        finally:
+            backend.close()
+
+    def lists(self) -> dict[str, object]:
+        """Every list and every attribute, as HDFS tells them."""
+        return {
+            path: (
+                self.server.call("GET", path, "GETACLSTATUS"),
+                self.server.call("GET", path, "GETXATTRS", encoding="text"),
+            )
+            for path in self.walk("/lake")
+        }
+
+    def foreign(self) -> set[Foreign]:
+        return set(look(self).foreign)
+
+    def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
+        for right, more in ((taken, False), (given, True)):
+            if right:
+                person, path = key.removeprefix("person:"), f"/lake/{'/'.join(right.path)}"
+                entries = self.server.call("GET", path, "GETACLSTATUS")["AclStatus"]["entries"]
+                entry = next(one for one in entries if one.startswith(f"user:{person}:"))
+                letters, letter = {*entry.split(":")[2]}, LETTERS[right.right]
+                now = letters | {letter} if more else letters - {letter}
+                self.modify(path, f"user:{person}:{''.join(one if one in now else '-' for one in 'rwx')}")
+
+    def may(self, person: str, deed: str, schema: str, table: str) -> bool:
+        letters = "r-x" if WORDS[deed] == "READ" else "rwx"
+        return self.allowed(person, f"/lake/{schema}/{table}/2026", letters)
+
+    def allowed(self, person: str, path: str, letters: str) -> bool:
+        status, _ = self.server.ask("GET", path, "CHECKACCESS", user=person, fsaction=letters)
+        return status == 200
+
+    @contextmanager
+    def dying(self, change: int) -> Iterator[None]:
+        """Inside, a worker ends just before its n-th write."""
+        left, call = [change], Rest.call
+
+        def mortal(rest: Rest, method: str, *names: str, **more: Any) -> Any:
+            left[0] -= method != "GET"
+            if method != "GET" and left[0] <= 0:
+                raise Crash
+            return call(rest, method, *names, **more)
+
+        Rest.call = mortal  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            Rest.call = call  # type: ignore[method-assign]

@@ -11,6 +11,7 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Foreign, Order, Right
+from lakewarden.backends.contract import Contract
 from lakewarden.backends.errors import Gone, Misconfigured, Transient
 from lakewarden.backends.kit import look, settle
 from policies.sync.backends import posix, posix_tree
@@ -18,6 +19,7 @@ from policies.sync.backends.posix_tree import PosixTree
 from tests.backends.files_world import (
     READ,
     WRITE,
+    FileRights,
     PosixSite,
     as_person,
     each,
@@ -546,3 +548,13 @@ def test_checks_say_what_is_wrong(lake):
 def test_a_url_that_is_none_is_refused(url):
     with pytest.raises(Misconfigured):
         posix.open(url, realm="acme", mark="shop")
+
+
+class TestPosix(FileRights, Contract):
+    """What every backend does; whether somebody may is asked of the kernel."""
+
+    @pytest.fixture
+    def site(self):
+        site = PosixSite()
+        yield site
+        site.close()

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Step
-from lakewarden.backends.errors import BackendError, Gone, Transient
+from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
 from lakewarden.backends.kinds import Kind
 from lakewarden.backends.ordering import waits_for
 from policies.sync.backends.files_acl import BITS, Name
@@ -128,10 +128,13 @@ class Files:
         return [error or found.get(id(step)) for step, error in zip(steps, errors, strict=True)]
 
     def _kept_from(self, step: Step, failed: Sequence[Step]) -> BackendError | None:
-        """What keeps a step from being tried: another failed, or nobody is there."""
+        """What keeps a step from being tried: another failed, nobody is there, or no such right is known."""
         first = waits_for(step, failed)
         if first:
             return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+        for right in step.rights:
+            if right.right not in BITS:
+                return Rejected(f"{right.right} is no right on a folder")
         try:
             if step.kind in ("give", "take"):
                 self._account(step.role)
@@ -156,15 +159,15 @@ class Files:
         by_id = {id(step): step for step in steps}
         for step in steps:
             for right in step.rights:
-                on[right.kind, right.path][id(step)] |= BITS.get(right.right, 0)
+                on[right.kind, right.path][id(step)] |= BITS[right.right]
         errors: dict[int, BackendError] = {}
         for (kind, path), bits in sorted(on.items()):
             try:
                 self._change_place(self._places.of(kind, path), by_id, bits)
             except BackendError as error:
                 if not (isinstance(error, Gone) and steps[0].kind == "take"):
-                    for number in bits:
-                        errors.setdefault(number, error)
+                    told = type(error)(f"{kind} {'.'.join(path)}: {error}")
+                    errors = {**dict.fromkeys(bits, told), **errors}
         return errors
 
     def _change_place(self, place: Place, steps: Mapping[int, Step], bits: Mapping[int, int]) -> None:

@@ -108,6 +108,3 @@ class Tree(Protocol):
 
     def inside(self, location: str) -> Path | None:
         """Where in the tree a storage location is; None when it is outside."""
-
-    def location(self, path: Path) -> str:
-        """The URI of a folder, as a program would open it."""

@@ -198,9 +198,6 @@ class PosixTree:
                 return tuple(names[length:])
         return None
 
-    def location(self, path: Path) -> str:
-        return "file://" + "/".join([self.root.rstrip("/"), *path])
-
 
 class _Walk:
     """A walk through folders that are held open, so only as deep as there can be open ones."""

@@ -187,7 +187,9 @@ class Rest:
         value, whole = _json(reply.content)
         if 200 <= reply.status < 300:
             if not whole:
-                raise Misconfigured(f"{self.at.place} answers {path} with something that is no JSON")
+                # without its query, where a token may stand
+                asked = path.partition("?")[0]
+                raise Misconfigured(f"{self.at.place} answers {asked} with something that is no JSON")
             return value
         raise self._refusal(reply, value)
 
