@@ -65,6 +65,15 @@ class Fact(models.Model):
         abstract = True
 
 
+RowOfFact = TypeVar("RowOfFact", bound=Fact)
+
+
+def again(row: RowOfFact) -> RowOfFact:
+    """The same fact, to be begun anew."""
+    fields = [one.attname for one in row._meta.concrete_fields if one.name not in ("id", "opened", "closed")]
+    return type(row)(**{name: getattr(row, name) for name in fields})
+
+
 def _edge(field: str, default: datetime) -> Coalesce:
     return Coalesce(field, Value(default, output_field=DateTimeField()))
 

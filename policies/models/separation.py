@@ -30,6 +30,8 @@ class SeparationRule(Fact):
     other_role = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="+")
     other_object = models.ForeignKey(Securable, models.PROTECT, null=True, related_name="+")
     other_privileges = ArrayField(models.CharField(max_length=32), default=list, blank=True)
+    owners = models.BooleanField(default=True)
+    """Whether owning an object counts as having every right on it."""
 
     class Meta:
         constraints = [

@@ -96,7 +96,7 @@ def _of_side(
 ) -> set[int]:
     if side.role is not None:
         return holding.get(side.role, set())
-    places, wanted = rules.lineages, {*side.privileges, OWNER}
+    places, wanted = rules.lineages, side.codes
     found: set[int] = set()
     for thing, code, role, holder in rights:
         if code in wanted and meets(side.object, thing or 0, places):

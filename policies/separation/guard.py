@@ -47,7 +47,7 @@ def _may_matter(rules: Book, given: Sequence[Fact], elsewhere: Collection[int]) 
     rules.learn(fact.securable_id for fact in rights)
     places = rules.lineages
     return any(
-        fact.privilege in side.privileges and meets(side.object, fact.securable_id or 0, places)
+        fact.privilege in side.codes and meets(side.object, fact.securable_id or 0, places)
         for fact in rights
         for side in rules.sides()
     )

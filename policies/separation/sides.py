@@ -1,7 +1,8 @@
 """What a rule of separation speaks of, and by which ways a person has it.
 
 Windows are read conservatively: whoever has both sides at any one moment from now on, has both.  A denial
-dissolves nothing, because it may be lifted; owning an object is having every privilege on it.
+dissolves nothing, because it may be lifted; owning an object is having every privilege on it, unless the
+rule says otherwise.
 """
 
 from __future__ import annotations
@@ -24,21 +25,27 @@ Places = Mapping[int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Side:
-    """A role; or, without one, privileges on an object and what is below it."""
+    """A role; or, without one, privileges on an object and what is below it; `owners` have them, too."""
 
     role: int | None = None
     object: int | None = None
     privileges: tuple[str, ...] = ()
+    owners: bool = True
 
     @property
     def key(self) -> int:
         """The number of the role or object it speaks of."""
         return self.role or self.object or 0
 
+    @property
+    def codes(self) -> frozenset[str]:
+        """The privileges by which somebody has it, ownership among them where it counts."""
+        return frozenset((*self.privileges, OWNER) if self.owners else self.privileges)
+
 
 def sides_of(rule: SeparationRule) -> tuple[Side, Side]:
-    one = Side(rule.one_role_id, rule.one_object_id, tuple(rule.one_privileges))
-    other = Side(rule.other_role_id, rule.other_object_id, tuple(rule.other_privileges))
+    one = Side(rule.one_role_id, rule.one_object_id, tuple(rule.one_privileges), rule.owners)
+    other = Side(rule.other_role_id, rule.other_object_id, tuple(rule.other_privileges), rule.owners)
     return one, other
 
 
@@ -87,7 +94,7 @@ def ways(side: Side, has: Held, places: Places) -> list[Way]:
     """The ways by which somebody has a side; a role's way by its last station."""
     if side.role is not None:
         return [way for way in has.roles if way.via[-1].key == side.role]
-    wanted = {*side.privileges, OWNER}
+    wanted = side.codes
     return [
         Way(rule.via, span_of((rule.valid_from, rule.valid_until)), rule.object, rule.privilege, rule.opened)
         for rule in has.rules

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from accounts.models import Membership, Principal
-from accounts.record import Fact
+from accounts.record import Fact, again
 from catalog.nodes import Node, nodes
 from catalog.queries import root
 from lakewarden import dialects
@@ -16,10 +16,18 @@ from policies import events, offices
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress
 from policies.errors import Conflict
-from policies.models import Assignment, Event, Grant, Ownership, RealmMember
+from policies.models import (
+    Assignment,
+    Event,
+    Grant,
+    Ownership,
+    RealmMember,
+    SeparationException,
+    SeparationRule,
+)
 from policies.models.grants import Effect
 from policies.saying import said
-from policies.services import duties, grants, members, owners, patterns, roles
+from policies.services import duties, grants, members, owners, patterns, roles, separation
 from policies.services.authorities import may
 from policies.services.grants import Wish
 from policies.services.roles import Privilege, must_be_member
@@ -38,7 +46,7 @@ class Reversal:
     rows: dict[type[Fact], list[Any]] = field(default_factory=dict)
 
     def run(self) -> list[Node | Principal]:
-        for model in (RealmMember, Membership, Assignment, Ownership, Grant):
+        for model in (RealmMember, Membership, Assignment, Ownership, Grant, SeparationRule):
             self._begun(model)  # looked at once: what this reversal ends itself did not end since
         # members first, because only a member can hold a role or own anything
         return [
@@ -50,6 +58,8 @@ class Reversal:
             *self._given_directly(),
             *self._given_on_names(),
             *self._duties(),
+            *self._rules(),
+            *self._exceptions(),
         ]
 
     def _begun(self, model: type[F]) -> list[F]:
@@ -101,6 +111,31 @@ class Reversal:
             act(node, str(row.data.get("duty", "")), one, by=self.by, authority=authority)
             yield node
 
+    # Rules of separation
+
+    def _rules(self) -> Iterator[Node]:
+        for row in self._begun(SeparationRule):
+            if SeparationException.objects.open().filter(rule=row).exists():
+                raise Conflict("Somebody was let by this rule meanwhile; end it instead.")
+            place = root(row.realm)
+            separation.end(row, place, by=self.by)
+            yield place
+        for row in self._ended(SeparationRule):
+            place = root(row.realm)
+            separation.bring_back(row, place, by=self.by)
+            yield place
+
+    def _exceptions(self) -> Iterator[Node]:
+        for row in self._begun(SeparationException):
+            place = root(row.rule.realm)
+            separation.end_exception(row.rule, place, row.person, by=self.by)
+            yield place
+        for row in self._ended(SeparationException):
+            if row.rule.closed != self.revision:  # with a rule its exceptions are back already
+                place = root(row.rule.realm)
+                separation.let_again(row, place, by=self.by)
+                yield place
+
     # Roles and owners
 
     def _roles(self) -> Iterator[Node]:
@@ -117,7 +152,7 @@ class Reversal:
             else:
                 must_be_member(role, row.holder)
                 told = said(events.ROLE_ASSIGNED, *event, role=role.name)
-                self.current.begin(_again(row), told, by=authority)
+                self.current.begin(again(row), told, by=authority)
             yield role
 
     def _may_assign(self, role: Node) -> Authority:
@@ -180,7 +215,7 @@ class Reversal:
                 patterns.end(self.current, place, [row], by=authority)
             elif not _is_open(row):
                 told = patterns.said_of(events.GRANT_ADDED, place, row, row.holder)
-                self.current.begin(_again(row), told, by=authority)
+                self.current.begin(again(row), told, by=authority)
             yield place
 
     def _holder_of(self, row: Grant) -> Principal | None:
@@ -213,8 +248,3 @@ def _is_open(row: Grant) -> bool:
 
 def _privilege(row: Grant) -> Privilege:
     return Privilege(row.privilege, row.effect, row.written, row.valid_from, row.valid_until)
-
-
-def _again(row: F) -> F:
-    fields = [one.attname for one in row._meta.concrete_fields if one.name not in ("id", "opened", "closed")]
-    return type(row)(**{name: getattr(row, name) for name in fields})

@@ -8,19 +8,20 @@ from datetime import datetime, timedelta
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.record import again
 from accounts.text import told
 from catalog.nodes import Node, nodes
 from lakewarden import dialects
 from policies import offices
-from policies.authority import Actor, origin_of
-from policies.changes import change
+from policies.authority import Actor, Authority, origin_of
+from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Invalid, NotFound
 from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, SEPARATION_MADE
 from policies.models import SeparationException, SeparationRule
 from policies.saying import said
 from policies.separation import sight, telling
 from policies.separation.reach import PEOPLE
-from policies.separation.sides import Side
+from policies.separation.sides import Side, sides_of
 from policies.services import personal, realm_of
 
 LONGEST_NAME = 100
@@ -28,8 +29,9 @@ LONGEST_EXCEPTION = timedelta(days=366)
 SHORTEST_REASON = 8
 
 
-def unsaved(root: Node, name: str, one: Side, other: Side) -> SeparationRule:
-    """A rule as it would be, checked against the realm and its law.  Raises Invalid."""
+def unsaved(root: Node, name: str, one: Side, other: Side, *, owners: bool = True) -> SeparationRule:
+    """A rule as it would be, checked against the realm and its law; `owners` have every right on what is
+    theirs.  Raises Invalid."""
     name = told(name.strip(), LONGEST_NAME)
     if not name:
         raise Invalid("Give the rule a name that people will understand when it stops them.")
@@ -47,6 +49,7 @@ def unsaved(root: Node, name: str, one: Side, other: Side) -> SeparationRule:
         other_role_id=other.role,
         other_object_id=other.object,
         other_privileges=sorted(other.privileges),
+        owners=owners,
     )
 
 
@@ -65,21 +68,63 @@ def _check(root: Node, side: Side, node: Node | None) -> None:
         raise Invalid("Choose at least one right that this realm's law knows.")
 
 
-def make(root: Node, name: str, one: Side, other: Side, *, by: Actor, reason: str = "") -> SeparationRule:
+def make(
+    root: Node, name: str, one: Side, other: Side, *, by: Actor, reason: str = "", owners: bool = True
+) -> SeparationRule:
     """Make a rule; who has both already is not touched by it, and stands in its list.
 
     Raises Refused, Invalid, AlreadyExists.
     """
     with change(SEPARATION_MADE, realm=realm_of(root), by=by, reason=reason) as current:
         authority = offices.of_realm(by, root)
-        rule = unsaved(root, name, one, other)
+        rule = unsaved(root, name, one, other, owners=owners)
         rule.origin = origin_of(by)
-        if SeparationRule.objects.open().filter(realm=root.realm_id, name=rule.name).exists():
-            raise AlreadyExists(f"There is a rule {rule.name} in {root.name} already.")
-        named = sight.of(None, (one.key, other.key))
-        words = {"one": telling.side(one, named), "other": telling.side(other, named)}
-        current.begin(rule, said(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
+        _begin(current, rule, root, authority)
     return rule
+
+
+def _begin(current: ChangeInProgress, rule: SeparationRule, root: Node, authority: Authority) -> None:
+    if SeparationRule.objects.open().filter(realm=root.realm_id, name=rule.name).exists():
+        raise AlreadyExists(f"There is a rule {rule.name} in {root.name} already.")
+    one, other = sides_of(rule)
+    named = sight.of(None, (one.key, other.key))
+    words = {"one": telling.side(one, named), "other": telling.side(other, named)}
+    current.begin(rule, said(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
+
+
+def bring_back(rule: SeparationRule, root: Node, *, by: Actor) -> SeparationRule:
+    """Begin a rule again that was ended, with the exceptions that ended with it and would still last.
+
+    Raises Refused, AlreadyExists when another bears its name.
+    """
+    with change(SEPARATION_MADE, realm=realm_of(root), by=by) as current:
+        authority = offices.of_realm(by, root)
+        made = again(rule)
+        _begin(current, made, root, authority)
+        for row in SeparationException.objects.filter(rule=rule, closed=rule.closed):
+            _let_again(current, row, made, root, authority)
+    return made
+
+
+def let_again(row: SeparationException, root: Node, *, by: Actor) -> None:
+    """Let somebody again whose exception was ended, if it would still last.  Raises Refused, NotFound."""
+    with change(EXCEPTION_MADE, realm=realm_of(root), by=by) as current:
+        _let_again(current, row, _open(row.rule, root), root, offices.of_realm(by, root))
+
+
+def _let_again(
+    current: ChangeInProgress,
+    row: SeparationException,
+    rule: SeparationRule,
+    root: Node,
+    authority: Authority,
+) -> None:
+    until = row.valid_until
+    if until is not None and until > current.at:
+        made = again(row)
+        made.rule = rule
+        told = said(EXCEPTION_MADE, root, row.person, row.owner, rule=rule.name, until=until.isoformat())
+        current.begin(made, told, by=authority)
 
 
 def end(rule: SeparationRule, root: Node, *, by: Actor, reason: str = "") -> bool:

@@ -24,6 +24,10 @@ UNDONE = {
     events.GROUP_LEFT: events.GROUP_JOINED,
     events.DUTY_GIVEN: events.DUTY_TAKEN,
     events.DUTY_TAKEN: events.DUTY_GIVEN,
+    events.SEPARATION_MADE: events.SEPARATION_ENDED,
+    events.SEPARATION_ENDED: events.SEPARATION_MADE,
+    events.EXCEPTION_MADE: events.EXCEPTION_ENDED,
+    events.EXCEPTION_ENDED: events.EXCEPTION_MADE,
 }
 """The kinds of change that can be taken back, and the kind of the change that does it."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -199,3 +200,48 @@ def count(client: Client, address: str) -> int:
     with CaptureQueriesContext(connection) as asked:
         assert client.get(address).status_code == 200
     return len(asked)
+
+
+def undo(client: Client) -> str:
+    """Press Undo in the toast of the last change."""
+    found = re.search(r'action="(/undo/\d+)"', client.get("/help").content.decode())
+    assert found, "no toast with Undo"
+    client.post(found[1])
+    return client.get("/help").content.decode()
+
+
+def test_what_was_done_to_rules_is_undone(marek: Client, shop: Node) -> None:
+    a_rule(marek, shop)
+    undo(marek)
+    assert not SeparationRule.objects.open().exists()
+    rule = a_new_rule(marek, shop, "c" * 24)
+    until = (timezone.now() + timedelta(days=3)).strftime("%Y-%m-%dT%H:%M")
+    good = {"who": "user:ana", "owner": "olivia", "date": until, "reason": "Alone at night", "step": "save"}
+    marek.post(f"/separation/{rule.pk}/let", {**good, "nonce": "d" * 24})
+    undo(marek)
+    assert not SeparationException.objects.open().exists()
+    marek.post(f"/separation/{rule.pk}/let", {**good, "nonce": "e" * 24})
+    marek.post(f"/separation/{rule.pk}/let/end?who=user:ana", {"nonce": "f" * 24})
+    undo(marek)
+    assert SeparationException.objects.open().get().person.name == "ana"
+    marek.post(f"/separation/{rule.pk}/end", {"nonce": "0" * 24})
+    assert not SeparationException.objects.open().exists()
+    undo(marek)
+    again = SeparationRule.objects.open().get()
+    assert (again.name, again.one_role_id, again.owners) == (rule.name, rule.one_role_id, rule.owners)
+    assert SeparationException.objects.open().get().rule == again
+
+
+def a_new_rule(marek: Client, shop: Node, nonce: str) -> SeparationRule:
+    marek.post(new(shop), form(nonce=nonce, owners="on"))
+    return SeparationRule.objects.open().get()
+
+
+def test_the_form_says_whether_owners_count(marek: Client, shop: Node) -> None:
+    assert (
+        'name="owners" value="on" aria-describedby="owners-help" checked'
+        in marek.get(new(shop)).content.decode()
+    )
+    rule = a_rule(marek, shop)  # sent without the tick
+    assert not rule.owners
+    assert "for nothing here" in marek.get(f"/separation/{rule.pk}").content.decode()

@@ -130,6 +130,26 @@ def test_no_way_leads_round_a_rule(parted: SeparationRule, deed: Callable[[], ob
     assert "marek can make one" in said
 
 
+def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
+    """Marek owns all of it: by a rule that counts owners he has both, by another nobody has."""
+    items, orders = the("table", "shop.stock.items").id, the("table", "shop.sales.orders").id
+    sides = [Side(object=one, privileges=("MODIFY_TABLE",)) for one in (items, orders)]
+    for counts in (True, False):
+        made = rules.make(shop, f"Counts: {counts}", *sides, by=acting("marek"), owners=counts)
+        only = [
+            one for one in finding.existing(shop, of_realm(shop, NOW.timestamp())) if one.clash.rule == made
+        ]
+        assert {one.clash.person.name for one in only} == ({"marek"} if counts else set())
+    rules.end(SeparationRule.objects.get(name="Counts: True"), shop, by=acting("marek"))
+    owners.set_owner(the("table", "shop.stock.items"), ana(), by=BY, authority=AUTHORITY)
+    wish = Wish(the("table", "shop.sales.orders"), (ana(),), ("MODIFY_TABLE",), way=False)
+    grants.add(wish, by=acting("marek"))  # she owns one side and is given the other
+    with pytest.raises(Separated):
+        grants.add(
+            Wish(the("table", "shop.stock.items"), (ana(),), ("MODIFY_TABLE",), way=False), by=acting("marek")
+        )
+
+
 @pytest.mark.parametrize("deed", ROUNDABOUT.values(), ids=ROUNDABOUT)
 def test_nor_in_the_other_order(parted: SeparationRule, deed: Callable[[], object]) -> None:
     deed()  # who has one side only is left alone

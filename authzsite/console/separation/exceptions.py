@@ -57,7 +57,11 @@ def let(request: Request, id: int) -> HttpResponse:
     except PolicyError as problem:
         note = Note("bad", "Not saved.", f"{problem} Your form is kept.")
         return _form(request, desk, rule, asked, [note])
-    say(request, f"{person.label} may have both until {naming.lower(words.moment(until))}")
+    say(
+        request,
+        f"{person.label} may have both until {naming.lower(words.moment(until))}",
+        undo=done_before(actor),
+    )
     return redirect("console:separation_rule", id=rule.pk)
 
 
@@ -125,7 +129,8 @@ def end(request: Request, id: int) -> HttpResponse:
         except PolicyError:
             ended = False
         told = f"{person.label} is let no longer"
-        say(request, told if ended else "Nothing changed: it had ended before")
+        again = done_before(actor) if ended else None
+        say(request, told if ended else "Nothing changed: it had ended before", undo=again)
         return redirect(back)
     there = (rule.pk, person.pk) in desk.book.exceptions
     context = {

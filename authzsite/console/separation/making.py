@@ -134,6 +134,11 @@ class Form:
     def name(self) -> str:
         return self.data.get("name", "").strip()[:100].replace("\0", "")
 
+    @property
+    def owners(self) -> bool:
+        """Whether owners count; they do unless the form that was seen says otherwise."""
+        return "step" not in self.data or self.data.get("owners") == "on"
+
     @cached_property
     def whole(self) -> tuple[Side, Side] | None:
         one, other = (draft.side for draft in self.sides)
@@ -158,10 +163,10 @@ def new(request: Request, id: int) -> HttpResponse:
         return back
     reason = form.data.get("reason", "").strip()[:2000].replace("\0", "")
     try:
-        separation.make(desk.ward.root, form.name, *form.whole, by=actor, reason=reason)
+        separation.make(desk.ward.root, form.name, *form.whole, by=actor, reason=reason, owners=form.owners)
     except PolicyError as problem:
         return _show(request, form, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"The rule {form.name} holds from now on")
+    say(request, f"The rule {form.name} holds from now on", undo=done_before(actor))
     return back
 
 
@@ -177,6 +182,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, fresh: bool = Fals
         "nonce": secrets.token_hex(12),
         "name": form.name,
         "sides": [_drawn(draft, list(roles[:ROLES]), fresh=fresh) for draft in form.sides],
+        "owners": form.owners,
         "reason": form.data.get("reason", "")[:2000],
         "lines": lines,
         "foretold": foretold,
@@ -198,7 +204,7 @@ def _already(form: Form, notes: list[Note]) -> tuple[list[Line], str]:
         return [], ""
     root = form.desk.ward.root
     try:
-        rule = separation.unsaved(root, form.name or "this rule", *form.whole)
+        rule = separation.unsaved(root, form.name or "this rule", *form.whole, owners=form.owners)
     except PolicyError as problem:
         notes.append(Note("bad", "This cannot be a rule.", str(problem)))
         return [], ""

@@ -12,6 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console import words
+from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
@@ -50,7 +51,13 @@ def room(request: Request, id: int) -> HttpResponse:
         "actions": []
         if ended
         else [Action("End the rule", address, reason="" if desk.writes else "why-not-write")],
-        "facts": Facts((Fact("Nobody has both", one), Fact("and", other))),
+        "facts": Facts(
+            (
+                Fact("Nobody has both", one),
+                Fact("and", other),
+                Fact("Owning counts", "as every right" if rule.owners else "for nothing here"),
+            )
+        ),
         "lines": list(_lines(desk, rule, book)) if desk.writes and not ended else [],
         "writes": desk.writes and not ended,
         "one": one,
@@ -102,7 +109,8 @@ def end(request: Request, id: int) -> HttpResponse:
         actor = Actor(desk.ward.asker, "console", request_id=nonce_in(request))
         reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
         ended = separation.end(rule, desk.ward.root, by=actor, reason=reason)
-        say(request, f"The rule {rule.name} has ended" if ended else "Nothing changed: it had ended before")
+        told = f"The rule {rule.name} has ended" if ended else "Nothing changed: it had ended before"
+        say(request, told, undo=done_before(actor) if ended else None)
         return redirect(back)
     book = only(desk, rule)
     seen = desk.seen(book)
