@@ -23,6 +23,7 @@ from catalog.queries import nodes
 from policies.models import BackendFinding, ForeignOrder
 from policies.services import drift
 from policies.services.personal import is_personal
+from policies.sync.findings import VANISHED
 
 SHOWN, NAMED = 50, 3
 ORDER = ("weight", "place", "holder", "what")
@@ -150,7 +151,7 @@ def _row(
     row = rows[0]
     node = places.get(row.securable_id or 0)
     return Row(
-        acts=_acts(row) if may and row.kind == "foreign" and order is None else (),
+        acts=tuple(_offered(row, order, may=may)),
         doing=_doing(row, order),
         state=_accepted(row) or _mark(row.kind),
         holder=_holder(row, places),
@@ -161,6 +162,14 @@ def _row(
         there=_there(row),
         seen=naming.lower(words.day(row.first_seen)),
     )
+
+
+def _offered(row: BackendFinding, order: ForeignOrder | None, *, may: bool) -> Iterator[Action]:
+    if may and row.kind == "foreign" and order is None:
+        yield from _acts(row)
+    if row.what == VANISHED:
+        url = reverse("console:sync_vanished", args=[row.backend_id])
+        yield Action("What to do", url, "mini plain", more=f"about {row.place}")
 
 
 _HERE = {"missing": "Yes", "extra": "No", "unknown": "Not known", "bypass": "Not asked for"}
@@ -201,6 +210,8 @@ def _accepted(row: BackendFinding) -> State | None:
 
 def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
     """may read and write; owns the schema, on"""
+    if rows[0].what == VANISHED:
+        return "What is decided here" + (" on" if node else "")
     if rows[0].kind in ("bypass", "unknown"):
         return f"{rows[0].what}{', on' if node else ''}"
     if not rows[0].type:
@@ -211,6 +222,8 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
 
 
 def _there(row: BackendFinding) -> str:
+    if row.what == VANISHED:
+        return "No"
     by = f", granted by {row.grantor}" if row.grantor else ""
     return {
         "missing": "No",

@@ -48,7 +48,11 @@ def _reading(row: Discovery | None) -> Reading | None:
         return Reading(Note("bad", "It could not be read.", f"{row.error} Nothing was lost; {when}."))
     new = words.count(row.added, "object")
     told = [f"{new} new", f"{words.number(row.renamed)} renamed", f"{words.number(row.described)} described"]
-    gone = f" {words.count(row.vanished, 'object')} vanished there and stay here." if row.vanished else ""
+    gone = (
+        f" {words.count(row.vanished, 'object')} vanished there and stay here until somebody closes them."
+        if row.vanished
+        else ""
+    )
     return Reading(Note("plain", f"Read {when}: {words.listed(told)}.", gone.strip()))
 
 
@@ -76,6 +80,7 @@ def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
         "crumbs": Crumbs(((one.name, reverse("console:sync_backend", args=[one.row.pk])),)),
         "actions": [
             Action("Browse", naming.page_of(node.id, node.type)),
+            Action("What is gone", reverse("console:sync_vanished", args=[one.row.pk]), "plain"),
             *([Action("Change the connection", renewal(one.row, root, node))] if may else []),
         ],
         "may": may,

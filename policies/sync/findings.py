@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,10 +10,12 @@ from catalog.nodes import Node
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Plan
 from policies.models import Backend, BackendFinding, BackendLogins
-from policies.sync.desired import targets_below
+from policies.sync.desired import Target, targets_below
 
 PEOPLE = 1000
 """So many of those concerned are kept by name with one finding."""
+VANISHED = "was not found there at the last look"
+"""What is said of an object that its source no longer has under its name."""
 
 
 @dataclass(frozen=True)
@@ -30,13 +32,23 @@ class Line:
 
 
 def remember(
-    backend: Backend, catalog: Node, seen: Observation, plan: Plan, wanted: Desired, now: datetime
+    backend: Backend,
+    catalog: Node,
+    seen: Observation,
+    plan: Plan,
+    wanted: Desired,
+    now: datetime,
+    absent: Collection[str] = (),
 ) -> None:
-    """Bring the rows up to what was just seen; of an incomplete look nothing is taken for ended."""
+    """Bring the rows up to what was just seen; of an incomplete look nothing is taken for ended.
+
+    `absent` names what is decided about here and was not found there: objects, or what it has no word for.
+    """
     targets = targets_below(catalog, kinds.get(backend.kind))
     by_path = {("", target.path): target.id for target in targets}
     by_path |= {(target.kind, target.path): target.id for target in targets}
     lines = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan, wanted)]
+    lines += _absent(frozenset(absent), targets)
     rows = [_row(backend, line, by_path, now) for line in sorted(set(lines), key=repr)]
     BackendFinding.objects.bulk_create(
         _each_once(rows),
@@ -97,6 +109,13 @@ def _bypasses(seen: Observation) -> Iterable[Line]:
 def _unknown(seen: Observation) -> Iterable[Line]:
     for text in seen.unknown:
         yield Line("unknown", what=text)
+
+
+def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Line]:
+    objects = {".".join(one.path): one for one in targets if one.path}
+    for name in sorted(names):
+        one = objects.get(name)
+        yield Line("unknown", one.path, one.kind, what=VANISHED) if one else Line("unknown", what=name)
 
 
 def _differences(plan: Plan, wanted: Desired) -> Iterable[Line]:

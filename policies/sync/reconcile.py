@@ -202,7 +202,7 @@ def _remember(look: Look, report: Report) -> None:
     mine.exclude(state=Backend.State.PAUSED).update(state=state)
     _remember_run(look, report, ended)
     orders.settle(look.orders, look.seen, look.outcomes, now)
-    findings.remember(look.row, look.catalog, look.seen, look.plan, look.wanted, now)
+    findings.remember(look.row, look.catalog, look.seen, look.plan, look.wanted, now, look.absent)
 
 
 def _states(look: Look, report: Report) -> tuple[str, SyncRun.State]:

@@ -106,6 +106,8 @@ PAGES = (
     Page("sync_progress", "/sync/0/progress", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_operate", "/sync/0/pause", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("sync_operate", "/sync/0/pause", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("sync_vanished", "/sync/0/vanished", DOOR, 404, 404, 404, 404, 404, 404, 404),
+    Page("sync_vanished", "/sync/0/vanished", KEPT, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("sync_runs", "/sync/0/runs", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("object_applied", "/objects/{table}/applied", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("discover", "/sync/0/discover", DOOR, 404, 404, 404, 404, 404, 404, 404),

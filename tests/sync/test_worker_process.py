@@ -9,17 +9,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 
+import psycopg
 import pytest
 from django.db import connection
 
 from accounts import people
 from policies.models import Backend, OutboxEntry
-from policies.services import grants
+from policies.services import grants, roles
 from policies.services.grants import Wish
 from policies.verify import verify
-from tests.factories import acting, the
+from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source, make_governed
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,16 +30,17 @@ PATIENCE = 30.0
 
 
 class Worker:
-    """Worker and beat in one process, as small sites run them."""
+    """Worker and beat in one process, as small sites run them; further ones without a beat."""
 
-    def __init__(self, redis_url: str):
+    def __init__(self, redis_url: str, *, beat: bool = True):
+        self.beat = ["-B"] if beat else []
         values = connection.settings_dict
         database = f"postgresql://{values['USER']}@/{values['NAME']}?host={values['HOST']}"
         self.environment = os.environ | {"DATABASE_URL": database, "REDIS_URL": redis_url}
         self.process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        command = [sys.executable, "-m", "celery", "-A", "authzsite", "worker", "--pool", "solo", "-B"]
+        command = [sys.executable, "-m", "celery", "-A", "authzsite", "worker", "--pool", "solo", *self.beat]
         self.process = subprocess.Popen(
             [*command, "--loglevel", "ERROR"], cwd=ROOT, env=self.environment, start_new_session=True
         )
@@ -99,6 +103,52 @@ def test_a_grant_is_true_in_the_database_within_seconds_and_a_killed_worker_lose
     until(lambda: not source.reads("ana"))
     kill_in_the_middle(worker, source, random.Random(1))
     assert verify()
+
+
+OURS = """
+    SELECT coalesce(string_agg(r.rolname, ' ' ORDER BY r.rolname), '')
+      FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid JOIN pg_roles p ON p.oid = m.member
+     WHERE p.rolname = 'mia' AND r.rolname LIKE 'lw%'
+"""
+
+
+def deny(*, lifted: bool) -> None:
+    """Have Mia denied what analysts may, or no more: she goes from their roles to one of her own, or back."""
+    mia, role = people.ensure("user", "mia"), the("role", "no_contractors")
+    (roles.unassign if lifted else roles.assign)(role, mia, by=BY, authority=AUTHORITY)
+
+
+def test_two_workers_on_one_person_never_leave_two_sets(
+    worker: Worker, source: Source, redis_url: str
+) -> None:
+    make_governed(source)
+    other = Worker(redis_url, beat=False)
+    other.start()
+    done, seen = Event(), list[str]()
+
+    def watch() -> None:
+        with psycopg.connect(source.url(), autocommit=True) as connection:
+            while not done.is_set():
+                seen.append(connection.execute(OURS).fetchone()[0])  # type: ignore[index]
+
+    try:
+        until(all_delivered)
+        settled = {source.run(OURS)[0][0]}
+        deny(lifted=False)
+        until(all_delivered)
+        settled.add(source.run(OURS)[0][0])
+        with ThreadPoolExecutor(1) as pool:
+            watcher = pool.submit(watch)
+            for turn in range(12):
+                deny(lifted=turn % 2 == 0)
+            until(all_delivered)
+            done.set()
+            watcher.result()
+    finally:
+        done.set()
+        other.kill()
+    assert len(settled) == 2
+    assert set(seen) == settled
 
 
 @pytest.mark.slow
