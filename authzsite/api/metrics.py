@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from django.db.models import Count, Max, Q, Sum
+from django.db.models import Count, Max, Min, Q, Sum
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -43,7 +43,7 @@ def _metrics() -> Iterator[Metric]:
     now, rows = timezone.now(), list(Backend.objects.order_by("pk"))
     yield Metric("revision", "counter", "The last committed change.", [("", revision_now())])
     yield from _outbox()
-    yield from _runs()
+    yield from _runs(rows)
     yield Metric(
         "backend_state",
         "gauge",
@@ -61,6 +61,24 @@ def _metrics() -> Iterator[Metric]:
         [(_labels(row.pk, what=what), int(row.counts.get(what, 0))) for row in rows for what in FOUND],
     )
     yield Metric(
+        "backend_looked_seconds",
+        "gauge",
+        "Seconds since it was last looked at.",
+        [(_labels(row.pk), (now - row.looked_at).total_seconds()) for row in rows if row.looked_at],
+    )
+    yield Metric(
+        "backend_compared_seconds",
+        "gauge",
+        "Seconds since all of it was last compared.",
+        [(_labels(row.pk), (now - row.compared_at).total_seconds()) for row in rows if row.compared_at],
+    )
+    yield Metric(
+        "backend_rate",
+        "gauge",
+        "The most changes a second that it is to get, 0 for no limit.",
+        [(_labels(row.pk), row.rate) for row in rows],
+    )
+    yield Metric(
         "backend_proved_seconds",
         "gauge",
         "Seconds since it was last proved equal.",
@@ -71,22 +89,36 @@ def _metrics() -> Iterator[Metric]:
 def _outbox() -> Iterator[Metric]:
     late = Q(parked=False, due__lte=timezone.now())
     counted = OutboxEntry.objects.values("backend").annotate(
-        due=Count("pk", filter=late), parked=Count("pk", filter=Q(parked=True)), tries=Max("attempts")
+        oldest=Min("due", filter=late),  # first: the next one is called as its column
+        due=Count("pk", filter=late),
+        parked=Count("pk", filter=Q(parked=True)),
+        tries=Max("attempts"),
     )
     rows = list(counted.order_by("backend"))
     due = [(_labels(row["backend"]), row["due"]) for row in rows]
     parked = [(_labels(row["backend"]), row["parked"]) for row in rows]
     yield Metric("outbox_due", "gauge", "Entries that are due.", due)
+    now = timezone.now()
+    waits = [
+        (_labels(row["backend"]), (now - row["oldest"]).total_seconds()) for row in rows if row["oldest"]
+    ]
+    yield Metric("outbox_oldest_seconds", "gauge", "How long the oldest due entry has waited.", waits)
     yield Metric("outbox_parked", "gauge", "Entries that wait for somebody.", parked)
     tries = [(_labels(row["backend"]), row["tries"]) for row in rows]
     yield Metric("outbox_attempts", "gauge", "The most attempts that an entry has behind it.", tries)
 
 
-def _runs() -> Iterator[Metric]:
+def _runs(backends: Iterable[Backend]) -> Iterator[Metric]:
+    """Runs and steps of all time: those that are kept and those that were deleted as old."""
     counted = SyncRun.objects.values("backend", "state").annotate(runs=Count("pk"), steps=Sum("applied"))
-    rows = list(counted.order_by("backend", "state"))
-    runs = [(_labels(row["backend"], state=row["state"]), row["runs"]) for row in rows]
-    steps = [(_labels(row["backend"], state=row["state"]), row["steps"]) for row in rows]
+    kept = {(row["backend"], row["state"]): (row["runs"], row["steps"]) for row in counted}
+    runs, steps = [], []
+    for row in backends:
+        for state in SyncRun.State.values:
+            now = kept.get((row.pk, state), (0, 0))
+            told = _labels(row.pk, state=state)
+            runs.append((told, now[0] + row.forgotten.get(state, 0)))
+            steps.append((told, now[1] + row.forgotten.get(f"{state}_steps", 0)))
     yield Metric("sync_runs_total", "counter", "Runs by how they ended.", runs)
     yield Metric("sync_steps_total", "counter", "Steps that were applied.", steps)
     orders = ForeignOrder.objects.filter(done__isnull=True).values("backend").annotate(many=Count("pk"))

@@ -27,14 +27,16 @@ def test_what_waits_and_what_is_parked_is_counted_for_each_backend(shop: Shop, c
     for parked in (True, False, False):
         OutboxEntry.objects.create(backend=row, key="k", revision=1, due=now, parked=parked, attempts=2)
     SyncRun.objects.create(backend=row, started=now, state="proved", applied=41, total=42)
-    Backend.objects.update(state="behind", counts={"missing": 3})
+    forgotten = {"proved": 4, "proved_steps": 9}
+    Backend.objects.update(state="behind", counts={"missing": 3}, forgotten=forgotten, rate=50, looked_at=now)
     lines = client.get("/metrics").content.decode().splitlines()
     for expected in (
         f'lakewarden_outbox_due{{backend="{row.pk}"}} 2',
         f'lakewarden_outbox_parked{{backend="{row.pk}"}} 1',
         f'lakewarden_outbox_attempts{{backend="{row.pk}"}} 2',
-        f'lakewarden_sync_runs_total{{backend="{row.pk}",state="proved"}} 1',
-        f'lakewarden_sync_steps_total{{backend="{row.pk}",state="proved"}} 41',
+        f'lakewarden_sync_runs_total{{backend="{row.pk}",state="proved"}} 5',
+        f'lakewarden_sync_steps_total{{backend="{row.pk}",state="proved"}} 50',
+        f'lakewarden_backend_rate{{backend="{row.pk}"}} 50',
         f'lakewarden_backend_state{{backend="{row.pk}",state="behind"}} 1',
         f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}} 0',
         f'lakewarden_backend_found{{backend="{row.pk}",what="missing"}} 3',
