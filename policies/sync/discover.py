@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from catalog.models import Detail, Securable
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
+from lakewarden import dialects
+from lakewarden.backends import kinds
 from lakewarden.backends.base import FoundObject, Observation
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.events import OBJECT_ALTERED
+from policies.models import Backend
 from policies.saying import said
 from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
 
 BATCH = 500
-TYPES = {"schema": "schema", "table": "table", "view": "view"}
 
 
 @dataclass
@@ -50,18 +52,40 @@ def discover(
     `tell` hears after each batch how many objects are new so far.
     """
     result = Discovered()
-    found = [one for one in seen.objects if one.kind in TYPES]
+    types = kinds.get(Backend.objects.get(catalog=catalog.id).kind).discovers
+    found = [Found(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
     if seen.complete:
         _vanish(catalog, found, result, by, authority, close_vanished)
-    for depth in (1, 2):
+    for depth in sorted({len(one.path) for one in found}):
         level = [one for one in found if len(one.path) == depth]
         _bring_up(catalog, level, result, by, authority, tell)
     return result
 
 
+@dataclass(frozen=True)
+class Found:
+    """An object that the source has, and what type it is here."""
+
+    type: str
+    source: FoundObject
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.type, self.source.id
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        return self.source.path
+
+
+def _below(node: Node, catalog: Node) -> tuple[str, ...]:
+    """An object's path below what is connected."""
+    return node.path[len(catalog.path) :]
+
+
 def _bring_up(
     catalog: Node,
-    found: Sequence[FoundObject],
+    found: Sequence[Found],
     result: Discovered,
     by: Actor,
     authority: Authority,
@@ -69,13 +93,13 @@ def _bring_up(
 ) -> None:
     result.taken_up += _take_up(catalog, found, by, authority)
     known = _known(catalog)
-    parents = {(): catalog} | {node.path[1:]: node for node in known.values() if node.type == "schema"}
-    fresh: dict[tuple[str, ...], list[FoundObject]] = defaultdict(list)
+    parents = {(): catalog} | {_below(node, catalog): node for node in known.values() if _holds(node)}
+    fresh: dict[tuple[str, ...], list[Found]] = defaultdict(list)
     moves = []
     for one in found:
-        node, parent = known.get((TYPES[one.kind], one.id)), parents.get(one.path[:-1])
+        node, parent = known.get(one.key), parents.get(one.path[:-1])
         if parent is None:
-            continue  # its schema was not seen in the same look, so it waits for the next
+            continue  # what it lies in was not seen in the same look, so it waits for the next
         if node is None:
             fresh[one.path[:-1]].append(one)
         elif (node.name, node.lineage[-2]) != (one.path[-1], parent.id):
@@ -90,17 +114,21 @@ def _bring_up(
     result.described += _describe(known, found)
 
 
-def _take_up(catalog: Node, found: Sequence[FoundObject], by: Actor, authority: Authority) -> int:
+def _holds(node: Node) -> bool:
+    return bool(dialects.get(node.kind).child_types(node.type))
+
+
+def _take_up(catalog: Node, found: Sequence[Found], by: Actor, authority: Authority) -> int:
     """Give objects that were registered by hand the source's own id, so that they are what was found."""
     rows = all_below(catalog.id).filter(securable__external_id="").values_list("securable", flat=True)
-    nameless = {(node.type, node.path[1:]): node for node in nodes(set(rows)).values()}
-    pairs = [(nameless.get((TYPES[one.kind], one.path)), one) for one in found]
+    nameless = {(node.type, _below(node, catalog)): node for node in nodes(set(rows)).values()}
+    pairs = [(nameless.get((one.type, one.path)), one) for one in found]
     taken = [(node, one) for node, one in pairs if node is not None]
     if not taken:
         return 0
     with change(OBJECT_ALTERED, realm=realm_of(catalog), by=by) as current:
         for node, one in taken:
-            Securable.objects.filter(pk=node.id).update(external_id=one.id)
+            Securable.objects.filter(pk=node.id).update(external_id=one.source.id)
             current.say(said(OBJECT_ALTERED, node, what="the source's own id"), by=authority)
     return len(taken)
 
@@ -111,14 +139,15 @@ def _known(catalog: Node) -> dict[tuple[str, str], Node]:
     return {ids[node.id]: node for node in nodes(ids).values()}
 
 
-def _new(one: FoundObject) -> NewObject:
+def _new(one: Found) -> NewObject:
+    source = one.source
     return NewObject(
-        TYPES[one.kind],
+        one.type,
         one.path[-1],
-        comment=one.comment,
-        columns=_columns(one),
-        properties=dict(one.detail),
-        external_id=one.id,
+        comment=source.comment,
+        columns=_columns(source),
+        properties=dict(source.detail),
+        external_id=source.id,
     )
 
 
@@ -129,8 +158,8 @@ def _columns(one: FoundObject) -> list[dict[str, Any]]:
     ]
 
 
-def _describe(known: dict[tuple[str, str], Node], found: Iterable[FoundObject]) -> int:
-    by_id = {known[key].id: one for one in found if (key := (TYPES[one.kind], one.id)) in known}
+def _describe(known: dict[tuple[str, str], Node], found: Iterable[Found]) -> int:
+    by_id = {known[one.key].id: one.source for one in found if one.key in known}
     changed = []
     for row in Detail.objects.filter(securable__in=by_id):
         one = by_id[row.securable_id]
@@ -143,17 +172,25 @@ def _describe(known: dict[tuple[str, str], Node], found: Iterable[FoundObject]) 
 
 def _vanish(
     catalog: Node,
-    found: Sequence[FoundObject],
+    found: Sequence[Found],
     result: Discovered,
     by: Actor,
     authority: Authority,
     close_vanished: bool,
 ) -> None:
-    there = {(TYPES[one.kind], one.id) for one in found}
-    made_again = {(TYPES[one.kind], one.path) for one in found}
-    gone = [node for key, node in _known(catalog).items() if key[1] and key not in there]
+    there = {one.key: one.path for one in found}
+    made_again = {(one.type, one.path) for one in found}
+    known = _known(catalog)
+    gone = [node for key, node in known.items() if key[1] and key not in there]
+    now = {node.id: there[key] for key, node in known.items() if key in there}
     for node in sorted(gone, key=lambda node: -len(node.levels)):
         result.vanished.append(node.ref.full_name)
         # another object bears its name now, so this one is surely gone, and its grants must not pass on
-        if close_vanished or (node.type, node.path[1:]) in made_again:
+        if close_vanished or (node.type, _place_now(node, catalog, now)) in made_again:
             objects.drop(node, by=by, authority=authority, reason="gone from the source")
+
+
+def _place_now(node: Node, catalog: Node, now: Mapping[int, tuple[str, ...]]) -> tuple[str, ...]:
+    """Where it would be today: what it lies in may have been renamed meanwhile."""
+    above = now.get(node.lineage[-2])
+    return _below(node, catalog) if above is None else (*above, node.name)

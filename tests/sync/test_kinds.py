@@ -13,7 +13,7 @@ from django.utils import timezone
 from pytest_django import Settings
 
 from catalog.models import Detail
-from catalog.nodes import node
+from catalog.nodes import Node, node
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Right
 from lakewarden.backends.errors import Misconfigured
@@ -24,6 +24,7 @@ from policies.models import Backend
 from policies.services import backends
 from policies.sync import connections, worker
 from policies.sync.desired import Wanted, targets_below
+from policies.sync.discover import Discovered, discover
 from policies.sync.places import places
 from tests.factories import AUTHORITY, BY, a_metalake, the
 from tests.sync.conftest import Source
@@ -36,7 +37,15 @@ def over_memory(url: str, *, realm: str, mark: str) -> Memory:
 
 
 BY_PERSON = Kind("people", "People", over_memory, ("people://",), "people://host", by_person=True)
-WHOLE = Kind("whole", "Whole", over_memory, ("whole://",), "whole://host", whole_realm=True)
+WHOLE = Kind(
+    "whole",
+    "Whole",
+    over_memory,
+    ("whole://",),
+    "whole://host",
+    whole_realm=True,
+    objects={one: one for one in ("metalake", "catalog", "schema", "table", "fileset")},
+)
 NO_KIND = "not a kind"
 
 
@@ -134,6 +143,39 @@ def test_objects_with_a_place_of_their_own_are_told_to_what_is_placed(governed: 
         ("sales", "orders"): "file:/srv/lake/orders",
         ("stock", "items"): "file:/srv/a",
     }
+
+
+def test_a_whole_realm_is_discovered_with_its_catalogs_renames_and_what_is_made_again(
+    db: None, plugged: None
+) -> None:
+    root, world = a_metalake(), World()
+    backends.connect(root, "", "whole", "whole://h/x", policy="report", by=BY, authority=AUTHORITY)
+    for type_, *path in (
+        ("catalog", "shop"),
+        ("schema", "shop", "sales"),
+        ("table", "shop", "sales", "orders"),
+        ("fileset", "shop", "sales", "raw"),
+        ("quark", "shop", "sales", "odd"),
+    ):
+        world.create(type_, tuple(path))
+    assert (first := read(root, world)).added == 4
+    assert read(root, world).added == 0
+    before = the("fileset", "shop.sales.raw")
+    world.rename(("shop", "sales"), "sold")
+    world.drop(("shop", "sales"))
+    world.drop(("shop", "sold", "orders"))
+    world.create("table", ("shop", "sold", "orders"))
+    again = read(root, world)
+    assert (again.added, again.renamed) == (1, 1)
+    assert the("fileset", "shop.sold.raw").id == before.id
+    world.drop(("shop", "sold", "raw"))
+    assert read(root, world).vanished == ["shop.sold.raw"]
+    assert the("fileset", "shop.sold.raw").id == before.id
+    assert first.vanished == []
+
+
+def read(root: Node, world: World) -> Discovered:
+    return discover(root, Memory(world).observe(), by=BY, authority=AUTHORITY)
 
 
 FILES = Kind("paths", "Paths", over_memory, ("file:///",), "file:///srv/lake")
