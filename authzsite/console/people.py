@@ -19,7 +19,8 @@ from authzsite.console.known import Circle, circle_of, giveable, realm_words
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Reason, Who
-from authzsite.console.person import Held, Visit, visit
+from authzsite.console.person_groups import Held
+from authzsite.console.person_visit import Visit, visit
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node

@@ -17,7 +17,7 @@ from authzsite.console.known import Circle
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Empty, Face, Note, Who
-from authzsite.console.person import visit
+from authzsite.console.person_visit import visit
 from authzsite.console.reach import Reach, Reached
 from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 from authzsite.console import naming
 from authzsite.console.parts import Chip
-from authzsite.console.reach import Reach, Reached, main_action
+from authzsite.console.reach import Reached, main_action
+from authzsite.console.reach_paged import PagedReach
 from lakewarden.facts import OWNER, Rule
 from policies import decisions
 from policies.services.personal import is_personal
@@ -90,7 +91,7 @@ class Way:
         return f"⊘ {text} denied" if self.denies else text
 
 
-def draw(reach: Reach) -> Picture | None:
+def draw(reach: PagedReach) -> Picture | None:
     """The ways to the picked object first, the deciding one lit, then others as far as there is room."""
     if reach.picked is None:
         return None
@@ -107,7 +108,7 @@ def draw(reach: Reach) -> Picture | None:
     )
 
 
-def _ways(reach: Reach, picked: Reached) -> list[Way]:
+def _ways(reach: PagedReach, picked: Reached) -> list[Way]:
     node = picked.node
     answer = decisions.answer(picked.slice, main_action(node), node, now=reach.now)
     because = {rule.fact for rule in answer.explained(now=reach.now).because} if answer else set()
@@ -116,10 +117,10 @@ def _ways(reach: Reach, picked: Reached) -> list[Way]:
     return sorted(found, key=lambda way: (not way.lit, not _about(way, node.lineage), not way.denies))
 
 
-def _others(reach: Reach, above: Sequence[Reached]) -> Iterable[Reached]:
+def _others(reach: PagedReach, above: Sequence[Reached]) -> Iterable[Reached]:
     """As many of the rest as there is room for, those with a denial first."""
     taken = {one.node.id for one in above}
-    rest = (one for one in reach.all if one.node.id not in taken)
+    rest = (one for one in reach.by_number.values() if one.node.id not in taken)
     return nsmallest(WAYS, rest, key=lambda one: not one.denied)
 
 
@@ -134,7 +135,7 @@ def _split(one: Reached, because: set[Any]) -> list[Way]:
     return [Way(one, tuple(rules), any(rule.fact in because for rule in rules)) for rules in ways.values()]
 
 
-def _told(way: Way, reach: Reach) -> str:
+def _told(way: Way, reach: PagedReach) -> str:
     group, role = way.station("group"), way.station("role")
     via = [f"group {reach.groups.get(group.key, group.name)}"] if group else []
     via += [f"role {role.name}"] if role else []
@@ -145,7 +146,7 @@ def _told(way: Way, reach: Reach) -> str:
 class _Sheet:
     """Places each way on a line of its own; a station that several ways share is drawn once."""
 
-    def __init__(self, reach: Reach, ways: Sequence[Way]):
+    def __init__(self, reach: PagedReach, ways: Sequence[Way]):
         self.reach = reach
         self.boxes: dict[Any, Box] = {}
         self.lines: list[Line] = []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -10,14 +9,12 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import applied, naming, words
+from authzsite.console import naming
 from authzsite.console.known import Circle
-from authzsite.console.lists import Toggle
-from authzsite.console.parts import Action, Chip, Face, Path, State, Who
+from authzsite.console.parts import Chip, Face, Who
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden import dialects
@@ -25,7 +22,6 @@ from lakewarden.engine import DENIED
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import decisions, slices
 
-SHOWN = 50
 SOON = timedelta(days=14)
 TOLD = ("use", "read", "write", "grant", "drop")
 FILTERS = (
@@ -107,28 +103,12 @@ class Reached:
 
 
 @dataclass(frozen=True)
-class Row:
-    what: Who
-    can: str
-    note: str
-    how: tuple[Path, ...]
-    ends: Chip | None
-    picked: bool
-    actions: tuple[Action, ...]
-    applied: State | None = None
-
-
-@dataclass(frozen=True)
 class Coming:
     """Something given that has not begun."""
 
     what: Who
     can: str
     when: Chip | None
-
-
-def _decided_last(rules: Iterable[Rule]) -> int:
-    return max((rule.opened or 0 for rule in rules if rule.allow), default=0)
 
 
 def begins_after(rule: Rule, moment: float) -> bool:
@@ -224,14 +204,6 @@ class Reach:
     def can(self, slice_: Slice, node: Node) -> frozenset[str]:
         return frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
 
-    # What is shown
-
-    @cached_property
-    def counts(self) -> Counter[str]:
-        """How many of all fit each filter."""
-        alike = Counter(one.fits for one in self.all)
-        return Counter({how: sum(many for fits, many in alike.items() if how in fits) for how, _ in FILTERS})
-
     def _fits(self, one: Reached, how: str) -> bool:
         if how in ("read", "write"):
             return one.does(how)
@@ -242,60 +214,16 @@ class Reach:
         plain = {"": True, "owned": one.owned, "denied": one.denied, "lacking": one.lacking}
         return plain.get(how, True)
 
+    @property
+    def how(self) -> str:
+        """The filter asked for."""
+        return self.asked.how if self.asked.how in dict(FILTERS) else ""
+
     @cached_property
     def wanted(self) -> list[Reached]:
         text = self.asked.text.casefold()
-        how = self.asked.how if self.asked.how in dict(FILTERS) else ""
-        rows = [one for one in self.all if how in one.fits]
+        rows = [one for one in self.all if self.how in one.fits]
         return [one for one in rows if text in one.node.ref.id.casefold()] if text else rows
-
-    @property
-    def page(self) -> list[Reached]:
-        return self.wanted[self.asked.after : self.asked.after + SHOWN]
-
-    @cached_property
-    def picked(self) -> Reached | None:
-        """The object whose path is drawn: the one asked for, else the first of the deepest."""
-        asked = next((one for one in self.all if one.node.id == self.asked.pick), None)
-        return asked or max(self.all, key=lambda one: len(one.node.levels), default=None)
-
-    def toggles(self) -> tuple[Toggle, ...]:
-        counts, asked = self.counts, self.asked
-        return tuple(
-            Toggle(word, asked.url(how=how, after=0), asked.how == how, words.number(counts[how]))
-            for how, word in FILTERS
-            if counts[how] or not how
-        )
-
-    def rows(self) -> list[Row]:
-        return [replace(self._row(one), applied=self.applied.get(one.node.id)) for one in self.page]
-
-    @cached_property
-    def applied(self) -> dict[int, State | None]:
-        """How far what the page shows has come outside, by object."""
-        given = {one.node.id: one for one in self.page if any(rule.allow for rule in one.rules)}
-        grants = [(one.node, self.person, _decided_last(one.rules)) for one in given.values()]
-        return dict(zip(given, applied.states(grants), strict=True)) if given else {}
-
-    def coming(self) -> list[Coming]:
-        """What is given and has not begun, the soonest first; one line an object and a window."""
-        return comings(self.later, self.places)
-
-    def _row(self, one: Reached) -> Row:
-        node = one.node
-        above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
-        who = Who(
-            node.name, Face("thing", naming.icon_of(node.type)), above, naming.page_of(node.id, node.type)
-        )
-        return Row(
-            what=who,
-            can=one.words,
-            note=one.note,
-            how=naming.paths(self.telling(one), node, self.groups),
-            ends=naming.ends_chip(one.ends),
-            picked=self.picked is one,
-            actions=tuple(self._actions(one)),
-        )
 
     def telling(self, one: Reached) -> list[Rule]:
         """The rules on an object, and those above it that say something of it."""
@@ -314,11 +242,6 @@ class Reach:
     def by_number(self) -> dict[int, Reached]:
         return {one.node.id: one for one in self.all}
 
-    def _actions(self, one: Reached) -> Iterable[Action]:
-        more = f"to {one.node.name}"
-        yield Action("Path", self.asked.url(pick=one.node.id) + "#paths", "mini plain roomy", more=more)
-        yield Action("Why?", why(self.person, one.node), "mini plain", more=f"about {one.node.name}")
-
 
 def _has_like(slice_: Slice, node: Node) -> bool:
     """Whether others in its container can be decided like it: neither its name nor what it holds matters."""
@@ -328,8 +251,3 @@ def _has_like(slice_: Slice, node: Node) -> bool:
 
 def main_action(node: Node) -> str:
     return "use" if node.type in naming.CONTAINERS else "read"
-
-
-def why(person: Principal, node: Node) -> str:
-    asked = {"who": str(person), "action": main_action(node), "what": node.ref.id, "type": node.type}
-    return f"{reverse('console:why')}?{urlencode(asked)}"

@@ -22,7 +22,7 @@ from authzsite.console.foretold import Foretold
 from authzsite.console.known import circle_of, giveable
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Crumbs, Empty, Face, Note, Who
-from authzsite.console.person import Held
+from authzsite.console.person_groups import Held
 from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request, number_in

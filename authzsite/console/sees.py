@@ -18,7 +18,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Who
-from authzsite.console.person import Visit, visit
+from authzsite.console.person_visit import Visit, visit
 from authzsite.console.reach import TOLD, main_action
 from authzsite.console.requests import Request, number_in
 from catalog.models import Placement
