@@ -33,7 +33,7 @@ from catalog.queries import mode_of
 from lakewarden.facts import Level
 from policies import decisions
 from policies.models import Ownership
-from policies.queries import owner_of, realms_of
+from policies.queries import owners_along, realms_of
 from policies.services.grants import revision_now
 
 ASIDE = ("role", "tag", "policy", "job_template", "job", "user", "group", "column")
@@ -185,6 +185,7 @@ def child_of(node: Node, row: Placement) -> Node:
 
 def _top(place: Place) -> dict[str, Any]:
     node = place.node
+    level, owner = _nearest(place)
     detail = Detail.objects.filter(securable=node.id).first()
     crumbs = [(one.name, reverse("console:browse", args=[one.id])) for one in node.above()]
     reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
@@ -204,7 +205,8 @@ def _top(place: Place) -> dict[str, Any]:
         "lead": (detail.comment if detail else "") or "Lists and counts hold what you may see.",
         "actions": [*_settings(node), reach, grant],
         "reason": reason,
-        "facts": Facts(tuple(_facts(place))),
+        "facts": Facts(tuple(_facts(place, level, owner))),
+        "above": f"Owner of {level}" if owner else "",
     }
 
 
@@ -213,9 +215,16 @@ def _settings(node: Node) -> Iterable[Action]:
         yield Action("Settings", reverse("console:realm", args=[node.id]), "plain")
 
 
-def _facts(place: Place) -> Iterable[Fact]:
-    owner = owner_of(place.node)
-    yield Fact("Owner", owner.label if owner else "No owner")
+def _nearest(place: Place) -> tuple[str, Principal | None]:
+    """Who owns it, or the nearest above that has an owner; and that one's name."""
+    owners, node = owners_along(place.node), place.node
+    key = next((key for key in reversed(node.lineage) if key in owners), None)
+    return (naming.level_of(node, key)[-1], owners[key]) if key is not None else ("", None)
+
+
+def _facts(place: Place, level: str, owner: Principal | None) -> Iterable[Fact]:
+    note = f"of {level}" if level != place.node.name else ""
+    yield Fact("Owner", owner.label, note=note) if owner else Fact("Owner", "No owner")
     able = [name for name in ("use", "drop", "grant") if place.may(name)]
     yield Fact("You can", naming.can(able, place.node.type, owns="drop" in able))
     there = behind(place.node)

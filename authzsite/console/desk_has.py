@@ -70,16 +70,17 @@ class Has:
         return f"{kind} with {words.count(many, 'object')}" if many else kind
 
     def reach(self) -> list[Reach]:
-        """One line an object and a way, what one was given directly first."""
+        """One line an object and a way, what one was given directly first, then by name."""
         ways: dict[tuple[Any, ...], list[Rule]] = {}
         for rule in self.desk.reached:
             ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)
-        found = []
-        for (key, _, _), rules in sorted(ways.items(), key=lambda way: (len(way[0][1]), str(way[0][0]))):
-            node = self.desk.places.get(key)
-            if node:
-                found.append(self._line(node, rules))
-        return found[:REACH]
+        known = [
+            (self.desk.places[key], via, rules)
+            for (key, via, _), rules in ways.items()
+            if key in self.desk.places
+        ]
+        known.sort(key=lambda one: (len(one[1]), one[0].names, one[0].type, not one[2][0].allow))
+        return [self._line(node, rules) for node, _, rules in known[:REACH]]
 
     def _line(self, node: Node, rules: Sequence[Rule]) -> Reach:
         labels = dict.fromkeys(naming.right(rule.privilege, node.type, node.kind) for rule in rules)

@@ -66,6 +66,25 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
                 "Granted, not yet usable",
                 "The right is there, and something on the way to the object is not.",
             ),
+            (
+                "how",
+                "How",
+                "The way from the person to the object, left to right: group, role, the object above that it "
+                "was given on. The nearest way comes first. Solid decides, dashed comes from above, barred "
+                "is denied.",
+            ),
+            (
+                "rule",
+                "Rule",
+                "One right on one object, allowed or denied, and who or which role has it. Everything else "
+                "on a page follows from the rules, the owners and the groups.",
+            ),
+            (
+                "why",
+                "Why",
+                "The question whether somebody may do something, and its answer with every step. It is the "
+                "answer that jobs and backends get.",
+            ),
             ("rests-on", "Rests on", "The facts that, if one of them ended, would end the access."),
         ),
     ),
@@ -102,6 +121,99 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("unknown", "Unknown", "Not readable for our account. It is not a no."),
             ("bypass", "Bypass", "Power that no grant of ours can limit, such as a superuser's."),
             ("report", "Only report", "What differs is shown, and nothing is changed out there."),
+        ),
+    ),
+    (
+        "Asking and deciding",
+        (
+            (
+                "request",
+                "Request",
+                "Somebody asks for what he lacks. Who owns it, or may grant on it, decides; a yes gives just "
+                "what was asked for, or less. Nobody decides about himself alone.",
+            ),
+            (
+                "lapses",
+                "Lapses",
+                "A request that nobody decided ends by itself. Nothing is given, and it can be asked again.",
+            ),
+            (
+                "substitute",
+                "While away",
+                "Somebody else decides what waits for a person, for a time. Each decision says for whom.",
+            ),
+            (
+                "given",
+                "Given, applied, proved",
+                "Three steps: decided here; written into the backend; read back there and found equal.",
+            ),
+            (
+                "review",
+                "Review",
+                "What was given is looked at again, row by row: keep, remove, end on a date, or not sure. "
+                "Nothing is removed before the review ends.",
+            ),
+            (
+                "far",
+                "Reaches far",
+                "A row of a review with write, many objects, or an exception from a denial.",
+            ),
+            (
+                "notice",
+                "Inbox",
+                "What the console told you: requests, ends, reviews, emergencies. You choose which of it is "
+                "mailed too.",
+            ),
+            (
+                "emergency",
+                "Emergency access",
+                "Who has the duty for it opens data for himself for some hours, with a reason. Its owners "
+                "are told at once, and somebody else reviews it afterwards.",
+            ),
+            (
+                "separation",
+                "Separation",
+                "Two things that nobody may have both of, such as paying and packing. A change that would "
+                "give both is stopped; an exception has an end and somebody who answers for it.",
+            ),
+            (
+                "leaver",
+                "Leaving",
+                "All that somebody has, dealt with in one plan: handed over, removed, or ended.",
+            ),
+            (
+                "same",
+                "Same as a colleague",
+                "What a colleague was given and this person lacks, to be ticked. What reaches far is not "
+                "ticked.",
+            ),
+        ),
+    ),
+    (
+        "The record",
+        (
+            (
+                "past",
+                "Past",
+                "Who had access at a day or a revision, answered from the facts of that time by the law "
+                "of today.",
+            ),
+            (
+                "integrity",
+                "Whole",
+                "Every change carries the digest of the one before, and the digests are signed. Whoever "
+                "rewrites one line breaks all that follow.",
+            ),
+            (
+                "look",
+                "Refusals and looks",
+                "Who was refused, and who looked at the access of others. Kept beside the changes.",
+            ),
+            (
+                "archive",
+                "Archive",
+                "Changes older than a realm keeps live, in sealed files that can still be searched.",
+            ),
         ),
     ),
     (
