@@ -1,0 +1,198 @@
+"""The shop with something going on in every room: requests, reviews, hints, an emergency, a rule of two.
+
+For whoever looks at rooms as they are when people work in them: pictures, accessibility, disabled controls.
+"""
+
+from __future__ import annotations
+
+from accounts.people import ensure, make_account
+from catalog.nodes import Node
+from policies import emergency
+from policies.emergency import Wanted
+from policies.models import Grant
+from policies.pipelines import asking, running
+from policies.reviews import closing, leading
+from policies.separation.sides import Side
+from policies.services import accounts, duties, grants, separation
+from policies.services.grants import Wish
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.pages.conftest import NAMES, PASSWORD
+from tests.pages.test_browser_requests import some_requests
+from tests.pipelines.test_hints import a_hint
+from tests.reviews.world import a_review, decides, rows
+
+ADMIN = "sam"
+"""Who runs the site; tests put him into its settings."""
+
+
+def furnish(root: Node) -> dict[str, int]:
+    """Something for each room, by what the addresses below call it."""
+    orders, sales = the("table", "shop.sales.orders"), the("schema", "shop.sales")
+    a_person(ADMIN)
+    for name, display in {**NAMES, ADMIN: "Sam Site"}.items():
+        make_account(name, display_name=display, password=PASSWORD)
+    refunds = the("table", "shop.sales.refunds")
+    grants.add(Wish(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    payers = a_role(root, "payers", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
+    service = accounts.make_service("nightly-load", a_person("olivia"), by=BY, authority=AUTHORITY)
+    admit(root, "service:nightly-load")
+    duties.give(sales, "view_history", a_person("ana"), by=BY, authority=AUTHORITY)
+    asked = some_requests()
+    run = asking.ask("effective_access", root, by=acting("marek"))
+    running.run(run)
+    reads = Grant.objects.open().get(role=the("role", "sales_read").id, privilege="SELECT_TABLE")
+    return {
+        "root": root.id,
+        "sales": sales.id,
+        "orders": orders.id,
+        "refunds": refunds.id,
+        "role": the("role", "sales_read").id,
+        "payers": payers.id,
+        "analysts": ensure("group", "analysts").pk,
+        "service": service.pk,
+        **{name: a_person(name).pk for name in ("ana", "carl", "mia", "olivia")},
+        **{f"request_{name}": number for name, number in asked.items()},
+        **_reviews(),
+        "run": run.pk,
+        "hint": a_hint(root, reads).pk,
+        "rule": _rule_of_two(root),
+        "emergency": _emergency(),
+        "account": make_account("carl").pk,
+    }
+
+
+def _reviews() -> dict[str, int]:
+    """One that goes on, one that has ended."""
+    over = a_review()
+    for row in rows(over).values():
+        decides("olivia", row, "keep", reason="")
+    leading.end(over, by=acting("olivia"))
+    closing.work(over)
+    going = a_review()
+    return {
+        "review": going.pk,
+        "review_over": over.pk,
+        "row": min(one.number for one in rows(going).values()),
+    }
+
+
+def _rule_of_two(root: Node) -> int:
+    """Whoever pays does not pack."""
+    pack = Side(object=the("schema", "shop.stock").id, privileges=("MODIFY_TABLE",))
+    pay = Side(role=the("role", "payers").id)
+    return separation.make(root, "Paying and packing", pay, pack, by=acting("marek")).pk
+
+
+def _emergency() -> int:
+    """Carl reads the stock because the nightly load stopped."""
+    duties.give(the("catalog", "shop"), emergency.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
+    wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
+    return emergency.open_for_himself(wanted, by=acting("carl")).pk
+
+
+WHY = "/why?action=read&what=shop.sales.orders&type=table&who="
+ROOMS = (
+    ("Home", "olivia", "/"),
+    ("Home of an analyst", "ana", "/"),
+    ("Home of the realm's owner", "marek", "/"),
+    ("Inbox", "olivia", "/inbox"),
+    ("Inbox, settings", "olivia", "/inbox/settings"),
+    ("Requests", "olivia", "/requests"),
+    ("Requests, together", "olivia", "/requests/together?on={request_ana}&on={request_mia}"),
+    ("Request", "mia", "/requests/{request_asked}"),
+    ("Request, decide", "olivia", "/requests/{request_ana}/decide"),
+    ("Request, new", "mia", "/requests/new?resource=demo/shop.sales.orders&type=table&action=write"),
+    ("Requests, rules", "olivia", "/objects/{sales}/asking"),
+    ("Requests, while away", "olivia", "/profile/away"),
+    ("Reviews", "olivia", "/reviews"),
+    ("Review", "olivia", "/reviews/{review}"),
+    ("Review, progress", "olivia", "/reviews/{review}/progress"),
+    ("Review, one row", "olivia", "/reviews/{review}/rows/{row}"),
+    ("Review, pass on", "olivia", "/reviews/{review}/pass"),
+    ("Review, result", "olivia", "/reviews/{review_over}/result"),
+    ("Review, new", "marek", "/reviews/new"),
+    ("Hints", "olivia", "/hints"),
+    ("Hint, mend", "olivia", "/hints/{hint}/mend"),
+    ("Hint, dismiss", "olivia", "/hints/{hint}/dismiss"),
+    ("Catalog", "olivia", "/catalog/{sales}"),
+    ("Catalog, top", "marek", "/catalog/{root}"),
+    ("Catalog, nothing found", "olivia", "/catalog/{sales}?q=zzz"),
+    ("Object", "olivia", "/objects/{orders}"),
+    ("Object, as a reader", "mia", "/objects/{orders}"),
+    ("Object, rules", "olivia", "/objects/{orders}/rules"),
+    ("Object, requests", "olivia", "/objects/{orders}/requests"),
+    ("Object, history", "olivia", "/objects/{orders}/history"),
+    ("Object, past", "olivia", "/objects/{orders}/then?at=2099-01-01"),
+    ("Object, changes", "olivia", "/objects/{orders}/then?at=2026-01-01&show=changes"),
+    ("Object, columns", "olivia", "/objects/{orders}/columns"),
+    ("Object, duties", "marek", "/objects/{sales}/duties"),
+    ("Object, give a duty", "marek", "/objects/{sales}/duties/give?who=user:mia&duty=view_history"),
+    ("Object, owner", "marek", "/objects/{orders}/owner?who=user:ana"),
+    ("Grant", "olivia", "/objects/{orders}/grant?who=user:ana&who=group:analysts&may=MODIFY_TABLE"),
+    ("Revoke", "olivia", "/objects/{refunds}/revoke?who=user:ana"),
+    ("Many, grant", "olivia", "/objects/many?on={orders}&on={refunds}&who=user:ana"),
+    ("Many, revoke", "olivia", "/objects/many?on={orders}&on={refunds}&do=revoke&who=user:ana"),
+    ("People", "marek", "/people"),
+    ("Person", "marek", "/people/{ana}"),
+    ("Person, oneself", "mia", "/people/{mia}"),
+    ("Person, groups", "marek", "/people/{ana}/groups"),
+    ("Person, history", "marek", "/people/{ana}/history"),
+    ("Person, past", "marek", "/people/{ana}/then?at=2026-01-01"),
+    ("Person, check as", "marek", "/people/{ana}/sees?in={sales}"),
+    ("Person, grant", "olivia", "/people/{ana}/grant"),
+    ("Person, roles", "marek", "/people/{ana}/roles"),
+    ("Person, leaving", "marek", "/people/{ana}/leaving?who=user:olivia"),
+    ("Person, same", "marek", "/people/{mia}/same?as=user:ana"),
+    ("Group", "marek", "/people/{analysts}/groups"),
+    ("Group, put in", ADMIN, "/groups/{analysts}/join?who=user:ana"),
+    ("Group, new", ADMIN, "/groups/new"),
+    ("Roles", "marek", "/roles"),
+    ("Role", "marek", "/roles/{role}"),
+    ("Role, new", "marek", "/roles/new?in={root}"),
+    ("Role, give", "marek", "/roles/{role}/assign?who=group:staff"),
+    ("Role, take back", "marek", "/roles/{role}/unassign?who=group:analysts"),
+    ("Role, rights", "marek", "/roles/{role}/give/{orders}"),
+    ("Role, many objects", "marek", "/roles/{role}/many"),
+    ("Role, past", "marek", "/roles/{role}/then?at=2026-01-01"),
+    ("Role, delete", "marek", "/roles/{role}/delete"),
+    ("Roles, compare", "marek", "/roles/compare?a=sales_read&b=no_contractors"),
+    ("Owners", "marek", "/owners?type=table"),
+    ("Owners, hand over", "marek", "/owners/hand-over?of=olivia&who=user:ana"),
+    ("Why, a no", "olivia", WHY + "service:nightly-load"),
+    ("Why, a yes", "olivia", WHY + "mia"),
+    ("Why, a denial", "olivia", WHY + "carl"),
+    ("Why, unasked", "olivia", "/why"),
+    ("Overview", "marek", "/overview"),
+    ("Overview of a realm", "marek", "/overview/{root}"),
+    ("Pipelines", "marek", "/pipelines"),
+    ("Pipeline, a run", "marek", "/pipelines/runs/{run}"),
+    ("History", "marek", "/history"),
+    ("History, refusals", "marek", "/history/looks"),
+    ("History, integrity", "marek", "/history/integrity"),
+    ("History, archive", "marek", "/history/archive"),
+    ("Sync", "marek", "/sync"),
+    ("Realms", "marek", "/realms"),
+    ("Realms, as a service admin", ADMIN, "/realms"),
+    ("Realm", "marek", "/realms/{root}"),
+    ("Realm, mode", "marek", "/realms/{root}/mode?to=off"),
+    ("Realm, connect", "marek", "/realms/{root}/connect"),
+    ("Realm, add a member", "marek", "/realms/{root}/members/add"),
+    ("Realm, new", ADMIN, "/realms/new"),
+    ("Separation", "marek", "/realms/{root}/separation"),
+    ("Separation, new", "marek", "/realms/{root}/separation/new"),
+    ("Separation, a rule", "marek", "/separation/{rule}"),
+    ("Emergencies", "carl", "/emergency"),
+    ("Emergency", "marek", "/emergency/{emergency}"),
+    ("Accounts", ADMIN, "/accounts"),
+    ("Account", ADMIN, "/accounts/{account}"),
+    ("Account, new", ADMIN, "/accounts/new"),
+    ("Service account", ADMIN, "/services/{service}"),
+    ("First steps", ADMIN, "/first"),
+    ("Settings", "olivia", "/profile"),
+    ("Search", "olivia", "/search?q=o"),
+    ("Search, nothing", "olivia", "/search?q=zzz"),
+    ("Help", "olivia", "/help"),
+    ("Keys", "olivia", "/keys"),
+    ("Not found", "olivia", "/objects/987654321"),
+)
+"""What a room is called, who looks, and where."""

@@ -1,0 +1,51 @@
+"""Every room with something going on in it: accessible and fitting, light and dark, narrow and wide."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.test import Client
+
+from catalog.nodes import Node
+from tests.factories import the
+from tests.pages.rooms import ADMIN, ROOMS, furnish
+from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+
+__all__ = ["site", "visit"]  # fixtures
+
+
+@pytest.fixture(autouse=True)
+def runs_the_site(settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
+
+
+def test_every_room_can_be_entered(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    numbers, wrong = furnish(shop), []
+    for name, who, address in ROOMS:
+        answer = signed_in(who).get(address.format(**numbers))
+        if answer.status_code != (404 if name == "Not found" else 200):
+            wrong.append((name, who, answer.status_code))
+    assert not wrong
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
+    numbers, pages, found = furnish(the("metalake")), dict[str, Any](), []
+    for name, who, address in ROOMS:
+        if who not in pages:
+            pages[who] = visit(who, width=width, theme=theme)
+        page = pages[who]
+        page.goto(address.format(**numbers))
+        page.wait_for_load_state("networkidle")
+        findings = Axe().run(page, options=AXE).response["violations"]
+        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
+        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
+            found.append((name, "scrolls sideways", []))
+    assert not found
