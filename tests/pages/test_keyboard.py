@@ -183,6 +183,7 @@ WALKS = (
         "marek",
         "/realms/{demo}/connect",
         (
+            ("link", "PostgreSQL"),
             ("textbox", "Catalog", "lake"),
             ("textbox", "Server", "127.0.0.1"),
             ("textbox", "Port", "9"),
