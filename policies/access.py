@@ -89,7 +89,9 @@ class AccessMap:
         """The same, as the query that finds them."""
         grants = Grant.objects.as_of(self.as_of)
         if self.by_text:
-            grants = grants.filter(realm=self.node.realm_id, pattern__in=texts.telling(self.node, self.as_of))
+            grants = grants.filter(
+                realm=self.node.realm_id, pattern__in=texts.telling(self.node, as_of=self.as_of)
+            )
         else:
             grants = grants.filter(securable__in=self._objects)
         roles = Q(role__in=grants.values("role")) | Q(role=self.node.id)  # who holds a role may see it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -54,11 +54,31 @@ def of(
     Groups are unfolded, and only those who can sign in are named.  `duty` counts its holders on the object or
     above it too; `action` is what the law is asked, to grant unless said otherwise.  At most eleven queries.
     """
-    found = _Found(node, duty, now or timezone.now(), action)
-    left_out = {one.pk for one in without}
-    named = [found.decider(one) for one in found.people if one.pk not in left_out]
-    known = [one for one in named if one is not None]
-    return sorted(known, key=lambda one: (-len(one.where.levels), one.principal.label.casefold()))
+    return of_many([(node, action)], duty=duty, now=now, without=without)[0]
+
+
+def of_many(
+    asked: Sequence[tuple[Node, str]],
+    *,
+    duty: str = "",
+    now: datetime | None = None,
+    without: Iterable[Principal] = (),
+) -> list[list[Decider]]:
+    """The same for many objects, each with what the law is asked.  At most eleven queries a realm."""
+    left_out, now = {one.pk for one in without}, now or timezone.now()
+    found: list[list[Decider]] = [[] for _ in asked]
+    by_realm: dict[int, list[int]] = {}
+    for at, (node, _) in enumerate(asked):
+        by_realm.setdefault(node.realm_id, []).append(at)
+    for places in by_realm.values():
+        several = _Found([asked[at][0] for at in places], duty, now)
+        for at in places:
+            found[at] = sorted(_About(several, *asked[at]).deciders(left_out), key=_nearest)
+    return found
+
+
+def _nearest(one: Decider) -> tuple[int, str]:
+    return -len(one.where.levels), one.principal.label.casefold()
 
 
 def may(
@@ -90,38 +110,37 @@ class Rights:
 
 
 class _Found:
-    """The candidates for an object, decided one by one; those alike are decided once."""
+    """The candidates for some objects of one realm, and their facts on these."""
 
-    def __init__(self, node: Node, duty: str, now: datetime, action: str) -> None:
-        self.node, self.duty, self.now, self.action = node, duty, now, action
-        self.places = [*node.above(), node]
-        self._grounds: dict[object, tuple[str, Node] | None] = {}
+    def __init__(self, nodes: Sequence[Node], duty: str, now: datetime) -> None:
+        self.nodes, self.duty, self.now = nodes, duty, now
+        self.law = dialects.get(nodes[0].kind)
+        self.lineages = list(dict.fromkeys(key for node in nodes for key in node.lineage))
 
     @cached_property
     def people(self) -> list[Principal]:
         """Everybody who may come into question and can sign in."""
         holders = {one.pk: one for one in Principal.objects.filter(self._holding())}
-        holders |= {one.pk: one for one in self._dutiful}
+        holders |= {one.holder.pk: one.holder for one in self.dutiful}
         groups = [pk for pk, one in holders.items() if one.kind == Principal.Kind.GROUP]
         inside = Membership.objects.open().within(self.now).filter(group__in=groups)
-        self._groups_of: dict[int, list[int]] = {}
+        self.groups_of: dict[int, list[int]] = {}
         for group, member in inside.values_list("group", "member"):
-            self._groups_of.setdefault(member, []).append(group)
-        rest = Principal.objects.filter(any_of("id", self._groups_of.keys() - holders.keys()))
+            self.groups_of.setdefault(member, []).append(group)
+        rest = Principal.objects.filter(any_of("id", self.groups_of.keys() - holders.keys()))
         people = [one for one in (*holders.values(), *rest) if one.kind == Principal.Kind.USER]
         entering = able([one.pk for one in people], now=self.now)
         return [one for one in people if one.pk in entering]
 
     def _holding(self) -> Q:
-        law, lineage = dialects.get(self.node.kind), list(self.node.lineage)
-        owners = Ownership.objects.open().filter(securable__in=lineage)
+        owners = Ownership.objects.open().filter(securable__in=self.lineages)
         grants = Grant.objects.open().filter(effect="allow")
-        if law.by_text:
-            told = texts.telling(self.node)
-            grants = grants.filter(realm=self.node.realm_id, pattern__in=told, privilege__in=ON_TEXTS)
+        if self.law.by_text:
+            told, realm = texts.telling(*self.nodes), self.nodes[0].realm_id
+            grants = grants.filter(realm=realm, pattern__in=told, privilege__in=ON_TEXTS)
         else:
-            codes = [code for code, one in law.privileges.items() if one.category == MANAGING]
-            grants = grants.filter(securable__in=lineage, privilege__in=codes)
+            codes = [code for code, one in self.law.privileges.items() if one.category == MANAGING]
+            grants = grants.filter(securable__in=self.lineages, privilege__in=codes)
         assigned = Assignment.objects.open().filter(role__in=grants.values("role"))
         wanted = Q(pk__in=owners.values("owner")) | Q(pk__in=assigned.values("holder"))
         wanted |= Q(pk__in=grants.filter(holder__isnull=False).values("holder"))
@@ -131,53 +150,70 @@ class _Found:
 
     @cached_property
     def _realm(self) -> Realm:
-        return Realm.objects.get(pk=self.node.realm_id)
+        return Realm.objects.get(pk=self.nodes[0].realm_id)
 
     @cached_property
-    def _dutiful(self) -> dict[Principal, Node]:
-        """Who has the duty, and the nearest place he has it on."""
-        found: dict[Principal, Node] = {}
-        for held in duties.along(self.node) if self.duty else ():
-            if held.duty == self.duty:
-                found.setdefault(held.holder, held.node)
-        return found
+    def dutiful(self) -> list[duties.Held]:
+        """Who has the duty on one of the objects or above it, the nearest first."""
+        return [held for held in duties.along(*self.nodes) if held.duty == self.duty] if self.duty else []
 
     @cached_property
-    def _loaded(self) -> facts.Loaded:
+    def loaded(self) -> facts.Loaded:
         asked = {one.pk for one in self.people}
-        return facts.load(self._realm, self.node.realm, asked, now=self.now, objects=list(self.node.lineage))
+        return facts.load(self._realm, self.nodes[0].realm, asked, now=self.now, objects=self.lineages)
 
-    def decider(self, person: Principal) -> Decider | None:
+    @cached_property
+    def alike(self) -> dict[int, object]:
+        """What somebody's answer depends on."""
+        loaded = self.loaded
+        return {one.pk: (loaded.signature_of(one.pk), facts.is_service_admin(one)) for one in self.people}
+
+
+class _About:
+    """The candidates for one object, decided one by one; those alike are decided once."""
+
+    def __init__(self, found: _Found, node: Node, action: str) -> None:
+        self.found, self.node, self.action = found, node, action
+        self.places = [*node.above(), node]
+        self._grounds: dict[object, tuple[str, Node] | None] = {}
+
+    def deciders(self, left_out: Collection[int]) -> list[Decider]:
+        named = (self._decider(one) for one in self.found.people if one.pk not in left_out)
+        return [one for one in named if one is not None]
+
+    def _decider(self, person: Principal) -> Decider | None:
         """What the person decides by; None for one who may not."""
-        alike = (self._loaded.signature_of(person.pk), facts.is_service_admin(person))
+        alike = self.found.alike[person.pk]
         if alike not in self._grounds:
             self._grounds[alike] = self._by_law(person)
         ground = self._grounds[alike] or self._by_duty(person)
         return Decider(person, *ground) if ground else None
 
     def _by_law(self, person: Principal) -> tuple[str, Node] | None:
-        answer = decisions.answer(self._loaded.slice_of(person), self.action, self.node, now=self.now)
+        held = self.found.loaded.slice_of(person)
+        answer = decisions.answer(held, self.action, self.node, now=self.found.now)
         if not answer:
             return None
         depth_of = depths(self.node)
-        held = [
+        counted = [
             (depth, rule.privilege == OWNER, rule)
-            for rule in answer.explained(now=self.now).because
+            for rule in answer.explained(now=self.found.now).because
             if (depth := depth_of(rule)) is not None and self._counts(rule)
         ]
-        if not held:
+        if not counted:
             return OFFICE, self.places[0]
-        depth, owns, rule = max(held, key=lambda one: one[:2])
+        depth, owns, rule = max(counted, key=lambda one: one[:2])
         return (OWNS if owns else rule.privilege), self.places[depth]
 
     def _counts(self, rule: Rule) -> bool:
-        known = dialects.get(self.node.kind).privilege(rule.privilege)
+        known = self.found.law.privilege(rule.privilege)
         return known is None or known.category == MANAGING or rule.privilege in ON_TEXTS
 
     def _by_duty(self, person: Principal) -> tuple[str, Node] | None:
-        mine: Collection[int] = (person.pk, *self._groups_of.get(person.pk, ()))
-        places = [place for holder, place in self._dutiful.items() if holder.pk in mine]
-        return (self.duty, max(places, key=lambda one: len(one.levels))) if places else None
+        mine: Collection[int] = (person.pk, *self.found.groups_of.get(person.pk, ()))
+        held = [one.node for one in self.found.dutiful if one.holder.pk in mine]
+        places = [one for one in held if one.id in self.node.lineage]
+        return (self.found.duty, max(places, key=lambda one: len(one.levels))) if places else None
 
 
-__all__ = ["APPROVE", "GRANT", "REVIEW", "Decider", "Rights", "may", "of"]
+__all__ = ["APPROVE", "GRANT", "REVIEW", "Decider", "Rights", "may", "of", "of_many"]

@@ -12,14 +12,19 @@ from lakewarden.facts import Level, Rule, Slice
 from policies.models import Grant
 
 
-def telling(node: Node, as_of: int | None = None) -> list[str]:
-    """The texts on which something was given that counts on an object.  One query."""
-    law = dialects.get(node.kind)
+def telling(*nodes: Node, as_of: int | None = None) -> list[str]:
+    """The texts on which something was given that counts on an object, or on some of a realm.  One query."""
+    law = dialects.get(nodes[0].kind)
     if not isinstance(law, dialects.TextDialect):
         return []
-    rows = Grant.objects.as_of(as_of).filter(realm=node.realm_id)
+    rows = Grant.objects.as_of(as_of).filter(realm=nodes[0].realm_id)
     given = rows.values_list("pattern", flat=True).distinct()
-    return [text for text in given if textual.deepest(Rule(text, ""), law, node.levels) is not None]
+    rules = ((text, Rule(text, "")) for text in given)
+    return [text for text, rule in rules if any(_counts(rule, law, node) for node in nodes)]
+
+
+def _counts(rule: Rule, law: dialects.TextDialect, node: Node) -> bool:
+    return textual.deepest(rule, law, node.levels) is not None
 
 
 def children(slice_: Slice, node: Node, type_: str, *, now: datetime) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -17,6 +18,7 @@ from lakewarden import dialects
 from lakewarden.objects import ObjectRef
 from policies.authority import Actor, Authority, of_duty
 from policies.changes import change
+from policies.deciders import Decider
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART, REQUEST, STILL_OPEN
@@ -223,7 +225,8 @@ def _parts(
     request: AccessRequest, foreseen: Foresight, holder: Principal, now: datetime
 ) -> list[RequestPart]:
     refs = foreseen.refs
-    there = {ref: places.find(RequestPart.Kind.PRIVILEGE, ref, holder.kind) for ref in dict.fromkeys(refs)}
+    kind = RequestPart.Kind.PRIVILEGE
+    there = dict(zip(refs, places.find_all([(kind, ref) for ref in refs], holder.kind), strict=True))
     RequestWant.objects.bulk_create(
         RequestWant(
             request=request,
@@ -235,10 +238,12 @@ def _parts(
         )
         for number, (one, ref) in enumerate(zip(foreseen.asking.wanted, refs, strict=True))
     )
-    concerned = parties.of(request)
+    found = places.find_all([(need.kind, need.ref) for need in foreseen.needs], holder.kind)
+    known = [place for place in found if place is not None]
+    deciders = dict(zip(known, places.deciders_of(known, parties.of(request), now=now), strict=True))
     return RequestPart.objects.bulk_create(
-        _part(request, number, need, foreseen.rules, holder, concerned, now)
-        for number, need in enumerate(foreseen.needs)
+        _part(request, number, need, place, deciders[place] if place else [], foreseen.rules.escalates(now))
+        for number, (need, place) in enumerate(zip(foreseen.needs, found, strict=True))
     )
 
 
@@ -252,12 +257,10 @@ def _part(
     request: AccessRequest,
     number: int,
     need: Need,
-    said: Rules,
-    holder: Principal,
-    concerned: frozenset[int],
-    now: datetime,
+    place: places.Place | None,
+    deciders: Sequence[Decider],
+    escalates: datetime | None,
 ) -> RequestPart:
-    place = places.find(need.kind, need.ref, holder.kind)
     return RequestPart(
         request=request,
         number=number,
@@ -268,8 +271,8 @@ def _part(
         privileges=list(need.privileges),
         needed={code: list(wants) for code, wants in need.needed.items()},
         places=place.all_keys if place else [],
-        addressed=place.nearest(place.deciders(concerned, now=now)) if place else [],
-        escalates_at=said.escalates(now),
+        addressed=place.nearest(deciders) if place else [],
+        escalates_at=escalates,
     )
 
 

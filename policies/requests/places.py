@@ -85,8 +85,16 @@ class Place:
 
     def deciders(self, without: Collection[int] = (), *, now: datetime | None = None) -> list[Decider]:
         """The people who may decide here, nearest first."""
-        found = deciders.of(self.node, duty=APPROVE, now=now, action=self.action)
-        return [one for one in found if one.principal.pk not in without]
+        return deciders_of([self], without, now=now)[0]
+
+
+def deciders_of(
+    several: Sequence[Place], without: Collection[int] = (), *, now: datetime | None = None
+) -> list[list[Decider]]:
+    """The people who may decide at each of some places, nearest first.  Eleven queries a realm."""
+    asked = [(place.node, place.action) for place in several]
+    every = deciders.of_many(asked, duty=APPROVE, now=now) if asked else []
+    return [[one for one in found if one.principal.pk not in without] for found in every]
 
 
 def _depth(one: Decider) -> int:
@@ -106,9 +114,14 @@ def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
 
     `whose` is the kind of principal that is to have it.
     """
-    [ref] = spelled([ref])
-    known = along.places([ref])[ref]
-    return of(kind, ref, whose, known)
+    return find_all([(kind, ref)], whose)[0]
+
+
+def find_all(asked: Sequence[tuple[str, ObjectRef]], whose: str) -> list[Place | None]:
+    """The same for many.  Three queries, nested schemas apart."""
+    refs = spelled([ref for _, ref in asked])
+    known = along.places(set(refs))
+    return [of(kind, ref, whose, known[ref]) for (kind, _), ref in zip(asked, refs, strict=True)]
 
 
 def of_row(row: RequestPart | RequestWant, whose: str) -> Place | None:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
+from lakewarden.facts import Slice
 from policies import along, slices
 from policies.authority import Actor
 from policies.deciders import APPROVE, Decider
@@ -70,9 +71,6 @@ class Seen:
         hidden = {one.number for one in self.parts if one.number in asked and not self._known(one)}
         return [one for one in found if one.move != "escalated" or one.part not in hidden]
 
-    def _known(self, part: RequestPart) -> bool:
-        return self._shown(places.of_row(part, self.request.holder.kind), part)
-
     @property
     def mine(self) -> bool:
         """Whether the viewer is who asked, so that he may answer and take it back."""
@@ -84,22 +82,43 @@ class Seen:
         return frozenset(one.part.number for one in self.mandates)
 
     def deciders(self, part: RequestPart) -> list[Decider] | None:
-        """Who is called on to decide a part; None when the viewer may not know what is there."""
-        place = places.of_row(part, self.request.holder.kind)
-        if self.concerned and not self._shown(place, part):
-            return None
-        concerned = parties.of(self.request)
-        found = place.deciders(concerned, now=self.now) if place else []
-        return [one for one in found if place and set(place.keys(one.where)) & set(part.addressed)]
+        """Who is called on to decide an open part; None when the viewer may not know what is there."""
+        return self._called.get(part.pk)
 
-    def _shown(self, place: places.Place | None, part: RequestPart) -> bool:
+    @cached_property
+    def _called(self) -> dict[int, list[Decider] | None]:
+        """The same for every open part, all in one reading."""
+        waiting = [part for part in self.parts if part.state in WAITING]
+        told = {one.pk: one for one in waiting if not self.concerned or self._known(one)}
+        there = {pk: place for pk in told if (place := self._places[pk]) is not None}
+        concerned = parties.of(self.request) if there else frozenset()
+        every = places.deciders_of(list(there.values()), concerned, now=self.now)
+        found: dict[int, list[Decider] | None] = {pk: [] for pk in told}
+        for (pk, place), some in zip(there.items(), every, strict=True):
+            found[pk] = [one for one in some if set(place.keys(one.where)) & set(told[pk].addressed)]
+        return found
+
+    @cached_property
+    def _places(self) -> dict[int, places.Place | None]:
+        return places.of_rows(self.parts, self.request.holder.kind)
+
+    def _known(self, part: RequestPart) -> bool:
         """Whether the very object of a part is one that whoever asked, or is to have it, may know of."""
+        place = self._places[part.pk]
         if place is None or not place.exact:
             return False
-        viewers = [self.viewer, self.request.holder]
-        held = slices.currents(list(dict.fromkeys(viewers)), place.way[0], now=self.now)
-        seen = along.seen(place.way, list(held.values()), now=self.now)
+        seen = along.seen(place.way, self._viewing(place.way[0]), now=self.now)
         return seen == len(place.way) or (part.kind == RequestPart.Kind.MEMBERSHIP and seen > 0)
+
+    def _viewing(self, top: Node) -> list[Slice]:
+        if top.id not in self._held:
+            viewers = list(dict.fromkeys([self.viewer, self.request.holder]))
+            self._held[top.id] = list(slices.currents(viewers, top, now=self.now).values())
+        return self._held[top.id]
+
+    @cached_property
+    def _held(self) -> dict[int, list[Slice]]:
+        return {}
 
 
 def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Seen:

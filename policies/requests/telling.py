@@ -20,14 +20,18 @@ def link(request: AccessRequest) -> str:
 
 def deciders_of(request: AccessRequest, parts: Iterable[RequestPart]) -> list[Principal]:
     """The people to whom these parts are addressed now."""
-    concerned, found = parties.of(request), {}
-    for part in parts:
-        place = places.of_row(part, request.holder.kind)
-        for one in place.deciders(concerned) if place else ():
-            called = set(place.keys(one.where)) & set(part.addressed) if place else ()
-            if called:
-                found[one.principal.pk] = one.principal
-    return list(found.values())
+    rows = list(parts)
+    there = places.of_rows(rows, request.holder.kind)
+    known = [(part, place) for part in rows if (place := there[part.pk]) is not None]
+    every = places.deciders_of([place for _, place in known], parties.of(request))
+    return list(
+        {
+            one.principal.pk: one.principal
+            for (part, place), some in zip(known, every, strict=True)
+            for one in some
+            if set(place.keys(one.where)) & set(part.addressed)
+        }.values()
+    )
 
 
 def asked(request: AccessRequest, parts: Sequence[RequestPart]) -> None:

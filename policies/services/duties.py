@@ -77,9 +77,9 @@ class Held:
     node: Node
 
 
-def along(node: Node) -> list[Held]:
-    """Every duty given on an object and above it, the nearest first.  Three queries."""
-    wanted = {"content_object__in": node.lineage}
+def along(*nodes: Node) -> list[Held]:
+    """Every duty given on an object, or some, and above it, the nearest first.  Three queries."""
+    wanted = {"content_object__in": {key for node in nodes for key in node.lineage}}
     people = UserDuty.objects.filter(**wanted).select_related("user__principal", "permission")
     groups = GroupDuty.objects.filter(**wanted).select_related("group", "permission")
     rows = [(row.content_object_id, row.permission.codename, row.user.principal) for row in people]
@@ -87,7 +87,7 @@ def along(node: Node) -> list[Held]:
         {django_group_name(one.name): one for one in Principal.objects.filter(kind="group")} if groups else {}
     )
     rows += [(row.content_object_id, row.permission.codename, named.get(row.group.name)) for row in groups]
-    places = {one.id: one for one in (*node.above(), node)}
+    places = {one.id: one for node in nodes for one in (*node.above(), node)}
     found = [Held(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
     return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from catalog.nodes import Node
@@ -10,7 +12,7 @@ from policies.errors import Conflict, NotFound
 from policies.requests import considering, seeing
 from policies.separation.sides import Side
 from policies.services import separation
-from tests.factories import a_role, the
+from tests.factories import a_role, the, under
 from tests.requests.world import approve, ask, by, can, refuse, who
 
 TWO = ("sales.orders", "sales.refunds")
@@ -161,3 +163,15 @@ def test_who_has_nothing_to_do_with_it_does_not_see_it(shop: Node, stranger: str
     assert str(there.value).replace(str(request.pk), "N") == str(absent.value).replace(
         str(request.pk + 1), "N"
     )
+
+
+def test_who_decides_is_found_for_fifty_objects_as_for_two(shop: Node) -> None:
+    under(the("schema", "shop.sales"), "table", *(f"t{number}" for number in range(50)))
+    asked = []
+    for many in (2, 50):
+        request = ask("ana", *(f"read shop.sales.t{number}" for number in range(50 - many, 50)))
+        with CaptureQueriesContext(connection) as queries:
+            seen = seeing.get(request.pk, who("olivia"))
+            assert all(seen.deciders(part) for part in seen.parts)
+        asked.append(len(queries))
+    assert asked[0] == asked[1]

@@ -147,3 +147,13 @@ def test_how_many_there_are_costs_no_query_more(shop: Node, django_assert_max_nu
         a_role(shop, f"r{number}", "allow MANAGE_GRANTS on metalake", *WAY, held_by=(f"group:g{number}",))
     with django_assert_max_num_queries(11):
         assert len(deciders.of(the("table", "shop.sales.orders"), duty="approve_requests")) == 16
+
+
+def test_of_many_objects_they_are_those_of_each(shop: Node, django_assert_max_num_queries) -> None:
+    names = ("orders", "customers", "refunds")
+    nodes = [shop, the("schema", "shop.stock"), *(the("table", f"shop.sales.{one}") for one in names)]
+    each = [deciders.of(node, duty="approve_requests") for node in nodes]
+    with django_assert_max_num_queries(11):
+        found = deciders.of_many([(node, deciders.GRANT) for node in nodes], duty="approve_requests")
+    assert found == each
+    assert len({tuple(some) for some in found}) > 2

@@ -39,7 +39,7 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
             problem or "Name what you need and choose what is to be possible; this side tells who is asked."
         )
         return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
-    steps = [_step(need, seen, form) for need in seen.needs]
+    steps = _steps(form, seen)
     many = len(steps)
     return {
         "steps": steps,
@@ -51,9 +51,24 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
     }
 
 
-def _step(need: Need, seen: Foresight, form: Form) -> Step:
-    way = _way(need.ref, seen)
-    found = _deciders(need, way, form) if _is_whole(need, way) else []
+def _steps(form: Form, seen: Foresight) -> list[Step]:
+    """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
+    ways = [_way(need.ref, seen) for need in seen.needs]
+    found = [
+        places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
+        for need, way in zip(seen.needs, ways, strict=True)
+    ]
+    every = iter(places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
+    deciders = [_first(next(every)) if place else [] for place in found]
+    return [_step(*one, form) for one in zip(seen.needs, ways, deciders, strict=True)]
+
+
+def _first(found: Sequence[Decider]) -> list[Decider]:
+    nearest = max((len(one.where.levels) for one in found), default=0)
+    return [one for one in found if len(one.where.levels) == nearest]
+
+
+def _step(need: Need, way: tuple[Node, ...], found: Sequence[Decider], form: Form) -> Step:
     text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
     face = Face("thing", naming.icon_of(need.ref.type))
     if not _is_whole(need, way):
@@ -82,14 +97,6 @@ def _way(ref: ObjectRef, seen: Foresight) -> tuple[Node, ...]:
     mine = [one for one in known.values() if one.ref.realm == ref.realm]
     along = [one for one in mine if one.ref.path == ref.path[: len(one.ref.path)]]
     return tuple(sorted(along, key=lambda one: len(one.levels)))
-
-
-def _deciders(need: Need, way: tuple[Node, ...], form: Form) -> list[Decider]:
-    """Those who come first: on the nearest level on which somebody decides, and who do not ask themselves."""
-    place = places.of(need.kind, need.ref, form.holder.kind, way)
-    found = place.deciders({form.asker.pk, form.holder.pk}) if place else []
-    nearest = max((len(one.where.levels) for one in found), default=0)
-    return [one for one in found if len(one.where.levels) == nearest]
 
 
 def need_words(need: Need, law: str) -> str:
