@@ -7,11 +7,13 @@ from lakewarden.backends import kinds
 BUILT_IN = {
     "postgresql": "policies.sync.backends.postgresql:KIND",
     "mariadb": "policies.sync.backends.mariadb:KIND",
+    "mysql": "policies.sync.backends.mysql:KIND",
     "gravitino": "policies.sync.backends.gravitino:KIND",
     "posix": "policies.sync.backends.posix:KIND",
     "webhdfs": "policies.sync.backends.webhdfs:KIND",
     "ranger-hive": "policies.sync.backends.ranger:KIND_HIVE",
     "ranger-trino": "policies.sync.backends.ranger:KIND_TRINO",
+    "ranger-cdap": "policies.sync.backends.ranger:KIND_CDAP",
 }
 
 

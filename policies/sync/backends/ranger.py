@@ -19,9 +19,11 @@ from policies.sync.backends.ranger_bypass import denies_work
 from policies.sync.backends.ranger_names import Identity
 from policies.sync.backends.ranger_read import Look, in_force, observe
 from policies.sync.backends.ranger_session import SCHEMES, Session
-from policies.sync.backends.ranger_types import HIVE, TRINO, Type
+from policies.sync.backends.ranger_types import CDAP, HIVE, TRINO, Type
 from policies.sync.backends.ranger_write import Writer
 from policies.sync.wanted_ranger import wanted
+from policies.sync.wanted_ranger_cdap import LAW
+from policies.sync.wanted_ranger_cdap import wanted as wanted_in_cdap
 
 _ALWAYS_ASKED = ("beside", "ca")
 
@@ -56,6 +58,9 @@ class Ranger:
             "drop_role": self._write.drop_role,
             "take_foreign": self._write.take_foreign,
         }
+        if type_.by_person:
+            # items name people themselves, so there is nothing to make or to be in
+            self._deeds |= dict.fromkeys(("make_role", "switch", "drop_role"), _nothing)
 
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The accesses on an object of `kind` that carry a console privilege; () when none is needed."""
@@ -100,6 +105,10 @@ class Ranger:
         return None
 
 
+def _nothing(step: Step) -> None:
+    """What a step about a role is where there are none."""
+
+
 def _findings(look: Look) -> Iterator[Finding]:
     name, version = look.service.get("name"), int(look.service.get("policyVersion") or 0)
     yield Finding(ok=True, text=f"service {name} answers; its policies are at version {version}")
@@ -138,9 +147,8 @@ _BESIDE = Field(
 def _kind(type_: Type, label: str, **more: Any) -> Kind:
     return Kind(
         code=f"ranger-{type_.code}",
-        label=f"Apache Ranger for {label}",
+        label=f"Ranger for {label}",
         open=partial(open, type_=type_),
-        wanted=partial(wanted, f"ranger-{type_.code}"),
         schemes=SCHEMES,
         url=partial(_address, fixed=type_.fixed),
         **more,
@@ -150,12 +158,13 @@ def _kind(type_: Type, label: str, **more: Any) -> Kind:
 _TABLES: dict[str, Any] = {
     "objects": {"catalog": "catalog", "schema": "schema", "table": "table", "view": "table"},
     "discovers": {"schema": "schema", "table": "table"},
+    "provider": "hive",
 }
 KIND_HIVE = _kind(
     HIVE,
     "Hive",
     example="ranger+https://user:password@host:6182/cl1_hive",
-    provider="hive",
+    wanted=partial(wanted, "ranger-hive"),
     fields=(_SERVICE, _TLS, _BESIDE),
     **_TABLES,
 )
@@ -163,7 +172,24 @@ KIND_TRINO = _kind(
     TRINO,
     "Trino",
     example="ranger+https://user:password@host:6182/cl1_trino?catalog=lake",
-    provider="hive",
+    wanted=partial(wanted, "ranger-trino"),
     fields=(_SERVICE, Field("catalog", "Catalog", "The name of the catalog in Trino."), _TLS, _BESIDE),
     **_TABLES,
+)
+KIND_CDAP = _kind(
+    CDAP,
+    "CDAP",
+    example="ranger+https://user:password@host:6182/cl1_cdap?instance=cdap",
+    whole_realm=True,
+    realm_kinds=(LAW,),
+    by_person=True,
+    objects={shape.kind: shape.kind for shape in CDAP.shapes},
+    carried={},
+    wanted=wanted_in_cdap,
+    fields=(
+        _SERVICE,
+        Field("instance", "Instance", "The name of the CDAP instance in its policies."),
+        _TLS,
+        _BESIDE,
+    ),
 )

@@ -31,7 +31,7 @@ def foreign(look: Look) -> Iterator[Foreign]:
         if not policy.get("isEnabled", True) or not concerns(policy, look.type, look.fixed):
             continue
         for entry in entries(policy):
-            if policy["id"] in ours and entry.which == "roles" and entry.holder in look.keys:
+            if policy["id"] in ours and look.key_of(entry) is not None:
                 continue
             for right in rights(policy, entry.items, entry.access, look.type, look.fixed):
                 yield Foreign(right, entry.called, _GRANTOR + policy["name"])

@@ -16,13 +16,13 @@ LONGEST = 255
 OPTION = "lakewarden"
 _SPACE = uuid.UUID("6b4c1d0e-3a57-5d1b-9a55-3f0f6f1d7a11")
 # Ranger puts something else in place of these; there is no way to write them as what they are
-_NO_NAME = re.compile(r"[*?]|\{USER\}|\{OWNER\}|\$\{\{")
+_NO_NAME = re.compile(r"\{USER\}|\{OWNER\}|\$\{\{")
 
 
-def check_names(values: Mapping[str, str], parts: tuple[str, ...]) -> None:
-    """Raise Rejected for an object whose name would mean others too."""
+def check_names(values: Mapping[str, str], parts: tuple[str, ...], *, patterns: bool) -> None:
+    """Raise Rejected for an object whose name would mean others too, but for patterns where they may be."""
     for part in parts:
-        if _NO_NAME.search(part):
+        if _NO_NAME.search(part) or (not patterns and {"*", "?"} & set(part)):
             raise Rejected(f"{part} cannot be named in Ranger: it would be read as a pattern")
         if not part or "\0" in part:
             raise Rejected(f"{'.'.join(values.values())} has a name that Ranger cannot keep")

@@ -136,14 +136,14 @@ def readable(policy: Policy) -> str:
     return "; ".join(parts)
 
 
-def with_items(policy: Policy, role: str, wanted: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    """A copy in which a role has these accesses of these lists in items of its own, without conditions."""
+def with_items(policy: Policy, which: str, holder: str, wanted: Iterable[tuple[str, str]]) -> dict[str, Any]:
+    """A copy in which a holder has these accesses of these lists in items of its own, without conditions."""
     changed = deepcopy(dict(policy))
     for items, access in sorted(set(wanted)):
-        rest = without(changed, items, "roles", role, access)
-        own = next((item for item in rest if _is_own(item, role)), None)
+        rest = without(changed, items, which, holder, access)
+        own = next((item for item in rest if _is_own(item, which, holder)), None)
         if own is None:
-            own = _item(role)
+            own = _item(which, holder)
             rest.append(own)
         own["accesses"] = [*own["accesses"], {"type": access, "isAllowed": True}]
         changed[items] = rest
@@ -196,11 +196,12 @@ def _meaning(policy: Policy) -> tuple[Any, ...]:
     return policy.get("name"), policy.get("guid"), labels, resources, flags, set(entries(policy))
 
 
-def _is_own(item: Mapping[str, Any], role: str) -> bool:
-    alone = item.get("roles") == [role] and not item.get("users") and not item.get("groups")
+def _is_own(item: Mapping[str, Any], which: str, holder: str) -> bool:
+    holders = {name: item.get(name) or [] for name in HOLDERS}
+    alone = holders == {**{name: [] for name in HOLDERS}, which: [holder]}
     return alone and not item.get("conditions") and not item.get("delegateAdmin")
 
 
-def _item(role: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {"users": [], "groups": [], "conditions": [], "delegateAdmin": False}
-    return {**empty, "roles": [role], "accesses": []}
+def _item(which: str, holder: str) -> dict[str, Any]:
+    empty: dict[str, Any] = {name: [] for name in HOLDERS}
+    return {**empty, "conditions": [], "delegateAdmin": False, which: [holder], "accesses": []}

@@ -11,9 +11,17 @@ from lakewarden.backends.base import Bypass, Foreign, Observation, Right
 from lakewarden.backends.errors import Misconfigured
 from policies.sync.backends import ranger_bypass, ranger_foreign
 from policies.sync.backends.ranger_names import OPTION, Identity
-from policies.sync.backends.ranger_policies import DELEGATE, entries, is_as_made, is_exact, single_values
+from policies.sync.backends.ranger_policies import (
+    DELEGATE,
+    Entry,
+    entries,
+    is_as_made,
+    is_exact,
+    single_values,
+)
 from policies.sync.backends.ranger_session import Session
 from policies.sync.backends.ranger_types import LISTS, Shape, Type
+from policies.sync.desired import PERSON
 
 ADMIN = "ROLE_SYS_ADMIN"
 TRIES = 3
@@ -95,11 +103,17 @@ class Look:
         for policy, places in self.ours:
             sound = is_as_made(policy) and is_exact(policy)
             for entry in entries(policy):
-                key = self.keys.get(entry.holder) if entry.which == "roles" else None
+                key = self.key_of(entry)
                 if key is None:
                     continue
                 straight = sound and entry.plain and entry.access != DELEGATE
                 yield key, as_right(places, entry.items, entry.access), straight
+
+    def key_of(self, entry: Entry) -> str | None:
+        """The key of the role of ours, or of the person, that an item of a policy of ours is for."""
+        if self.type.by_person:
+            return PERSON + entry.holder if entry.which == "users" else None
+        return self.keys.get(entry.holder) if entry.which == "roles" else None
 
     def unknown(self) -> Iterator[str]:
         """What bears a part of our mark and not all of it; nobody touches it."""
@@ -145,10 +159,10 @@ def observe(look: Look) -> Observation:
     roles: dict[str, set[Right]] = {key: set() for key in look.keys.values()}
     amiss: dict[str, set[Right]] = defaultdict(set)
     for key, right, straight in look.rights():
-        roles[key].add(right)
+        roles.setdefault(key, set()).add(right)
         if not straight:
             amiss[key].add(right)
-    members, bent = _members(look)
+    members, bent = _people(roles) if look.type.by_person else _members(look)
     return Observation(
         complete=look.is_admin and look.steady,
         position=position(look.service, look.plugins),
@@ -163,6 +177,12 @@ def observe(look: Look) -> Observation:
         amiss_members=bent,
         groups=look.groups,
     )
+
+
+def _people(
+    roles: Mapping[str, object],
+) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    return {key: frozenset({key[len(PERSON) :]}) for key in roles}, {}
 
 
 def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:

@@ -21,6 +21,8 @@ LISTS = {
 """The lists of items of a policy, and how the words of the rights in each begin."""
 DENY = LISTS["denyPolicyItems"]
 WHOLE = "*"
+EACH = "?*"
+"""Every name on a level and not also what lies above it, as `*` on the last levels would mean."""
 _FIXED = -1
 """The place of a level whose value the connection says: Trino's catalog, CDAP's instance."""
 
@@ -61,16 +63,17 @@ class Shape:
 
 @dataclass(frozen=True)
 class Type:
-    """One type of service.  `folds` when names that differ in case alone are one name there.
+    """One type of service.  `fixed` is the level whose value the connection says.
 
-    `patterns` when the names that reach us may be patterns themselves.
+    `by_person` when its plugins know no roles, and items name people; `patterns` when the names that reach us
+    may be patterns themselves.
     """
 
     code: str
     shapes: tuple[Shape, ...]
     rights: Mapping[tuple[str, str], tuple[str, ...]]
     fixed: str = ""
-    folds: bool = True
+    by_person: bool = False
     patterns: bool = False
 
     def shape_of(self, right: Right) -> tuple[Shape, str, str]:
@@ -174,7 +177,7 @@ CDAP = Type(
         for shape in _CDAP_SHAPES
     },
     fixed="instance",
-    folds=False,
+    by_person=True,
     patterns=True,
 )
 TYPES = {one.code: one for one in (HIVE, TRINO, CDAP)}

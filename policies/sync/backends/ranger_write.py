@@ -29,6 +29,7 @@ from policies.sync.backends.ranger_policies import (
 from policies.sync.backends.ranger_read import GUESTS, contradiction, key_of
 from policies.sync.backends.ranger_session import Session
 from policies.sync.backends.ranger_types import Type
+from policies.sync.desired import PERSON
 
 Edit = Callable[[Policy], dict[str, Any]]
 Wanted = list[tuple[str, str]]
@@ -125,17 +126,23 @@ class Writer:
 
     def change_rights(self, step: Step) -> None:
         """Give or take, one policy after the other; what can be done is done, the first error is raised."""
-        role, errors = self.identity.role_name(step.role), list[BackendError]()
+        (which, holder), errors = self._holder(step.role), list[BackendError]()
         gives = step.kind == "give"
         for values, path, wanted in self._by_policy(step.rights):
             try:
-                if gives and not self.type.patterns:
-                    check_names(values, path)
-                self._change(values, _edit(role, wanted, gives=gives))
+                if gives:
+                    check_names(values, path, patterns=self.type.patterns)
+                self._change(values, _edit(which, holder, wanted, gives=gives))
             except (Gone, Rejected) as error:
                 errors.append(error)
         if errors:
             raise errors[0]
+
+    def _holder(self, key: str) -> tuple[str, str]:
+        """Which list of an item a role of ours stands in, and under which name."""
+        if self.type.by_person:
+            return "users", key[len(PERSON) :]
+        return "roles", self.identity.role_name(key)
 
     def _by_policy(self, rights: Iterable[Right]) -> list[tuple[dict[str, str], tuple[str, ...], Wanted]]:
         wanted: defaultdict[str, Wanted] = defaultdict(list)
@@ -231,11 +238,11 @@ class Writer:
         self._proved(after)
 
 
-def _edit(role: str, wanted: Wanted, *, gives: bool) -> Edit:
+def _edit(which: str, holder: str, wanted: Wanted, *, gives: bool) -> Edit:
     def edit(policy: Policy) -> dict[str, Any]:
         if gives:
-            return with_items(as_made(policy), role, wanted)
-        return without_items(as_made(policy), "roles", role, wanted)
+            return with_items(as_made(policy), which, holder, wanted)
+        return without_items(as_made(policy), which, holder, wanted)
 
     return edit
 
