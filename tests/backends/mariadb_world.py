@@ -20,8 +20,9 @@ import pytest
 from lakewarden.backends.base import Backend, Foreign, Right
 from lakewarden.backends.kit import Crash
 from policies.sync.backends import mariadb
-from policies.sync.backends.mariadb_names import Identity
-from policies.sync.backends.mariadb_session import Session, escaped, quoted
+from policies.sync.backends.mariadb_names import PERSON, Identity
+from policies.sync.backends.mariadb_session import Session, escaped
+from policies.sync.backends.mariadb_sql import quoted
 
 _numbers = count(1)
 START_WAIT = 60.0  # seconds
@@ -106,6 +107,10 @@ class MariaSite:
         self._schemas: list[str] = []
         self._people: list[str] = []
         self.admin = server.connect()
+        self.pushes()
+
+    def pushes(self) -> None:
+        """Make the account that the backend signs in with."""
         self.do(f"CREATE USER {self.pusher}@localhost IDENTIFIED BY 'secret'")
         self.do(f"GRANT CREATE USER, PROCESS, CONNECTION ADMIN ON *.* TO {self.pusher}@localhost")
         self.do(f"GRANT {RIGHTS} ON *.* TO {self.pusher}@localhost WITH GRANT OPTION")
@@ -158,8 +163,17 @@ class MariaSite:
             if user in self._people
         }
 
+    def role(self, key: str) -> str:
+        return quoted(self.identity.role_name(key))
+
+    def gives_role(self, role: str, person: str) -> list[str]:
+        return [
+            f"GRANT {role} TO {self.account(person)}",
+            f"SET DEFAULT ROLE {role} FOR {self.account(person)}",
+        ]
+
     def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
-        role = quoted(self.identity.role_name(key))
+        role = self.role(key)
         if taken:
             self.do(f"REVOKE {taken.right} ON {self._target(taken)} FROM {role}")
         if given:
@@ -167,11 +181,8 @@ class MariaSite:
 
     def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
         """Done with the account's own hand, as somebody who has its password would."""
-        role, own = quoted(self.identity.role_name(key)), quoted(self.identity.person_role(person))
-        given = [
-            f"GRANT {role} TO {self.account(person)}",
-            f"SET DEFAULT ROLE {role} FOR {self.account(person)}",
-        ]
+        role, own = self.role(key), self.role(f"{PERSON}{person}")
+        given = self.gives_role(role, person)
         connection = self.server.connect(self.pusher, "secret")
         with connection.cursor() as cursor:
             for statement in given if joins else [f"REVOKE {role} FROM {own}"]:
@@ -221,6 +232,10 @@ class MariaSite:
     def close(self) -> None:
         for name in self._schemas:
             self.do(f"DROP DATABASE {quoted(name)}")
+        self.clear_accounts()
+        self.admin.close()
+
+    def clear_accounts(self) -> None:
         roles = self.do("SELECT User FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role')")
         for (role,) in roles:
             self.do(f"DROP ROLE {quoted(role)}")
@@ -230,7 +245,6 @@ class MariaSite:
             for (host,) in hosts:
                 self.do(f"DROP USER {self.account(person, host)}")
         self.do(f"DROP USER {self.pusher}@localhost")
-        self.admin.close()
 
     def _target(self, right: Right) -> str:
         if right.kind == "schema":

@@ -32,8 +32,6 @@ _DEEDS: dict[str, Callable[[Session, Step], None]] = {
     "drop_role": drop_role,
     "take_foreign": take_foreign,
 }
-_OLDEST = (10, 11)
-_NEEDED = ("CREATE USER", "PROCESS", "CONNECTION ADMIN")
 
 
 def open(url: str, *, realm: str, mark: str) -> Backend:
@@ -109,16 +107,17 @@ class MariaDB:
         server = self._session.rows("SELECT VERSION() AS version, @@global.read_only AS shut")[0]
         text = str(server["version"])
         number = tuple(int(part) for part in text.split("-")[0].split(".")[:2])
-        known = "MariaDB" in text and number >= _OLDEST
+        dialect = self._session.dialect
+        known = dialect.known(text, number)
         yield Finding(
-            ok=known, text=f"the server is {text}; MariaDB 10.11 or newer is known", blocks=not known
+            ok=known, text=f"the server is {text}; {dialect.oldest} or newer is known", blocks=not known
         )
         if server["shut"]:
             yield Finding(ok=False, text="the server is read only", blocks=True)
         observe(self._session)
         yield Finding(ok=True, text="everything that matters can be read")
         held = {row["word"] for row in self._session.rows(_MINE)}
-        for word in _NEEDED:
+        for word in dialect.needed:
             if word not in held:
                 yield Finding(ok=False, text=f"the account lacks {word} on *.*", blocks=word == "CREATE USER")
 

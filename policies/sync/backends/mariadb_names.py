@@ -15,7 +15,7 @@ from lakewarden.backends.errors import Rejected
 
 LONGEST = 128  # characters of a role's name
 _FORM = re.compile(r"lw_([0-9a-f]{12})_(.+)", re.DOTALL)
-_PERSON = "person:"
+PERSON = "person:"
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,17 @@ class Identity:
 
     def person_role(self, person: str) -> str:
         """The name of the one role that a person has by default and that holds all his others."""
-        return self.role_name(_PERSON + person)
+        return self.role_name(PERSON + person)
 
     def key_of(self, name: str) -> str | None:
         """The key of a role if it is ours; None for others and for the roles of persons."""
         key = self._own(name)
-        return key if key is not None and not key.startswith(_PERSON) else None
+        return key if key is not None and not key.startswith(PERSON) else None
 
     def person_of(self, name: str) -> str | None:
         """Whose own role this is, if it is ours."""
         key = self._own(name)
-        return key.removeprefix(_PERSON) if key is not None and key.startswith(_PERSON) else None
+        return key.removeprefix(PERSON) if key is not None and key.startswith(PERSON) else None
 
     @property
     def lock(self) -> str:
@@ -56,4 +56,7 @@ class Identity:
         return match[2] if match and match[1] == self._digest(match[2]) else None
 
     def _digest(self, *parts: str) -> str:
-        return sha256(dumps([self.realm, self.mark, *parts]).encode()).hexdigest()[:12]
+        return self._long_digest(*parts)[:12]
+
+    def _long_digest(self, *parts: str) -> str:
+        return sha256(dumps([self.realm, self.mark, *parts]).encode()).hexdigest()[:24]

@@ -24,8 +24,6 @@ from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_session import Account, Session
 
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
-_ACCOUNTS = "SELECT User AS user, Host AS host, Priv AS priv FROM mysql.global_priv"
-_MAPPED = "SELECT Host AS host, User AS user, Role AS role, Admin_option AS admin FROM mysql.roles_mapping"
 _DATABASES = "SELECT * FROM mysql.db"
 _TABLES = """
     SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Grantor AS grantor, Table_priv AS rights
@@ -60,7 +58,7 @@ _NUMBERS = """
            CONVERT(CAST(CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1) AS BINARY)
                    AS CHAR CHARACTER SET filename) USING utf8mb4) AS name,
            MIN(TABLE_ID) AS id
-      FROM information_schema.INNODB_SYS_TABLES WHERE NAME LIKE '%/%' GROUP BY 1, 2
+      FROM information_schema.{} WHERE NAME LIKE '%/%' GROUP BY 1, 2
 """
 _GLOBAL = """
     SELECT GRANTEE AS grantee, GROUP_CONCAT(PRIVILEGE_TYPE ORDER BY PRIVILEGE_TYPE SEPARATOR ', ') AS rights,
@@ -73,7 +71,7 @@ _WORDS = {
     "Delete_history": "DELETE HISTORY",
     "Delete versioning rows": "DELETE HISTORY",
 }
-NOBODY = {"", "mariadb.sys"}
+NOBODY = {"", "mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
 PUBLIC = "PUBLIC"
 
 
@@ -82,16 +80,17 @@ class Look:
 
     def __init__(self, session: Session) -> None:
         self.identity: Identity = session.identity
-        self.me = session.user
-        self.accounts = session.rows(_ACCOUNTS)
-        self.mapped = session.rows(_MAPPED)
+        self.me, self.many_roles = session.user, session.dialect.many_roles
+        self.accounts = session.rows(session.dialect.accounts)
+        self.mapped = session.rows(session.dialect.mapped)
         self.databases = session.rows(_DATABASES)
         self.tables = session.rows(_TABLES)
         self.column_rights = session.rows(_COLUMNS_GIVEN)
         self.schemata = [row["name"] for row in session.rows(_SCHEMATA)]
         self.existing = session.rows(_EXISTING)
         self.columns = session.rows(_COLUMNS)
-        self.numbers = {(row["db"], row["name"]): row["id"] for row in session.rows(_NUMBERS)}
+        numbers = session.rows(_NUMBERS.format(session.dialect.numbers))
+        self.numbers = {(row["db"], row["name"]): row["id"] for row in numbers}
         self.globals = session.rows(_GLOBAL)
 
     @cached_property
@@ -131,11 +130,15 @@ class Look:
         }
 
     def ours(self, user: str, host: str) -> bool:
-        return not host and user in self.managed
+        return self.of_role(user, host) and user in self.managed
+
+    def of_role(self, user: str, host: str) -> bool:
+        """Whether a row is about a role: it has no host, or that of everywhere where roles are accounts."""
+        return not host or (self.many_roles and host == "%" and user in self.roles)
 
     def label(self, user: str, host: str) -> str:
         """How a holder is called: by name alone where that says which account is meant."""
-        alone = not host or self.people.get(user) == [host]
+        alone = self.of_role(user, host) or self.people.get(user) == [host]
         return user if alone else f"{user}@{host}"
 
     def given(self) -> Iterator[tuple[str, str, Right, str]]:
@@ -251,8 +254,9 @@ def _attached(look: Look) -> set[str]:
     found = set()
     for wrapper, person in look.wrappers.items():
         hosts = look.people.get(person, [])
-        defaults = {look.about[person, host].get("default_role", "") for host in hosts}
-        if hosts and defaults == {wrapper} and all((person, host, wrapper) in has for host in hosts):
+        defaults = [look.about[person, host].get("default_roles") or () for host in hosts]
+        chosen = all(wrapper in roles for roles in defaults)
+        if hosts and chosen and all((person, host, wrapper) in has for host in hosts):
             found.add(person)
     return found
 

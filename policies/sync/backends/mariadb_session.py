@@ -13,14 +13,13 @@ from pymysql.cursors import DictCursor
 
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends.mariadb_names import Identity
+from policies.sync.backends.mariadb_sql import MARIADB, Dialect, quoted
 
 _CONNECT_SECONDS, _READ_SECONDS, _LOCK_SECONDS = 5, 60, 15
-# a global read lock is waited for without end unless the statement itself may not last
-_SETTINGS = ("SET SESSION max_statement_time = 30", "SET SESSION lock_wait_timeout = 5")
 _TRANSIENT = {1205, 1213, 1969, 1040, 1053, 2002, 2003, 2006, 2013, 2055, 1927}
-_GONE = {1141, 1146, 1147, 1962, 1396, 1133, 1959, 1976}
+_GONE = {1141, 1146, 1147, 1962, 1396, 1133, 1959, 1976, 3523, 3530}
 _MISCONFIGURED = {1044, 1045, 1049, 1142, 1227, 1290, 1698, 1130, 1251, 1410}
-NOT_THERE = {1141, 1147, 1962, 1396, 1959, 1133}
+NOT_THERE = {1141, 1147, 1962, 1396, 1959, 1133, 1094, 3523, 3530}
 """What a REVOKE or DROP answers when there is nothing to take."""
 
 Account = tuple[str, str]
@@ -29,7 +28,7 @@ Account = tuple[str, str]
 
 @dataclass(frozen=True)
 class Address:
-    """Where a server is, read from `mariadb://user:password@host:port/?unix_socket=…`."""
+    """Where a server is, read from `mariadb://user:password@host:port/?unix_socket=…` or `mysql://`."""
 
     user: str
     password: str
@@ -47,7 +46,7 @@ class Address:
         except ValueError:
             raise _no_url() from None
         sockets = asked.pop("unix_socket", [""])
-        if parts.scheme != "mariadb" or asked or not (parts.hostname or sockets[0]):
+        if parts.scheme not in ("mariadb", "mysql") or asked or not (parts.hostname or sockets[0]):
             raise _no_url()
         user, password = unquote(parts.username or ""), unquote(parts.password or "")
         return cls(user, password, parts.hostname or "localhost", port, sockets[0])
@@ -60,8 +59,8 @@ def _no_url() -> Misconfigured:
 class Session:
     """A connection that opens itself when needed and again after it was lost."""
 
-    def __init__(self, url: str, identity: Identity) -> None:
-        self.identity = identity
+    def __init__(self, url: str, identity: Identity, dialect: Dialect = MARIADB) -> None:
+        self.identity, self.dialect = identity, dialect
         self._address = Address.read(url)
         self._connection: pymysql.Connection[Any] | None = None
 
@@ -95,10 +94,24 @@ class Session:
         if self.rows(f"SELECT GET_LOCK({name}, {_LOCK_SECONDS}) AS got")[0]["got"] != 1:
             raise Transient("another worker is at it")
         try:
+            if self.dialect.keys:
+                self._learn_keys()
             yield
         finally:
             if self._connection is not None and self._connection.open:
                 self.rows(f"SELECT RELEASE_LOCK({name}) AS done")
+
+    def _learn_keys(self) -> None:
+        known = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
+        self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, known)  # type: ignore[call-arg]
+
+    def end_sessions(self, account: Account) -> None:
+        """End the sessions of an account: an open one keeps a role that was taken from it until it ends."""
+        if not self.dialect.sessions:
+            self.run(f"KILL CONNECTION USER {self.account(account)}")
+            return
+        for row in self.rows(self.dialect.sessions, (account[0],)):
+            self.run(f"KILL CONNECTION {row['id']}", missing_is_done=True)
 
     def literal(self, text: str) -> str:
         """A text as a statement has it."""
@@ -117,11 +130,11 @@ class Session:
     def _opened(self) -> pymysql.Connection[Any]:
         if self._connection is None or not self._connection.open:
             with _in_our_words():
-                self._connection = _connect(self._address)
+                self._connection = _connect(self._address, self.dialect.settings)
         return self._connection
 
 
-def _connect(at: Address) -> pymysql.Connection[Any]:
+def _connect(at: Address, settings: Sequence[str]) -> pymysql.Connection[Any]:
     where = {"unix_socket": at.socket} if at.socket else {"host": at.host, "port": at.port}
     connection = pymysql.connect(
         user=at.user,
@@ -135,16 +148,9 @@ def _connect(at: Address) -> pymysql.Connection[Any]:
         **where,
     )
     with connection.cursor() as cursor:
-        for setting in _SETTINGS:
+        for setting in settings:
             cursor.execute(setting)
     return connection
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier.  Raises Rejected for a NUL."""
-    if "\0" in name:
-        raise Rejected("a name holds a NUL")
-    return f"`{name.replace('`', '``')}`"
 
 
 def escaped(database: str) -> str:

@@ -7,36 +7,32 @@ session, one that is taken from an account only on the next sign-in.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
 
 from lakewarden.backends.base import Right, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
-from policies.sync.backends.mariadb_session import Account, Session, escaped, quoted
+from policies.sync.backends.mariadb_names import PERSON
+from policies.sync.backends.mariadb_session import Account, Session, escaped
+from policies.sync.backends.mariadb_sql import quoted
 
 _RIGHT = re.compile(r"(?P<word>[A-Z ]+?)(?:\((?P<column>.+)\))?(?: ON (?P<pattern>.+)\.\*)?", re.DOTALL)
-_ROLES = "SELECT User AS name FROM mysql.global_priv WHERE JSON_VALUE(Priv, '$.is_role') AND User = %s"
-_HOSTS = """
-    SELECT Host AS host, JSON_VALUE(Priv, '$.default_role') AS chosen FROM mysql.global_priv
-     WHERE User = %s AND NOT COALESCE(JSON_VALUE(Priv, '$.is_role'), 0)
-"""
-_INSIDE = "SELECT Role AS role FROM mysql.roles_mapping WHERE User = %s AND Host = %s"
-_HOLDERS = "SELECT User AS user, Host AS host FROM mysql.roles_mapping WHERE Role = %s"
 _DATABASE = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
 
 
 def make_role(session: Session, step: Step) -> None:
     """A role that nobody can sign in as, with a name that says it is ours."""
     with session.alone():
-        session.run(f"CREATE ROLE IF NOT EXISTS {quoted(session.identity.role_name(step.role))}")
+        session.run(session.dialect.make(session.identity.role_name(step.role), step.role))
 
 
 def change_rights(session: Session, step: Step) -> None:
     """Give or take the rights of a step, as many as can be; raises the first of what went wrong."""
     with session.alone():
         role, errors = session.identity.role_name(step.role), list[BackendError]()
-        if not session.rows(_ROLES, (role,)):
+        if not session.rows(session.dialect.roles, (role,)):
             if step.kind == "give":
                 raise Gone(f"role {role} does not exist")
             return
@@ -103,72 +99,77 @@ def switch(session: Session, step: Step) -> None:
         _leave(session, step, own, accounts)
 
 
-def _accounts(session: Session, person: str) -> dict[Account, str]:
-    """The person's accounts, and the role that each has by default.  Raises Gone."""
-    rows = session.rows(_HOSTS, (person,))
+def _accounts(session: Session, person: str) -> dict[Account, list[str]]:
+    """The person's accounts, and the roles that each has by default.  Raises Gone."""
+    rows = session.rows(session.dialect.hosts, (person,))
     if not rows:
         raise Gone(f"{person} does not exist")
-    return {(person, row["host"]): row["chosen"] or "" for row in rows}
+    return {
+        (person, row["host"]): [name for name in json.loads(row["chosen"] or "[]") if name] for row in rows
+    }
 
 
 def _current(session: Session, person: str, accounts: Iterable[Account]) -> set[str]:
-    names = {row["role"] for row in session.rows(_INSIDE, (session.identity.person_role(person), ""))}
+    own = session.identity.person_role(person)
+    names = {row["role"] for row in session.rows(session.dialect.inside, (own, ""))}
     for account in accounts:
-        names |= {row["role"] for row in session.rows(_INSIDE, account)}
+        names |= {row["role"] for row in session.rows(session.dialect.inside, account)}
     keys = (session.identity.key_of(name) for name in names)
     return {key for key in keys if key is not None}
 
 
-def _join(session: Session, step: Step, own: str, accounts: dict[Account, str]) -> None:
+def _join(session: Session, step: Step, own: str, accounts: dict[Account, list[str]]) -> None:
     """First what his own role holds, then that it is his, so that he never signs in to nothing."""
     ours = session.identity
-    others = sorted({one for one in accounts.values() if one and one != own and ours.key_of(one) is None})
-    if others:
+    defaults = {name for chosen in accounts.values() for name in chosen if name != own}
+    others = sorted(name for name in defaults if ours.key_of(name) is None)
+    if others and not session.dialect.many_roles:
         raise Rejected(
             f"{step.person} has role {others[0]} by default, which others gave; a session has one role only"
         )
     names = [session.identity.role_name(key) for key in step.joins]
     for name in names:
-        if not session.rows(_ROLES, (name,)):
+        if not session.rows(session.dialect.roles, (name,)):
             raise Gone(f"role {name} does not exist")
-    session.run(f"CREATE ROLE IF NOT EXISTS {quoted(own)}")
+    session.run(session.dialect.make(own, f"{PERSON}{step.person}"))
     for name in names:
         session.run(f"GRANT {quoted(name)} TO {quoted(own)}")
     for account, chosen in accounts.items():
         session.run(f"GRANT {quoted(own)} TO {session.account(account)}")
-        if chosen != own:
-            session.run(f"SET DEFAULT ROLE {quoted(own)} FOR {session.account(account)}")
+        if own not in chosen:
+            kept = others if session.dialect.many_roles else []
+            session.run(session.dialect.default(session.account(account), [own, *kept]))
 
 
-def _leave(session: Session, step: Step, own: str, accounts: dict[Account, str]) -> None:
+def _leave(session: Session, step: Step, own: str, accounts: dict[Account, list[str]]) -> None:
     directly = set()
     for key in (*step.leaves, *step.joins):
         name = session.identity.role_name(key)
-        if key in step.leaves and session.rows(_ROLES, (own,)):
+        if key in step.leaves and session.rows(session.dialect.roles, (own,)):
             session.run(f"REVOKE {quoted(name)} FROM {quoted(own)}", missing_is_done=True)
         for account in accounts:
-            if name in {row["role"] for row in session.rows(_INSIDE, account)}:
+            if name in {row["role"] for row in session.rows(session.dialect.inside, account)}:
                 session.run(f"REVOKE {quoted(name)} FROM {session.account(account)}", missing_is_done=True)
                 directly.add(account)
     _let_go(session, own, accounts)
     for account in sorted(directly):
-        # an open session keeps a role that was taken from its account until it ends
-        session.run(f"KILL CONNECTION USER {session.account(account)}")
+        session.end_sessions(account)
 
 
-def _let_go(session: Session, own: str, accounts: dict[Account, str]) -> None:
+def _let_go(session: Session, own: str, accounts: dict[Account, list[str]]) -> None:
     """Without roles he has no role of his own either; its name must not stay as a default of nothing."""
-    if not session.rows(_ROLES, (own,)) or session.rows(_INSIDE, (own, "")):
+    if not session.rows(session.dialect.roles, (own,)) or session.rows(session.dialect.inside, (own, "")):
         return
     for account, chosen in _accounts_now(session, accounts).items():
-        if chosen == own:
-            session.run(f"SET DEFAULT ROLE NONE FOR {session.account(account)}")
+        if own in chosen:
+            left = [name for name in chosen if name != own]
+            session.run(session.dialect.default(session.account(account), left))
         session.run(f"REVOKE {quoted(own)} FROM {session.account(account)}", missing_is_done=True)
-    if not [row for row in session.rows(_HOLDERS, (own,)) if row["user"] != session.user]:
+    if not [row for row in session.rows(session.dialect.holders, (own,)) if row["user"] != session.user]:
         session.run(f"DROP ROLE IF EXISTS {quoted(own)}")
 
 
-def _accounts_now(session: Session, accounts: dict[Account, str]) -> dict[Account, str]:
+def _accounts_now(session: Session, accounts: dict[Account, list[str]]) -> dict[Account, list[str]]:
     person = next(iter(accounts))[0]
     return _accounts(session, person)
 
@@ -177,7 +178,8 @@ def drop_role(session: Session, step: Step) -> None:
     """Drop an empty role; what it was given beside goes with it."""
     with session.alone():
         name = session.identity.role_name(step.role)
-        held = [row["user"] for row in session.rows(_HOLDERS, (name,)) if row["user"] != session.user]
+        rows = session.rows(session.dialect.holders, (name,))
+        held = [row["user"] for row in rows if row["user"] != session.user]
         if held:
             raise Transient(f"role {name} still has members")
         session.run(f"DROP ROLE IF EXISTS {quoted(name)}")
@@ -199,11 +201,11 @@ def take_foreign(session: Session, step: Step) -> None:
 
 def _holder(session: Session, label: str) -> str | None:
     """The account or role that a label means; None when it is gone."""
-    if session.rows(_ROLES, (label,)):
+    if session.rows(session.dialect.roles, (label,)):
         return quoted(label)
-    hosts = session.rows(_HOSTS, (label,))
+    hosts = session.rows(session.dialect.hosts, (label,))
     if len(hosts) == 1:
         return session.account((label, hosts[0]["host"]))
     user, at, host = label.rpartition("@")
-    known = at and host in {row["host"] for row in session.rows(_HOSTS, (user,))}
+    known = at and host in {row["host"] for row in session.rows(session.dialect.hosts, (user,))}
     return session.account((user, host)) if known else None
