@@ -17,6 +17,10 @@ ObjectKind = str
 """
 
 
+DENY = "DENY "
+"""How the word of a right begins that takes another one away, where the other side knows denials."""
+
+
 @dataclass(frozen=True, order=True)
 class Right:
     """One right of the backend on one of its objects."""

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
-from lakewarden.backends.base import Desired, Observation, Plan, Right, Step
+from lakewarden.backends.base import DENY, Desired, Observation, Plan, Right, Step
 
 FEW = 25
 """A plan that takes something from no more people than this is never held."""
@@ -53,4 +54,7 @@ def _roles_by_person(members: Mapping[str, Iterable[str]]) -> dict[str, frozense
 
 
 def _rights(keys: Iterable[str], roles: Mapping[str, frozenset[Right]]) -> frozenset[Right]:
-    return frozenset().union(*(roles.get(key, frozenset()) for key in keys))
+    """What the roles give together; a denial is nothing that somebody has, and takes what is given."""
+    every = frozenset[Right]().union(*(roles.get(key, frozenset()) for key in keys))
+    denied = {replace(one, right=one.right[len(DENY) :]) for one in every if one.right.startswith(DENY)}
+    return frozenset(one for one in every - denied if not one.right.startswith(DENY)) if denied else every

@@ -16,9 +16,8 @@ from accounts.models import Principal
 from catalog.nodes import Node, number
 from lakewarden import engine
 from lakewarden.backends import kinds
-from lakewarden.backends.base import Desired, Observation, Right
+from lakewarden.backends.base import DENY, Desired, Observation, Right
 from lakewarden.facts import Slice
-from policies.sync.backends.ranger_types import DENY
 from policies.sync.desired import Target, Wanted, fingerprint, targets_below
 
 CARRIED: dict[str, tuple[tuple[str, str], ...]] = {

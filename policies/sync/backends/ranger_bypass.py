@@ -7,10 +7,9 @@ from collections.abc import Iterator, Mapping
 from fnmatch import translate
 from typing import TYPE_CHECKING, Any
 
-from lakewarden.backends.base import Bypass
+from lakewarden.backends.base import DENY, Bypass
 from policies.sync.backends.ranger_foreign import concerns
 from policies.sync.backends.ranger_policies import DELEGATE, Entry, entries, readable
-from policies.sync.backends.ranger_types import DENY
 
 if TYPE_CHECKING:
     from policies.sync.backends.ranger_read import Look

@@ -9,17 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from lakewarden.backends.base import Right
+from lakewarden.backends.base import DENY, Right
 from lakewarden.backends.errors import Rejected
 
 LISTS = {
     "policyItems": "",
-    "denyPolicyItems": "DENY ",
+    "denyPolicyItems": DENY,
     "allowExceptions": "EXCEPT ",
-    "denyExceptions": "DENY EXCEPT ",
+    "denyExceptions": f"{DENY}EXCEPT ",
 }
 """The lists of items of a policy, and how the words of the rights in each begin."""
-DENY = LISTS["denyPolicyItems"]
 WHOLE = "*"
 EACH = "?*"
 """Every name on a level and not also what lies above it, as `*` on the last levels would mean."""
