@@ -151,15 +151,16 @@ def _check(wanted: Wanted, person: Principal, now: datetime) -> tuple[str, ...]:
     return codes
 
 
-def barred(person: Principal, node: Node, now: datetime) -> str:
+def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True) -> str:
     """Why he may not open it again: what he opened waits for its review; empty where nothing does.
 
-    One query where nothing of his waits.
+    `inside`: what was opened in it counts, too; all else in it may still be opened.  One query where nothing
+    of his waits.
     """
     rows = {row.securable_id: row for row in waiting(now).filter(person=person)}
     # a container holds what was opened in it
     there = nodes(rows) if rows else {}
-    opened = [one for one in there.values() if one.id in node.lineage or node.id in one.lineage]
+    opened = [one for one in there.values() if one.id in node.lineage or (inside and node.id in one.lineage)]
     before = max(opened, key=lambda one: rows[one.id].pk, default=None)
     if before is None:
         return ""

@@ -24,7 +24,7 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.facts import OWNER
-from policies import history
+from policies import emergency, history
 from policies.access import Access
 from policies.queries import owners_along
 from policies.uses import last_use
@@ -122,6 +122,9 @@ class Head:
         if reason:
             give = Action("Grant access", look="", reason=reason)
         asking = [Action("Ask for access", ask_for([self.node]), "primary")] if reason else []
+        if reason and emergency.may(self.place.asker, self.node):
+            opening = f"{reverse('console:emergencies')}?{urlencode({'what': self.node.ref.id})}"
+            asking.append(Action("Open in an emergency", opening))
         actions = [
             why,
             Action(

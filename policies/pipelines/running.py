@@ -80,6 +80,7 @@ def _carried(row: PipelineRun) -> None:
     except (Trouble, PolicyError, OSError, DatabaseError, parquet.NoSnapshot, ArchiveBroken) as error:
         _fail(row, words_of(error))
     except Exception as error:
+        # a mistake of ours is raised on, but no run may stay as if it were still at work
         _fail(row, f"{type(error).__name__}: {error}")
         raise
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Q
+from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from lakewarden import dialects
-from policies import deciders
+from policies import deciders, decisions, slices
 from policies.deciders import APPROVE
 from policies.models import AccessRequest, Grant, RequestPart
 from policies.requests import places
@@ -47,6 +48,16 @@ def roles(request: AccessRequest, decider: Principal) -> list[Proposal]:
     ]
 
 
+def for_asker(found: Iterable[tuple[places.Place, Sequence[str]]], asker: Principal) -> list[Node]:
+    """The roles that whoever asks knows of and that give exactly these privileges, smallest first."""
+    wanted = {one for place, codes in found for one in _targets(place, codes)}
+    given = _candidates(wanted) if wanted else {}
+    fitting = sorted(role for role, some in given.items() if _fits(some, wanted))
+    there, now = nodes(fitting) if fitting else {}, timezone.now()
+    held = {one.root_id: slices.current(asker, one, now=now) for one in there.values()}
+    return [one for one in there.values() if decisions.may_see(held[one.root_id], one, now=now)]
+
+
 def gives_exactly(role: int, request: AccessRequest, parts: Sequence[RequestPart]) -> bool:
     """Whether a role gives the privileges of all these parts, and nothing else."""
     every = [part for part in request.parts.all() if part.kind == RequestPart.Kind.PRIVILEGE]
@@ -66,10 +77,14 @@ def targets(request: AccessRequest, parts: Collection[RequestPart]) -> set[Targe
         place = there[part.pk]
         if place is None or not place.exact:
             return set()
-        by_text = dialects.get(place.node.kind).by_text
-        for code in part.privileges:
-            found.add((None, place.text, code) if by_text else (place.node.id, "", code))
+        found.update(_targets(place, part.privileges))
     return found
+
+
+def _targets(place: places.Place, codes: Iterable[str]) -> Iterable[Target]:
+    by_text = dialects.get(place.node.kind).by_text
+    for code in codes:
+        yield (None, place.text, code) if by_text else (place.node.id, "", code)
 
 
 def _candidates(wanted: Collection[Target]) -> dict[int, set[Target]]:

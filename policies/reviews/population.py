@@ -59,7 +59,8 @@ def build(review: Review, *, told: Callable[[int], None] | None = None) -> bool:
     except (Lost, Conflict):
         return False
     except Exception as error:
-        # the next worker tries again; until then whoever started it sees what is wrong
+        # whatever it is: it is raised on, and whoever started the review sees it until the next worker
+        # tries again
         Review.objects.filter(pk=review.pk, lease=review.lease).update(
             error=str(error)[:2000], lease="", leased=None
         )

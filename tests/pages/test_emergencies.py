@@ -14,7 +14,7 @@ from catalog.nodes import Node
 from policies import emergency
 from policies.models import Emergency, Use
 from policies.services import duties
-from tests.factories import AUTHORITY, BY, the
+from tests.factories import AUTHORITY, BY, a_role, the
 
 pytestmark = pytest.mark.django_db
 
@@ -83,17 +83,19 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     assert "Nothing waits for you" in seen(olivia, "/")
 
 
-def test_what_waits_for_its_review_is_not_opened_again_and_the_page_says_so(ana: Client) -> None:
-    for name, locked in (("shop.sales.orders", False), ("shop", True)):
-        nonce = name.replace(".", "").ljust(24, "b")
-        assert ana.post("/emergency", {**GOOD, "what": name, "nonce": nonce}).status_code == 302
-        ana.post(f"/emergency/{Emergency.objects.latest('pk').pk}", {"do": "end"})
-        answer = ana.post("/emergency", {**GOOD, "what": name, "nonce": "c" * 24})
+@pytest.mark.parametrize(("name", "locked"), [("shop.sales.orders", False), ("shop", True)])
+def test_what_waits_for_its_review_is_not_opened_again_and_the_page_says_so(
+    ana: Client, name: str, locked: bool
+) -> None:
+    assert ana.post("/emergency", {**GOOD, "what": name}).status_code == 302
+    ana.post(f"/emergency/{Emergency.objects.get().pk}", {"do": "end"})
+    for again in (name, "shop"):
+        answer = ana.post("/emergency", {**GOOD, "what": again, "nonce": "c" * 24})
         assert answer.status_code == 422
         assert f"You opened {name} before, and that waits for its review" in answer.content.decode()
-        page = seen(ana, "/emergency")
-        assert ('aria-disabled="true" aria-describedby="why-not-open"' in page) == locked
-    assert Emergency.objects.count() == 2
+    page = seen(ana, "/emergency")
+    assert ('aria-disabled="true" aria-describedby="why-not-open"' in page) == locked
+    assert Emergency.objects.count() == 1
 
 
 WRONG = {
@@ -149,3 +151,12 @@ def test_one_whose_time_is_over_waits_without_any_sweeper(
     olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "One read, as was said"})
     row.refresh_from_db()
     assert (row.state, row.ended) == ("closed", over)
+
+
+def test_an_objects_page_leads_there_for_who_has_the_duty(
+    ana: Client, signed_in: Callable[[str], Client]
+) -> None:
+    a_role(the("metalake"), "seeing", "allow USE_CATALOG on catalog shop", held_by=("ana", "mia"))
+    address = f"/objects/{the('catalog', 'shop').id}"
+    assert "/emergency?what=demo%2Fshop" in seen(ana, address)
+    assert "/emergency?what" not in seen(signed_in("mia"), address)

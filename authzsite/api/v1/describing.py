@@ -12,6 +12,7 @@ Schema = dict[str, Any]
 TEXT: Schema = {"type": "string"}
 WHOLE: Schema = {"type": "integer"}
 FLAG: Schema = {"type": "boolean"}
+NULL: Schema = {"type": "null"}
 MOMENT: Schema = {"type": "string", "format": "date-time"}
 PRINCIPAL: Schema = {"type": "string", "examples": ["user:ana", "group:analysts", "service:etl"]}
 

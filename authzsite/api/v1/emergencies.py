@@ -13,6 +13,7 @@ from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.describing import (
     MOMENT,
+    NULL,
     PAGED,
     PRINCIPAL,
     TEXT,
@@ -133,7 +134,6 @@ def wire(row: Emergency, node: Node, uses: int) -> dict[str, object]:
 
 # As programs read about them
 
-NULL = {"type": "null"}
 SCHEMAS = {
     "Emergency": record(
         ("id", "status", "principal", "resource", "opened", "until"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from authzsite.api.v1.describing import (
-    FLAG,
     MOMENT,
+    NULL,
     PAGED,
     PRINCIPAL,
     TEXT,
@@ -20,7 +20,6 @@ from authzsite.api.v1.describing import (
     ref,
 )
 
-NULL: Schema = {"type": "null"}
 MAYBE_TEXT, MAYBE_MOMENT, MAYBE_WHOLE = (either(one, NULL) for one in (TEXT, MOMENT, WHOLE))
 ACTION = record(("name",), name=TEXT)
 WANTED = record(("resource", "action"), resource=ref("Reference"), action=ACTION)
@@ -200,4 +199,4 @@ CALLS = (
     ),
 )  # fmt: skip
 
-__all__ = ["CALLS", "FLAG", "SCHEMAS"]
+__all__ = ["CALLS", "SCHEMAS"]

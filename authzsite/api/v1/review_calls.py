@@ -5,6 +5,7 @@ from __future__ import annotations
 from authzsite.api.v1.describing import (
     FLAG,
     MOMENT,
+    NULL,
     PAGED,
     PRINCIPAL,
     TEXT,
@@ -18,7 +19,6 @@ from authzsite.api.v1.describing import (
     ref,
 )
 
-NULL: Schema = {"type": "null"}
 COUNTS: Schema = {"type": "object", "additionalProperties": WHOLE}
 
 SCHEMAS: dict[str, Schema] = {

@@ -8,13 +8,14 @@ from typing import Any
 
 from authzsite.console import naming, words
 from authzsite.console.asking.form import Form
-from authzsite.console.parts import Face, Note
+from authzsite.console.asking.links import ask
+from authzsite.console.parts import Action, Face, Note
 from catalog.nodes import Node
 from lakewarden.objects import ObjectRef
 from policies.deciders import APPROVE, Decider
-from policies.requests import places
+from policies.requests import places, proposing
 from policies.requests.asking import Foresight
-from policies.requests.needs import Need
+from policies.requests.needs import HOLD, Need
 
 NAMED = 3
 """So many deciders are named; the rest are counted."""
@@ -39,25 +40,44 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
             problem or "Name what you need and choose what is to be possible; this side tells who is asked."
         )
         return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
-    steps = _steps(form, seen)
+    found = _places(form, seen)
+    steps = _steps(form, seen, found)
     many = len(steps)
     return {
         "steps": steps,
         "steps_heading": f"{words.spelled(many)} decision{'' if many == 1 else 's'}",
         "for_whom": "" if form.holder == form.asker else naming.spoken(form.holder),
+        "role": _role(form, seen, found),
         "denied": _denied(seen),
         "ends": _ends(form, seen),
         "lapses": f"If nobody decides, it lapses on {words.moment(seen.lapses)}.",
     }
 
 
-def _steps(form: Form, seen: Foresight) -> list[Step]:
-    """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
+def _places(form: Form, seen: Foresight) -> list[places.Place | None]:
+    """Where each decision is made, as far as that may be spoken of."""
     ways = [_way(need.ref, seen) for need in seen.needs]
-    found = [
+    return [
         places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
         for need, way in zip(seen.needs, ways, strict=True)
     ]
+
+
+def _role(form: Form, seen: Foresight, found: Sequence[places.Place | None]) -> Action | None:
+    """The smallest role that gives exactly this, if whoever asks may know of all of it."""
+    whole = [
+        (place, need.privileges) for need, place in zip(seen.needs, found, strict=True) if place is not None
+    ]
+    if len(whole) < len(seen.needs) or any(need.kind != "privilege" for need in seen.needs):
+        return None
+    roles = proposing.for_asker(whole, form.asker)
+    wish = [(one.type, one.ref.id, HOLD) for one in roles[:1]]
+    return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
+
+
+def _steps(form: Form, seen: Foresight, found: Sequence[places.Place | None]) -> list[Step]:
+    """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
+    ways = [_way(need.ref, seen) for need in seen.needs]
     every = iter(places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
     deciders = [_first(next(every)) if place else [] for place in found]
     return [_step(*one, form) for one in zip(seen.needs, ways, deciders, strict=True)]

@@ -67,7 +67,7 @@ class Desk:
         now = timezone.now()
         whys = []
         for node in nodes(self.held).values() if self.held else ():
-            whys.append(emergency.barred(self.asker, node, now))
+            whys.append(emergency.barred(self.asker, node, now, inside=False))
             if not whys[-1]:
                 return ""
         return whys[0] if whys else ""

@@ -37,7 +37,7 @@ def main(words: list[str]) -> int:
         telling.spark = spark
         program.run(spark, given, telling)
         spark.stop()
-    except Exception as error:  # noqa: BLE001  whatever it is, it is told in a line
+    except Exception as error:  # noqa: BLE001 - the end of this process: its starter reads a line, the log has all
         traceback.print_exc()
         telling.say(trouble=words_of(error))
         return 1
