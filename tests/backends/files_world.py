@@ -321,14 +321,15 @@ class HdfsSite:
             backend.close()
 
     def lists(self) -> dict[str, object]:
-        """Every list and every attribute, as HDFS tells them."""
+        """Every list and every mark, as HDFS tells them."""
         return {
-            path: (
-                self.server.call("GET", path, "GETACLSTATUS"),
-                self.server.call("GET", path, "GETXATTRS", encoding="text"),
-            )
+            path: (self.server.call("GET", path, "GETACLSTATUS"), self.marks(path))
             for path in self.walk("/lake")
         }
+
+    def marks(self, path: str) -> list[object]:
+        found = self.server.call("GET", path, "GETXATTRS", encoding="text")["XAttrs"]
+        return [one for one in found if not one["name"].endswith(".kept")]
 
     def foreign(self) -> set[Foreign]:
         return set(look(self).foreign)

@@ -66,7 +66,7 @@ def everything(root: Path) -> dict[str, str]:
     lists = shown(root)
     for path in (root, *root.rglob("*")):
         if not path.is_symlink():
-            names = [name for name in os.listxattr(path) if name.startswith("user.")]
+            names = [name for name in os.listxattr(path) if ".lakewarden." in name and ".kept" not in name]
             lists[f"marks of {path}"] = str([os.getxattr(path, name) for name in names])
     return lists
 
@@ -396,8 +396,8 @@ def test_a_renamed_folder_keeps_its_id_and_its_rights(lake):
 
 
 def test_a_look_that_was_refused_somewhere_removes_nothing(lake, orders):
-    done(lake, ANA_READS)
     subprocess.run(["chown", "-R", "games", lake.root], check=True)
+    assert as_person("games", lambda: done(lake, ANA_READS))
     for path in (orders / "2026", orders / "2026" / "may.csv"):
         os.chown(path, 0, 0)
         path.chmod(0o700)
@@ -409,13 +409,41 @@ def test_a_look_that_was_refused_somewhere_removes_nothing(lake, orders):
         assert rights(seen, "daemon") == {"READ", "ENTER"}
         assert planning.plan(NOTHING, seen).steps == ()
         assert [one for one in lake.backend().check() if one.blocks] == []
+        assert any("can be forged" in one.text for one in lake.backend().check())
+
+    assert as_person("games", deed)
+
+
+def test_who_may_write_cannot_forge_what_is_remembered(lake, orders):
+    """He would make his right one that others gave, to keep it."""
+    done(lake, ANA_WRITES)
+    [name] = [name for name in os.listxattr(orders) if ".lakewarden." in name]
+    if not name.startswith("trusted."):
+        pytest.skip("root has no CAP_SYS_ADMIN here")
+    forged = b'{"v":1,"theirs":{"1":[7,7]}}'
+    mine = name.replace("trusted.", "user.")
+    assert not as_person("daemon", lambda: os.setxattr(orders, name, forged))
+    assert as_person("daemon", lambda: os.setxattr(orders, mine, forged))
+    assert not as_person("daemon", lambda: os.setxattr(lake.root, mine, forged))
+    done(lake, NOTHING)
+    assert not as_person("daemon", reads(orders))
+    assert look(lake).foreign == ()
+
+
+def test_who_cannot_see_the_marks_does_not_take_them_for_absent(lake):
+    done(lake, ANA_READS)
+    subprocess.run(["chown", "-R", "games", lake.root], check=True)
+
+    def deed():
+        with pytest.raises(Misconfigured, match="only root"):
+            look(lake)
 
     assert as_person("games", deed)
 
 
 def test_a_mark_that_cannot_be_read_stops_all_change_there(lake, orders):
     done(lake, ANA_READS)
-    [name] = [name for name in os.listxattr(orders) if name.startswith("user.lakewarden.")]
+    [name] = [name for name in os.listxattr(orders) if ".lakewarden." in name]
     os.setxattr(orders, name, b"something else")
     before = everything(lake.root)
     seen = look(lake)
@@ -521,7 +549,7 @@ def test_who_needs_no_entry_is_told(lake, orders):
 
 def test_a_second_worker_waits_and_gives_up_in_time(lake, monkeypatch):
     monkeypatch.setattr(posix_tree, "_PATIENCE", 0.1)
-    tree = PosixTree(str(lake.root), "user.other")
+    tree = PosixTree(str(lake.root), "other")
     with tree.alone(), pytest.raises(Transient):
         look(lake)
     assert look(lake).complete

@@ -101,13 +101,15 @@ def test_a_group_is_foreign_and_taken_by_an_order(lake):
     assert look(lake).foreign == ()
 
 
-def test_more_people_than_a_list_holds_are_told_in_hdfs_own_words(lake):
-    people = [f"p{number}" for number in range(32)]
+def test_more_people_than_a_list_holds_are_told_in_hdfs_words_and_the_others_let_in(lake):
+    people = [f"p{number:02}" for number in range(32)]
     lake.people += people
     desired = each(**{name: fileset("sales", "orders", *READ) for name in people})
     errors = {type(one.error): str(one.error) for one in settle(lake, desired) if one.error}
     assert set(errors) == {Rejected}
     assert "exceeds maximum of 32" in errors[Rejected]
+    inside = [name for name in people if lake.allowed(name, "/lake/sales/orders", "r-x")]
+    assert len(inside) == 28  # with the owner, the group, the mask and the others
 
 
 def test_names_that_webhdfs_does_not_take_have_no_account(lake):
@@ -140,13 +142,34 @@ def test_a_location_is_ours_only_on_this_hdfs(lake, location, known):
 
 
 def test_a_folder_that_may_not_be_listed_makes_the_look_incomplete(lake):
-    done(lake, ANA_READS)
-    lake.server.call("PUT", "/lake", "SETOWNER", owner="lake")
-    lake.server.call("PUT", "/lake/sales", "SETOWNER", owner="lake")
+    for path in [*lake.walk("/lake")]:
+        lake.server.call("PUT", path, "SETOWNER", owner="lake")
     with lake.opened(lake.url.replace("hdfs@", "lake@")) as backend:
+        plan = planning.plan(ANA_READS, backend.observe())
+        assert [one.error for one in backend.apply(plan) if one.error] == []
+        assert any("can be forged" in one.text for one in backend.check())
+        lake.server.call("PUT", "/lake/sales/orders/2026", "SETOWNER", owner="hdfs")
         seen = backend.observe()
     assert not seen.complete
+    assert {right.right for right in seen.roles["person:ana"]} == {"READ", "ENTER"}
     assert planning.plan(NOTHING, seen).steps == ()
+
+
+def test_who_may_write_cannot_forge_what_is_remembered(lake):
+    done(lake, ANA_WRITES)
+    [mark] = lake.marks("/lake/sales/orders")
+    assert mark["name"].startswith("trusted.")
+    more = {"xattr__name": mark["name"], "xattr__value": '"{}"', "flag": "REPLACE"}
+    status, _ = lake.server.ask("PUT", "/lake/sales/orders", "SETXATTR", user="ana", **more)
+    assert status == 403
+
+
+def test_who_cannot_see_the_marks_does_not_take_them_for_absent(lake):
+    done(lake, ANA_READS)
+    lake.server.call("PUT", "/lake", "SETOWNER", owner="lake")
+    url = lake.url.replace("hdfs@", "lake@")
+    with lake.opened(url) as backend, pytest.raises(Misconfigured, match="superuser"):
+        backend.observe()
 
 
 SETTINGS = {

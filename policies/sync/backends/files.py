@@ -162,13 +162,24 @@ class Files:
                 on[right.kind, right.path][id(step)] |= BITS[right.right]
         errors: dict[int, BackendError] = {}
         for (kind, path), bits in sorted(on.items()):
-            try:
-                self._change_place(self._places.of(kind, path), by_id, bits)
-            except BackendError as error:
-                if not (isinstance(error, Gone) and steps[0].kind == "take"):
-                    told = type(error)(f"{kind} {'.'.join(path)}: {error}")
-                    errors = {**dict.fromkeys(bits, told), **errors}
+            found = self._changed_place(kind, path, by_id, bits)
+            if len(bits) > 1 and any(isinstance(error, Rejected) for error in found.values()):
+                # who still fits into a list that is full for all of them together is let in
+                found = {}
+                for number in bits:
+                    found |= self._changed_place(kind, path, by_id, {number: bits[number]})
+            errors = {**found, **errors}
         return errors
+
+    def _changed_place(
+        self, kind: str, path: tuple[str, ...], steps: Mapping[int, Step], bits: Mapping[int, int]
+    ) -> dict[int, BackendError]:
+        try:
+            self._change_place(self._places.of(kind, path), steps, bits)
+        except BackendError as error:
+            if not (isinstance(error, Gone) and all(steps[number].kind == "take" for number in bits)):
+                return dict.fromkeys(bits, type(error)(f"{kind} {'.'.join(path)}: {error}"))
+        return {}
 
     def _change_place(self, place: Place, steps: Mapping[int, Step], bits: Mapping[int, int]) -> None:
         more: dict[str, Ours] = {}

@@ -79,8 +79,8 @@ NOTHING = Mark()
 
 
 def attribute(realm: str, mark: str) -> str:
-    """The name of the attribute of one connection; those of others are none of our business."""
-    return f"user.lakewarden.{hashlib.sha256(f'{realm}/{mark}'.encode()).hexdigest()[:12]}"
+    """The name of one connection's attribute in its name space; those of others are none of our business."""
+    return f"lakewarden.{hashlib.sha256(f'{realm}/{mark}'.encode()).hexdigest()[:12]}"
 
 
 def text_of(mark: Mark) -> str:

@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from lakewarden.backends.base import Finding
+from policies.sync.backends.files_kept import forgeable
 from policies.sync.backends.posix_tree import ACCESS, PosixTree
 
 _FOWNER = 1 << 3  # CAP_FOWNER: may change access lists of what others own
+_SYS_ADMIN = 1 << 21  # CAP_SYS_ADMIN: may keep marks where nobody else can write them
 
 
 def check(tree: PosixTree) -> Iterator[Finding]:
@@ -30,6 +32,7 @@ def check(tree: PosixTree) -> Iterator[Finding]:
     yield Finding(ok=True, text=f"{tree.root} is there, seen as {_name(os.geteuid())}")
     yield from _power(tree, found)
     yield from _keeps(tree)
+    yield from _marks(tree)
     yield from _way(tree)
     yield from _open(tree, found)
 
@@ -54,7 +57,10 @@ def _power(tree: PosixTree, found: os.stat_result) -> Iterator[Finding]:
 
 def _keeps(tree: PosixTree) -> Iterator[Finding]:
     """Whether the file system keeps access lists and our mark."""
-    for name, what in ((ACCESS, "access lists (acl)"), (tree.attribute, "attributes of users (user_xattr)")):
+    for name, what in (
+        (ACCESS, "access lists (acl)"),
+        (f"user.{tree.kept.name}", "attributes of users (user_xattr)"),
+    ):
         try:
             os.getxattr(tree.root, name)
         except OSError as error:
@@ -65,6 +71,18 @@ def _keeps(tree: PosixTree) -> Iterator[Finding]:
         yield Finding(ok=True, text=f"it keeps {what}")
     if os.statvfs(tree.root).f_flag & os.ST_RDONLY:
         yield Finding(ok=False, text="it is mounted read only", blocks=True)
+
+
+def _marks(tree: PosixTree) -> Iterator[Finding]:
+    """Whether those whom marks concern could forge them."""
+    text = forgeable(tree.kept)
+    if not text and not _capabilities() & _SYS_ADMIN:
+        text = (
+            f"{_name(os.geteuid())} lacks CAP_SYS_ADMIN, so marks will be kept where whoever may write in a "
+            "folder can forge them, and keep a right that is taken"
+        )
+    if text:
+        yield Finding(ok=False, text=text)
 
 
 def _way(tree: PosixTree) -> Iterator[Finding]:

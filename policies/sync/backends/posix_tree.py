@@ -19,6 +19,7 @@ from typing import Any
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from lakewarden.locations import normal
 from policies.sync.backends.files_acl import Acl, Name
+from policies.sync.backends.files_kept import TRUSTED, Kept
 from policies.sync.backends.files_tree import Node, Path, Troubles
 
 ACCESS, HANDED_DOWN = "system.posix_acl_access", "system.posix_acl_default"
@@ -55,12 +56,13 @@ def telling() -> Iterator[None]:
 
 
 class PosixTree:
-    """The tree below `root`; `attribute` is the name of our mark."""
+    """The tree below `root`; `name` is that of our mark."""
 
     everything = "0"
 
-    def __init__(self, root: str, attribute: str) -> None:
-        self.root, self.attribute = os.path.realpath(root), attribute
+    def __init__(self, root: str, name: str) -> None:
+        self.root, self.kept = os.path.realpath(root), Kept(self, name)
+        self._users: dict[str, str | None] = {}
 
     def close(self) -> None:
         """Nothing is held between two calls."""
@@ -152,22 +154,30 @@ class PosixTree:
                 os.removexattr(node.handle, HANDED_DOWN)
 
     def mark(self, node: Node) -> str:
-        with telling():
-            return (_attribute(node.handle, self.attribute) or b"").decode(errors="replace")
+        return self.kept.read(node)
 
     def set_mark(self, node: Node, text: str) -> None:
+        self.kept.write(node, text)
+
+    def attribute(self, node: Node, name: str) -> str:
+        with telling():
+            return (_attribute(node.handle, name) or b"").decode(errors="replace")
+
+    def set_attribute(self, node: Node, name: str, text: str) -> None:
         follow = isinstance(node.handle, int)
         with telling():
             if text:
-                os.setxattr(node.handle, self.attribute, text.encode(), follow_symlinks=follow)
+                os.setxattr(node.handle, name, text.encode(), follow_symlinks=follow)
                 return
             with _nothing_there():
-                os.removexattr(node.handle, self.attribute, follow_symlinks=follow)
+                os.removexattr(node.handle, name, follow_symlinks=follow)
 
     # accounts
 
     def user(self, name: str) -> str | None:
-        return _number(lambda: pwd.getpwnam(name).pw_uid)
+        if name not in self._users:  # the answer may come from far away
+            self._users[name] = _number(lambda: pwd.getpwnam(name).pw_uid)
+        return self._users[name]
 
     def named(self, user: str) -> str | None:
         try:
@@ -277,7 +287,8 @@ def _attribute(handle: Any, name: str) -> bytes | None:
     try:
         return os.getxattr(handle, name, follow_symlinks=isinstance(handle, int))
     except OSError as error:
-        if error.errno == errno.ENODATA:
+        # a file system that has no such name space has nothing in it
+        if error.errno == errno.ENODATA or (error.errno == errno.EOPNOTSUPP and name.startswith(TRUSTED)):
             return None
         raise
 

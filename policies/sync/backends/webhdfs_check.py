@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from lakewarden.backends.base import Finding
 from policies.sync.backends.files_acl import ENTER
+from policies.sync.backends.files_kept import forgeable
 from policies.sync.backends.webhdfs_tree import HdfsTree
 
 
@@ -27,5 +28,7 @@ def check(tree: HdfsTree) -> Iterator[Finding]:
         if root.access.other & ENTER:
             text = f"everybody may enter {folder}, so USE_CATALOG keeps nobody out: hdfs dfs -chmod o-rwx"
             yield Finding(ok=False, text=text)
+    if text := forgeable(tree.kept):
+        yield Finding(ok=False, text=text)
     if not tree.at.tls and tree.at.secret:
         yield Finding(ok=False, text="the token travels unencrypted: connect by swebhdfs://")

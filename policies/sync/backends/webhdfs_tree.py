@@ -12,6 +12,7 @@ from typing import Any
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from lakewarden.locations import normal
 from policies.sync.backends.files_acl import Acl, Name
+from policies.sync.backends.files_kept import Kept
 from policies.sync.backends.files_tree import Node, Path, Troubles
 from policies.sync.backends.rest import Address, Refused, Rest
 
@@ -32,13 +33,13 @@ _MEANS: dict[type[BackendError], tuple[str, ...]] = {
 
 
 class HdfsTree:
-    """The tree below the path of `at`; `attribute` is the name of our mark."""
+    """The tree below the path of `at`; `name` is that of our mark."""
 
     everything = ""
     """Who the superuser is, HDFS does not tell."""
 
-    def __init__(self, at: Address, attribute: str) -> None:
-        self.at, self.attribute = at, attribute
+    def __init__(self, at: Address, name: str) -> None:
+        self.at, self.kept = at, Kept(self, name)
         self._rest = Rest(at, lambda: "", explain=_explained)
         self._as = {"user.name": at.user} if at.user and not at.secret else {"delegation": at.secret}
 
@@ -130,18 +131,24 @@ class HdfsTree:
             self._put(node.path, "SETACL", aclspec=spec(acl, "default:"))
 
     def mark(self, node: Node) -> str:
+        return self.kept.read(node)
+
+    def set_mark(self, node: Node, text: str) -> None:
+        self.kept.write(node, text)
+
+    def attribute(self, node: Node, name: str) -> str:
         for one in self._get(node.path, "GETXATTRS", "XAttrs", encoding="base64"):
-            if one.get("name") == self.attribute:
+            if one.get("name") == name:
                 return _decoded(str(one.get("value") or ""))
         return ""
 
-    def set_mark(self, node: Node, text: str) -> None:
+    def set_attribute(self, node: Node, name: str, text: str) -> None:
         if text:
             value = "0s" + base64.b64encode(text.encode()).decode()
-            more = {"xattr.name": self.attribute, "xattr.value": value, "flag": "CREATE,REPLACE"}
+            more = {"xattr.name": name, "xattr.value": value, "flag": "CREATE,REPLACE"}
             self._put(node.path, "SETXATTR", **more)
-        elif self.mark(node):
-            self._put(node.path, "REMOVEXATTR", **{"xattr.name": self.attribute})
+        elif self.attribute(node, name):
+            self._put(node.path, "REMOVEXATTR", **{"xattr.name": name})
 
     # accounts: any name is one
 

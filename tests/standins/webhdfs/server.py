@@ -143,13 +143,18 @@ class Operations:
         node, wanted = self.node(), self.asked.get("xattr.name")
         if self.user != namespace.SUPERUSER:
             self.names.check(node, self.user, 4, self.path)
-        if wanted is not None and wanted not in node.attributes:
+        seen = {
+            name: value
+            for name, value in node.attributes.items()
+            if name.startswith("user.") or self.user == namespace.SUPERUSER
+        }
+        if wanted is not None and wanted not in seen:
             raise IOException("At least one of the attributes provided was not found.")
         encode = {"base64": lambda raw: "0s" + base64.b64encode(raw).decode()}.get(
             self.asked.get("encoding", ""), lambda raw: f'"{raw.decode()}"'
         )
-        names = [wanted] if wanted else list(node.attributes)
-        return {"XAttrs": [{"name": name, "value": encode(node.attributes[name])} for name in names]}
+        names = [wanted] if wanted else list(seen)
+        return {"XAttrs": [{"name": name, "value": encode(seen[name])} for name in names]}
 
     def get_checkaccess(self) -> Any:
         bits = {"r": 4, "w": 2, "x": 1}
