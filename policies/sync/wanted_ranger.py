@@ -2,7 +2,7 @@
 
 Denials are written as such, and yet nothing rests on them: people get by our roles what the law gives them
 even if no denial worked, so that a denial that could not be written, or not yet, opens nothing.  What a
-denial adds is that it also holds against what others gave.  See docs/adr/0019.
+denial adds is that it also holds against what others gave.  See docs/adr/0018.
 """
 
 from __future__ import annotations
