@@ -19,7 +19,7 @@ from policies.errors import NotFound, PolicyError
 from policies.models import Backend, Discovery
 from policies.services.backends import authority_to_connect
 from policies.sync.connections import open_backend
-from policies.sync.discover import discover
+from policies.sync.discover import discover, read
 
 GIVEN_UP = timedelta(hours=1)
 """After that a reading that has not ended is taken for one whose worker was killed."""
@@ -79,7 +79,7 @@ def _read(reading: Discovery) -> dict[str, int]:
     authority = authority_to_connect(by, catalog)
     source = open_backend(backend, catalog)
     try:
-        seen = source.observe()
+        seen = read(source)
     finally:
         source.close()
     rows.update(total=len(seen.objects))

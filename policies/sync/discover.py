@@ -24,6 +24,16 @@ from policies.services.objects import Move, NewObject
 BATCH = 500
 
 
+def read(source: Any) -> Observation:
+    """What a source has, with comments and columns where those take calls of their own.
+
+    Raises errors of `lakewarden.backends.errors`.
+    """
+    seen: Observation = source.observe()
+    describe = getattr(source, "describe", None)
+    return describe(seen) if describe else seen
+
+
 @dataclass
 class Discovered:
     """What a discovery changed; `vanished` are reported, and closed only when asked for.

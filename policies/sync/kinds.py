@@ -9,6 +9,8 @@ BUILT_IN = {
     "mariadb": "policies.sync.backends.mariadb:KIND",
     "mysql": "policies.sync.backends.mysql:KIND",
     "gravitino": "policies.sync.backends.gravitino:KIND",
+    "herd": "policies.sync.backends.herd:KIND",
+    "cdap": "policies.sync.backends.cdap:KIND",
     "posix": "policies.sync.backends.posix:KIND",
     "webhdfs": "policies.sync.backends.webhdfs:KIND",
     "ranger-hive": "policies.sync.backends.ranger:KIND_HIVE",

@@ -62,6 +62,10 @@ class Record:
             self._rows.filter(pk__in=gone).delete()
         return ours
 
+    def holders(self) -> set[str]:
+        """Everybody who was given something."""
+        return set(self._rows.values_list("holder", flat=True))
+
     def give(self, facts: Iterable[Fact], present: Collection[Fact]) -> None:
         """Write down what is about to be given; `present` is what is there already."""
         known = self._known(facts := list(facts))

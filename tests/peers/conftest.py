@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.peers.entry_worlds import SET_UP
 from tests.peers.site import Peer
 
 
@@ -16,6 +17,12 @@ def peer(django_db_setup: None, django_db_blocker: Any) -> Iterator[Peer]:
         there = Peer()
     yield there
     there.stop()
+
+
+@pytest.fixture(scope="session")
+def keeper(peer: Peer) -> str:
+    """The token of who owns the Herd and the CDAP over there."""
+    return peer.manage(SET_UP)
 
 
 @pytest.fixture(autouse=True)

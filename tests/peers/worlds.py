@@ -1,73 +1,85 @@
-"""A metalake of the second console as the contract suite sees it: people change it by hand over its API.
+"""Realms of the second console as the contract suite sees them: people change them by hand over their APIs.
 
-The suite speaks of schemas, tables and the rights of a database.  Here a schema lies in the catalog `shop`,
-SELECT is SELECT_TABLE, and whatever writes is MODIFY_TABLE.
+The suite speaks of schemas and tables.  In a metalake a schema lies in the catalog `shop`; in a Herd a table
+is a namespace of its own, in a CDAP a dataset.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 from urllib.parse import quote
 
+import pytest
+
 from lakewarden.backends.base import Backend, Foreign, Observation, Plan, Right
+from lakewarden.backends.kit import WRITES, Crash
 from policies.sync.backends import gravitino
 from policies.sync.backends.gravitino_names import rights_of
+from policies.sync.backends.rest import Rest
 from tests.peers.site import ADMIN, Peer, new_name
 
 CATALOG = "shop"
-BACK = {
-    "SELECT_TABLE": "SELECT",
-    "MODIFY_TABLE": "DELETE",
-    "USE_SCHEMA": "USAGE",
-    "USE_CATALOG": "CONNECT",
-}
-WORDS = {here: there for there, here in BACK.items()} | {"INSERT": "MODIFY_TABLE"}
-
-
-def there(right: Right) -> Right:
-    """A right of the suite as the metalake has it."""
-    if right.kind == "role":
-        return right
-    return Right(right.kind, (CATALOG, *right.path), WORDS.get(right.right, right.right))
-
-
-def here(right: Right) -> Right:
-    if right.path[:1] != (CATALOG,):
-        return right
-    return Right(right.kind, right.path[1:], BACK.get(right.right, right.right))
-
-
-def _rights(mapping: Any, turned: Any) -> Any:
-    return {key: frozenset(map(turned, rights)) for key, rights in mapping.items()}
+Turn = Callable[[Right], Right]
 
 
 class Told:
-    """A backend for the whole realm, told to the suite as one for the catalog `shop`."""
+    """A backend for a whole realm, told to the suite in its own paths."""
 
-    def __init__(self, backend: Backend) -> None:
-        self.real = backend
+    def __init__(self, backend: Backend, *, there: Turn, here: Turn) -> None:
+        self.real, self._there, self._here = backend, there, here
 
     def observe(self) -> Observation:
         seen = self.real.observe()
-        objects = tuple(replace(one, path=one.path[1:]) for one in seen.objects if one.path[:1] == (CATALOG,))
-        foreign = tuple(replace(one, right=here(one.right)) for one in seen.foreign)
-        return replace(seen, objects=objects, roles=_rights(seen.roles, here), foreign=foreign)
+        found = [(one, self._here(Right(one.kind, one.path, ""))) for one in seen.objects]
+        return replace(
+            seen,
+            objects=tuple(replace(one, path=at.path) for one, at in found),
+            roles={key: frozenset(map(self._here, rights)) for key, rights in seen.roles.items()},
+            foreign=tuple(replace(one, right=self._here(one.right)) for one in seen.foreign),
+        )
 
     def apply(self, plan: Plan) -> Any:
-        steps = {replace(one, rights=tuple(map(there, one.rights))): one for one in plan.steps}
+        steps = {replace(one, rights=tuple(map(self._there, one.rights))): one for one in plan.steps}
         for outcome in self.real.apply(replace(plan, steps=tuple(steps))):
             yield replace(outcome, step=steps[outcome.step])
 
     def check(self) -> Any:
         return self.real.check()
 
+    def rights_for(self, privilege: str, kind: str) -> tuple[str, ...]:
+        return self.real.rights_for(privilege, kind)
+
     def close(self) -> None:
         self.real.close()
 
 
+@contextmanager
+def dying(number: int) -> Iterator[None]:
+    """The worker ends before its n-th call that changes something, or after it before it is noted."""
+    send, left = Rest._send, [number]
+
+    def counted(self: Rest, method: str, *args: Any) -> Any:
+        if method == "GET":
+            return send(self, method, *args)
+        for before in (True, False):
+            left[0] -= 1
+            reply = None if before else send(self, method, *args)
+            if left[0] == 0:
+                raise Crash
+        return reply
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Rest, "_send", counted)
+        yield
+
+
 class Lake:
     """A metalake over there with one catalog, of which the account of this side is the owner."""
+
+    dying = staticmethod(dying)
 
     def __init__(self, peer: Peer, realm: str = "here", mark: str = "") -> None:
         self.peer, self.name = peer, new_name("lake")
@@ -79,11 +91,25 @@ class Lake:
     def url(self) -> str:
         return f"gravitino+http://{ADMIN}:dummy@127.0.0.1:{self.peer.port}/{self.name}"
 
-    def raw(self) -> Backend:
-        return gravitino.open(self.url, realm=self.realm, mark=self.mark)
-
     def backend(self) -> Backend:
-        return Told(self.raw())
+        real = gravitino.open(self.url, realm=self.realm, mark=self.mark)
+        return Told(real, there=self.there, here=self.here)
+
+    @staticmethod
+    def there(right: Right) -> Right:
+        return right if right.kind == "role" else replace(right, path=(CATALOG, *right.path))
+
+    @staticmethod
+    def here(right: Right) -> Right:
+        return replace(right, path=right.path[1:]) if right.path[:1] == (CATALOG,) else right
+
+    @contextmanager
+    def blinded(self) -> Iterator[None]:
+        """The metalake is somebody else's for a while, so that our account sees only some of it."""
+        other, path = self.person("other"), f"/owners/metalake/{self.name}"
+        self.on("PUT", path, {"name": other, "type": "USER"})
+        yield
+        self.on("PUT", path, {"name": ADMIN, "type": "USER"}, other)
 
     def do(self, method: str, path: str, body: Any = None, who: str = ADMIN) -> Any:
         said = self.peer.send(method, path, body, who=who)
@@ -99,7 +125,7 @@ class Lake:
     def schema(self, name: str) -> None:
         self.make(f"/catalogs/{CATALOG}/schemas", name=name)
 
-    def table(self, schema: str, name: str, *, serial: bool = False) -> None:
+    def table(self, schema: str, name: str) -> None:
         columns = [{"name": "x", "type": "integer", "nullable": True, "autoIncrement": False}]
         self.make(self._tables(schema), name=name, columns=columns)
 
@@ -116,7 +142,7 @@ class Lake:
 
     def give_by_hand(self, right: Right, holder: str) -> None:
         """A role of his own, as a person over there would make one."""
-        role, given = new_name("hand"), there(right)
+        role, given = new_name("hand"), self.there(right)
         wanted = {
             "fullName": ".".join(given.path),
             "type": given.kind,
@@ -133,15 +159,15 @@ class Lake:
                 role = self.on("GET", f"/roles/{name}")["role"]
                 if "lakewarden" not in (role["properties"] or {}):
                     rights = rights_of(role["securableObjects"])
-                    found |= {Foreign(here(right), row["name"], f"role {name}") for right in rights}
+                    found |= {Foreign(self.here(right), row["name"], f"role {name}") for right in rights}
         return found
 
     def spoil(self, key: str, *, taken: Right | None = None, given: Right | None = None) -> None:
         for right, verb in ((taken, "revoke"), (given, "grant")):
             if right is not None:
-                there_ = there(right)
-                path = f"/permissions/roles/{self.role(key)}/{there_.kind}/{'.'.join(there_.path)}/{verb}"
-                self.on("PUT", path, {"privileges": [{"name": there_.right, "condition": "allow"}]})
+                at = self.there(right)
+                path = f"/permissions/roles/{self.role(key)}/{at.kind}/{'.'.join(at.path)}/{verb}"
+                self.on("PUT", path, {"privileges": [{"name": at.right, "condition": "allow"}]})
 
     def spoil_member(self, key: str, person: str, *, joins: bool) -> None:
         verb = "grant" if joins else "revoke"
@@ -150,11 +176,11 @@ class Lake:
     def role(self, key: str) -> str:
         return gravitino.Marks(self.realm, self.mark).role_name(key)
 
-    def may(self, person: str, word: str, schema: str, table: str) -> bool:
+    def may(self, person: str, deed: str, schema: str, table: str) -> bool:
         """Ask over there, as that person."""
-        privileges = "?privileges=MODIFY_TABLE" if WORDS.get(word) == "MODIFY_TABLE" else ""
-        path = f"/api/metalakes/{self.name}{self._tables(schema)}/{quote(table, safe='')}{privileges}"
-        said = self.peer.send("GET", path, who=person)
+        privileges = "?privileges=MODIFY_TABLE" if deed == WRITES else ""
+        path = f"{self._tables(schema)}/{quote(table, safe='')}{privileges}"
+        said = self.peer.send("GET", f"/api/metalakes/{self.name}{path}", who=person)
         assert said.status in (200, 403), said
         return said.status == 200
 

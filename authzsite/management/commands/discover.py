@@ -8,7 +8,7 @@ from authzsite.management.base import OperatorCommand, connected_node
 from policies.errors import NotFound
 from policies.models import Backend
 from policies.sync.connections import open_backend
-from policies.sync.discover import discover
+from policies.sync.discover import discover, read
 from policies.sync.reconcile import reconcile
 
 
@@ -28,7 +28,7 @@ class Command(OperatorCommand):
             raise NotFound(f"{place} is not connected")
         source = open_backend(row, catalog)
         try:
-            seen = source.observe()
+            seen = read(source)
         finally:
             source.close()
         result = discover(catalog, seen, by=self.by, authority=self.authority, close_vanished=close_vanished)

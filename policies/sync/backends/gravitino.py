@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from lakewarden.backends.base import (
     Backend,
     Finding,
-    FoundObject,
     ObjectKind,
     Observation,
     Outcome,
@@ -22,7 +22,7 @@ from policies.sync.backends.gravitino_check import check
 from policies.sync.backends.gravitino_names import HERE, Marks, tag
 from policies.sync.backends.gravitino_read import Lake, described, observe
 from policies.sync.backends.gravitino_write import Hand, translated
-from policies.sync.backends.rest import Address, ClientCredentials, Refused, Rest, by_password
+from policies.sync.backends.rest import Address, ClientCredentials, Refused, Rest, by_password, url_of
 from policies.sync.peering import must_not_lead_back
 from policies.sync.record import Record
 from policies.sync.wanted_gravitino import admitted, wanted
@@ -55,9 +55,12 @@ class Gravitino:
         except Refused as refusal:
             raise translated(refusal) from None
 
-    def described(self, one: FoundObject) -> FoundObject:
-        """An object with its comment and columns, by a call of its own."""
-        return described(self.lake, one)
+    def describe(self, seen: Observation) -> Observation:
+        """What was seen, with comments and columns: a call for each object, made to bring objects here."""
+        try:
+            return replace(seen, objects=tuple(described(self.lake, one) for one in seen.objects))
+        except Refused as refusal:
+            raise translated(refusal) from None
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it."""
@@ -142,6 +145,7 @@ KIND = Kind(
             required=False,
         ),
     ),
+    url=lambda values: url_of("gravitino", values, "groups"),
     parts=_parts,
     discovers={type_: type_ for type_ in _TYPES if type_ != "metalake"},
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -208,23 +208,17 @@ def _object(kind: str, path: tuple[str, ...], row: Mapping[str, Any], **detail: 
 
 def described(lake: Lake, one: FoundObject) -> FoundObject:
     """An object with its comment and columns, which only a call of its own tells."""
-    word = {"table": "tables", "view": "views"}.get(one.kind)
-    if word is None:
+    words = {"table": "tables", "view": "views", "topic": "topics", "fileset": "filesets", "model": "models"}
+    if one.kind != "schema" and one.kind not in words:
         return one
-    catalog, schema, name = one.path
+    catalog, schema, *rest = one.path
+    inside = (words[one.kind], *rest) if rest else ()
     try:
-        row = lake.get("catalogs", catalog, "schemas", schema, word, name).get(one.kind) or {}
+        row = lake.get("catalogs", catalog, "schemas", schema, *inside).get(one.kind) or {}
     except Refused:
-        return one
-    return FoundObject(
-        one.kind,
-        one.path,
-        one.id,
-        one.owner,
-        str(row.get("comment") or ""),
-        tuple(_column(col) for col in row.get("columns") or ()),
-        one.detail,
-    )
+        return one  # gone since it was listed
+    columns = tuple(_column(col) for col in row.get("columns") or ())
+    return replace(one, comment=str(row.get("comment") or ""), columns=columns)
 
 
 def _column(row: Mapping[str, Any]) -> Column:

@@ -47,10 +47,11 @@ class Hand:
                 self._take_foreign(step)
             elif step.kind == "switch":
                 self._switch(step)
-            elif owner:
-                # an owner is no role: only what he owns is given and taken
-                {"give": self._own, "take": self._disown}.get(step.kind, lambda *_: None)(owner, step.rights)
-            else:
+            elif owner and step.kind == "give":
+                self._own(owner, step.rights)
+            elif owner and step.kind == "take":
+                self._disown(owner, step.rights)
+            elif not owner:  # an owner is no role: nothing is made for him
                 deed = {
                     "make_role": self._make,
                     "give": self._give,

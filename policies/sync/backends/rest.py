@@ -64,6 +64,19 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
+def url_of(kind: str, values: Mapping[str, str], *options: str) -> str:
+    """The URL for what a form says; a password without a user is a token.  Over TLS unless it says `http`."""
+    host = values.get("host", "")
+    tls = "http" if host.startswith("http://") else "https"
+    host = host.split("://", 1)[-1].rstrip("/")
+    port = f":{values['port']}" if values.get("port") else ""
+    secret = f":{quote(values['password'], safe='')}" if values.get("password") else ""
+    who = f"{quote(values.get('user', ''), safe='')}{secret}@" if values.get("user") or secret else ""
+    path = quote(values.get("database", "").strip("/"), safe="/")
+    asked = urlencode({name: values[name] for name in options if values.get(name)})
+    return f"{kind}+{tls}://{who}{host}{port}/{path}{'?' if asked else ''}{asked}"
+
+
 def _no_url(kind: str) -> Misconfigured:
     return Misconfigured(f"the URL must look like {kind}+https://user:password@host:port/…")
 
@@ -89,7 +102,8 @@ Authorize = Callable[[], str]
 class Rest:
     """One server, over a connection that stays open and is opened again when it was lost.
 
-    `explain` takes an error's body to the other side's own words.
+    `explain` takes an error's body to the other side's own words; with one of `lasting` in them an error that
+    looks as if it would pass is one of how the other side is set up.
     """
 
     def __init__(
@@ -99,8 +113,10 @@ class Rest:
         *,
         accept: str = "application/json",
         explain: Callable[[Mapping[str, Any], str], str],
+        lasting: tuple[str, ...] = (),
     ) -> None:
         self.at, self._authorize, self._accept, self._explain = at, authorize, accept, explain
+        self._lasting = lasting
         self._line: http.client.HTTPConnection | None = None
 
     def get(self, *names: str, **query: str) -> Any:
@@ -199,7 +215,7 @@ class Rest:
         plain = "" if "html" in reply.kind else reply.content.decode(errors="replace")
         said = self._explain(body, plain)
         text = self._tidy(f"{self.at.place} answers {reply.status}: {said or 'no reason given'}")
-        if reply.status == 401:
+        if reply.status == 401 or any(words in said for words in self._lasting):
             return Misconfigured(text)
         if reply.status in _PASSING:
             return Transient(text)
