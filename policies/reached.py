@@ -84,7 +84,7 @@ class Named:
         }
         with connection.cursor() as cursor:
             cursor.execute(_statement(form, len(pieces), grouped=groups is not None), values)
-            return cursor.fetchall()
+            return list(cursor.fetchall())
 
 
 def _columns(groups: Collection[Group]) -> dict[str, list[Any]]:

@@ -4,39 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
+from functools import cache
 
-from django.db.models import Count, Q, QuerySet
+from django.db import connection
+from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from accounts.models import Membership, Principal
-from catalog.models import Placement
-from catalog.nodes import any_in, on_or_below
-from policies.models import Assignment, Change, Event, Grant, Ownership
-from policies.models.grants import Effect
+from catalog.nodes import any_in
+from policies.models import Event
 
 
 def people(owned: Collection[int], *, at: Sequence[datetime]) -> list[int]:
     """How many people and services are given something on objects, below or above them, at each moment.
 
-    Rights that are held, not decisions: who is denied elsewhere counts too.  Two queries a moment.
+    Rights that are held, not decisions: who is denied elsewhere counts too.  One query a moment.
     """
     return [_people(owned, moment) for moment in at]
 
 
 def _people(owned: Collection[int], moment: datetime) -> int:
-    revision = Change.objects.filter(at__lte=moment).order_by("-at", "-revision")
-    as_of = revision.values_list("revision", flat=True).first() or 0
-    under = Placement.objects.as_of(as_of).filter(on_or_below(owned)).values("securable")
-    grants = Grant.objects.as_of(as_of).within(moment).filter(effect=Effect.ALLOW, securable__in=under)
-    held = Assignment.objects.as_of(as_of).within(moment).filter(role__in=grants.values("role"))
-    owners = Ownership.objects.as_of(as_of).filter(securable__in=under)
-    holders = Q(pk__in=held.values("holder")) | Q(pk__in=owners.values("owner"))
-    holders |= Q(pk__in=grants.filter(holder__isnull=False).values("holder"))
-    found = Principal.objects.filter(holders)
-    inside = Membership.objects.as_of(as_of).within(moment).filter(group__in=found.filter(kind="group"))
-    alone = Q(pk__in=found.exclude(kind="group").values("pk")) | Q(pk__in=inside.values("member"))
-    return Principal.objects.filter(alone).count()
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(), {"owned": list(owned), "at": moment})
+        [many] = cursor.fetchone() or (0,)
+        return int(many)
+
+
+_PEOPLE = """
+WITH as_of AS MATERIALIZED (
+    SELECT coalesce((SELECT revision FROM policies_change WHERE at <= %(at)s
+                      ORDER BY at DESC, revision DESC LIMIT 1), 0) AS revision),
+under AS MATERIALIZED (
+    SELECT p.securable_id AS id FROM catalog_placement p, as_of
+     WHERE {open_p} AND (p.securable_id = ANY(%(owned)s::bigint[]) OR EXISTS (
+            SELECT FROM unnest(p.ancestors) AS one WHERE one = ANY(%(owned)s::bigint[])))),
+gift AS MATERIALIZED (
+    SELECT g.role_id, g.holder_id FROM policies_grant g JOIN under ON under.id = g.securable_id, as_of
+     WHERE g.effect = 'allow' AND {open_g} AND {now_g}),
+holder AS MATERIALIZED (
+    SELECT holder_id AS id FROM gift WHERE holder_id IS NOT NULL
+    UNION
+    SELECT a.holder_id FROM policies_assignment a, as_of
+     WHERE a.role_id IN (SELECT role_id FROM gift) AND {open_a} AND {now_a}
+    UNION
+    SELECT o.owner_id FROM policies_ownership o JOIN under ON under.id = o.securable_id, as_of
+     WHERE {open_o})
+SELECT count(*) FROM (
+    SELECT p.id FROM holder JOIN accounts_principal p ON p.id = holder.id AND p.kind <> 'group'
+    UNION
+    SELECT m.member_id FROM accounts_membership m JOIN holder ON holder.id = m.group_id, as_of
+     WHERE {open_m} AND {now_m}) AS alone
+"""
+_OPEN = "({0}.opened <= as_of.revision AND ({0}.closed IS NULL OR {0}.closed > as_of.revision))"
+_NOW = """
+(({0}.valid_from IS NULL OR {0}.valid_from <= %(at)s)
+ AND ({0}.valid_until IS NULL OR {0}.valid_until > %(at)s))
+"""
+
+
+@cache
+def _statement() -> str:
+    told = {f"open_{alias}": _OPEN.format(alias) for alias in "pgaom"}
+    return _PEOPLE.format(**told, **{f"now_{alias}": _NOW.format(alias) for alias in "gam"})
 
 
 def changes_by_day(owned: Collection[int], kinds: Sequence[str], *, since: datetime) -> dict[date, int]:

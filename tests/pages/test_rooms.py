@@ -13,8 +13,10 @@ from catalog.nodes import Node
 from tests.factories import the
 from tests.pages.rooms import ADMIN, ROOMS, furnish
 from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.pages.test_nothing_vanishes import Controls
 
 __all__ = ["site", "visit"]  # fixtures
+VISITORS = sorted({who for _, who, _ in ROOMS})
 
 
 @pytest.fixture(autouse=True)
@@ -22,13 +24,35 @@ def runs_the_site(settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
 
 
-def test_every_room_can_be_entered(shop: Node, signed_in: Callable[[str], Client]) -> None:
+def test_every_room_can_be_entered_and_says_why_what_is_disabled_is(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
     numbers, wrong = furnish(shop), []
+    clients = {who: signed_in(who) for who in VISITORS}
     for name, who, address in ROOMS:
-        answer = signed_in(who).get(address.format(**numbers))
+        answer = clients[who].get(address.format(**numbers))
         if answer.status_code != (404 if name == "Not found" else 200):
-            wrong.append((name, who, answer.status_code))
+            wrong.append((name, who, str(answer.status_code)))
+        wrong += [(name, who, control) for control in unexplained(answer)]
     assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", VISITORS)
+def test_what_is_disabled_for_anybody_says_why(
+    who: str, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    numbers, client = furnish(shop), signed_in(who)
+    answers = {name: client.get(address.format(**numbers)) for name, _, address in ROOMS}
+    assert not {name: unexplained(answer) for name, answer in answers.items() if unexplained(answer)}
+
+
+def unexplained(answer: Any) -> list[str]:
+    """The disabled controls of a page that no reason on it is tied to."""
+    _, main, body = answer.content.decode().partition('<main id="main"')
+    found = Controls()
+    found.feed(main + body)
+    return [control for control, why in found.disabled.items() if why not in found.ids - {""}]
 
 
 @pytest.mark.browser

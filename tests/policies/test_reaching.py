@@ -13,7 +13,7 @@ from policies.services.grants import Wish
 from tests.factories import a_person, acting, the
 from tests.policies.conftest import make_shop
 
-VERY_MANY = range(1, 70_000)
+VERY_MANY = range(1_000_000_000, 1_000_070_000)
 """More numbers than one statement may have parameters."""
 
 
@@ -27,3 +27,18 @@ def test_changes_are_counted_however_much_one_owns(beside: range, db: None) -> N
     assert sum(found.values()) >= 1
     none = reaching.changes_by_day({orders.id, *beside}, ["grant.added"], since=timezone.now())
     assert not none
+
+
+def test_those_are_counted_who_hold_something_at_a_moment(db: None) -> None:
+    make_shop()
+    sales = the("schema", "shop.sales")
+    before = timezone.now()
+    assert reaching.people({sales.id}, at=(before,)) == [3]  # Olivia owns it; Mia and Carl, analysts, read it
+    made = grants.add(
+        Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia")
+    )
+    now = timezone.now()
+    assert made
+    assert reaching.people({sales.id, *VERY_MANY}, at=(now, before)) == [4, 3]
+    assert reaching.people({the("schema", "shop.stock").id}, at=(now,)) == [0]
+    assert reaching.people({sales.id}, at=(before - timedelta(days=1),)) == [0]
