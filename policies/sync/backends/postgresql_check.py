@@ -8,6 +8,7 @@ from psycopg import sql
 
 from lakewarden.backends.base import Bypass, Finding
 from lakewarden.backends.errors import BackendError
+from policies.sync.backends.postgresql_crowd import crowded
 from policies.sync.backends.postgresql_read import Look, public_rights
 from policies.sync.backends.postgresql_session import Session, Transaction
 
@@ -41,6 +42,7 @@ def _findings(tx: Transaction, look: Look) -> Iterator[Finding]:
     yield from _owners(tx, look)
     yield from _shut_out(tx)
     yield from _marks(look)
+    yield from (Finding(ok=False, text=text) for text in crowded(look))
     if Bypass("PUBLIC", "CONNECT", ()) in public_rights(look):
         text = (
             f"everybody may connect to {server.name}, so USE_CATALOG keeps nobody out: "

@@ -11,6 +11,7 @@ from typing import Any
 from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, ObjectKind, Observation, Right
 from policies.sync.backends import postgresql_catalog as catalog
 from policies.sync.backends.postgresql_bypass import bypasses
+from policies.sync.backends.postgresql_crowd import crowded
 from policies.sync.backends.postgresql_names import Identity
 from policies.sync.backends.postgresql_session import Transaction
 
@@ -128,7 +129,7 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
         members=members,
         foreign=tuple(sorted(_foreign(look), key=lambda found: (found.right, found.holder, found.grantor))),
         bypasses=(*public_rights(look), *bypasses(look)),
-        unknown=look.unknown,
+        unknown=(*look.unknown, *crowded(look)),
         amiss_rights=amiss_rights,
         amiss_members=amiss_members,
         groups=_groups(look),
