@@ -234,9 +234,11 @@ def _plan_text(one: There) -> str:
     if run is None or not _plan(one):
         return ""
     takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
+    if not run.losing:
+        takes = "nobody loses anything by it"
     seen = naming.lower(words.ago(run.ended)) if run.ended else ""
-    losing = words.count(run.losing, "person", "people")
-    return f"{words.count(run.total, 'step')}; {takes}, from {losing}. Looked at {seen}."
+    from_ = f", from {words.count(run.losing, 'person', 'people')}" if run.losing else ""
+    return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
 
 
 def _parked(row: Backend) -> list[Parked]:

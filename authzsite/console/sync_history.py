@@ -95,6 +95,7 @@ def on_object(request: Request, id: int) -> HttpResponse:
         raise Http404
     row = head.there.row
     steps = SyncItem.objects.filter(run__backend=row, places__contains=[path_in(row, place.node)])
+    steps = steps.exclude(state=SyncItem.State.PLANNED)
     found, pager = _page(steps.select_related("run"), request, "", "step")
     context = {
         **head.context(),

@@ -255,8 +255,13 @@ class WhoHas:
 
     def grants(self) -> dict[int, Grant]:
         """What the lines say is given, by principal, to learn how far it has come outside."""
-        given = (one for one in self._told if any(not path.denies for path in one.paths))
+        given = (one for one in self._told if self._gets(one))
         return {one.principal.pk: self._grant(one) for one in given}
+
+    def _gets(self, access: Access) -> bool:
+        """Whether a line gives something: a denial alone has nothing that could arrive."""
+        group = access.principal.kind == Principal.Kind.GROUP
+        return any(not path.denies for path in access.paths) and bool(group or access.can or access.owns)
 
     def _grant(self, access: Access) -> Grant:
         one = access.principal

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from catalog.models import Placement
 from lakewarden.backends.base import Outcome, Plan, Right, Step
 from lakewarden.backends.errors import kind_of
 from policies.models import Backend, SyncItem, SyncRun
@@ -32,14 +33,14 @@ class Run:
 
     def plan(self, plan: Plan, labels: Mapping[str, str], losing: int) -> None:
         """Write down what is about to be done, after what was done before."""
-        first, self._labels = self.row.total, labels
+        first, self._labels = self.row.total, {**labels, **_left_over(plan, labels)}
         self.row.total += len(plan.steps)
         self.row.removals += sum(step.removes for step in plan.steps)
         self.row.digest, self.row.losing = self.row.digest or guard.digest(plan), losing
         self.row.save()
         steps = plan.steps[: max(0, KEPT - first)]
         numbered = enumerate(steps, first)
-        items = [SyncItem(run=self.row, number=at, **_values(step, labels)) for at, step in numbered]
+        items = [SyncItem(run=self.row, number=at, **_values(step, self._labels)) for at, step in numbered]
         SyncItem.objects.bulk_create(items, batch_size=1000)
 
     def follow(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
@@ -118,6 +119,16 @@ def _values(step: Step, labels: Mapping[str, str]) -> dict[str, Any]:
             "grantor": step.grantor,
         },
     }
+
+
+def _left_over(plan: Plan, labels: Mapping[str, str]) -> dict[str, str]:
+    """What to call roles that nothing wants any more, by their keys."""
+    keys = {key for step in plan.steps for key in (step.role, *step.leaves, *step.joins)} - {"", *labels}
+    numbers = {key: int(key[5:]) for key in keys if key.startswith("role:") and key[5:].isdecimal()}
+    names = dict(Placement.objects.filter(securable__in=numbers.values()).values_list("securable", "name"))
+    told = {key: f"role {names[pk]}" for key, pk in numbers.items() if not names.get(pk, "~").startswith("~")}
+    people = {key: key[7:] for key in keys if key.startswith("person:")}
+    return {**dict.fromkeys(keys, "a role no longer needed"), **people, **told}
 
 
 def _said(right: Right) -> list[str]:

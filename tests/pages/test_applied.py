@@ -45,6 +45,9 @@ def test_the_object_says_it_of_each_line(looked: Backend, signed_in: Enter) -> N
     # Mia has it, Carl is denied here and there, Nina cannot sign in there
     assert "Applied 2 of 3" in line[: line.index("</tr>")]
     assert "1 without login" in line[: line.index("</tr>")]
+    # of what is denied to Carl nothing could arrive
+    denied = shown[shown.index("Read denied") - 900 :]
+    assert "Applied" not in denied[: denied.index("Read denied")].rpartition("<tr")[2]
 
 
 def test_a_grant_is_on_its_way_until_it_was_read_back(looked: Backend, signed_in: Enter) -> None:

@@ -9,10 +9,12 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts import people
 from authzsite.console import sync_history
 from policies.models import Backend, BackendFinding, Event, SyncRun
+from policies.services import roles
 from policies.sync import worker
-from tests.factories import the
+from tests.factories import AUTHORITY, BY, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana, revoke_ana
 
@@ -84,6 +86,19 @@ def test_a_difference_names_the_people_it_concerns_and_no_inner_names(
         assert "role:" not in page
         assert "rights:" not in page
     assert "is to be a member of role sales_read" in shown(marek, f"/sync/{looked.pk}")
+
+
+def test_a_step_about_a_role_that_nothing_wants_any_more_names_it_in_words(
+    looked: Backend, signed_in: Enter
+) -> None:
+    # by the denial lifted Carl goes from resolved rights of his own to the analysts' role
+    role = the("role", "no_contractors")
+    roles.unassign(role, people.ensure("user", "carl"), by=BY, authority=AUTHORITY)
+    worker.deliver(Backend.objects.get())
+    run = SyncRun.objects.filter(applied__gt=0).latest("pk")
+    told = shown(signed_in("marek"), f"/sync/runs/{run.pk}")
+    assert "a role no longer needed" in told
+    assert "rights:" not in told
 
 
 def test_the_board_goes_on_page_by_page(
