@@ -41,6 +41,8 @@ SHAPES = {
     "members": (("backend", NUMBER), ("role", TEXT), ("person", TEXT), ("amiss", TRUTH)),
 }
 """The files that tell Spark of backends, and their columns."""
+OTHERS = "others.json"
+"""What was found by the sync's own comparison in backends that are not compared on Spark."""
 Tables = dict[str, list[tuple[Any, ...]]]
 
 
@@ -96,9 +98,22 @@ def _backends(work: Work) -> list[tuple[Backend, Node]]:
     return [(row, catalog) for row, catalog in found if catalog is not None]
 
 
+def _mirrored(row: Backend) -> bool:
+    """Whether what is wanted there is what the pipeline works out, and not a way of the kind's own."""
+    try:
+        kind = kinds.get(row.kind)
+    except BackendError:
+        return False
+    return kind.wanted is None and not kind.by_person
+
+
 def _prepare(work: Work) -> None:
+    every = _backends(work)
+    others = _compared(work, [(row, catalog) for row, catalog in every if not _mirrored(row)])
     tables: Tables = {name: [] for name in SHAPES}
-    for row, catalog in _backends(work):
+    for row, catalog in every:
+        if not _mirrored(row):
+            continue
         work.tell(0, 0, f"reading the rights of {catalog.name}")
         out_there = open_backend(row, catalog)
         try:
@@ -108,12 +123,17 @@ def _prepare(work: Work) -> None:
         finally:
             out_there.close()
     write(work.output / "acls", tables)
+    (work.output / OTHERS).write_text(json.dumps(others))
 
 
 def _here(work: Work) -> Callable[[], Result]:
     """The same by the sync's own comparison, which changes nothing out there."""
+    told = _compared(work, _backends(work))
+    return lambda: {"backends": told}
+
+
+def _compared(work: Work, every: list[tuple[Backend, Node]]) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, Any]] = {}
-    every = _backends(work)
     for number, (row, catalog) in enumerate(every):
         work.tell(number, len(every), f"comparing {catalog.name}")
         try:
@@ -126,13 +146,14 @@ def _here(work: Work) -> Callable[[], Result]:
                 "extra": report.extra,
                 "same": report.in_sync,
             }
-    return lambda: {"backends": told}
+    return told
 
 
 def _load(work: Work, folder: Path) -> Result:
     counts = json.loads((folder / "summary.json").read_text())
     names = {row.pk: catalog.name for row, catalog in _backends(work)}
     told = {names[int(key)]: found for key, found in counts.items() if int(key) in names}
+    told |= json.loads((work.output / OTHERS).read_text())
     return {"backends": told, "differences": list(differences(folder))[:SHOWN]}
 
 

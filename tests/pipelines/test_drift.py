@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import random
 from argparse import Namespace
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
@@ -23,9 +25,12 @@ from policies.authority import OPERATOR
 from policies.exports import parquet
 from policies.models import Backend, Counter, Grant
 from policies.pipelines import asking, drift, running
+from policies.pipelines.known import Work
+from policies.services import backends
 from policies.sync import worker
 from policies.sync.desired import Wanted, targets_below
-from tests.factories import the
+from policies.sync.seal import unseal
+from tests.factories import AUTHORITY, BY, the
 from tests.pipelines.worlds import NAMES, a_lake
 from tests.sync.conftest import governed, source
 
@@ -104,3 +109,32 @@ def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
     assert run.result == {"backends": {"shop": expected}}
     assert report.missing > 0
     assert governed.runs.filter(done__gt=0).count() == 0
+
+
+def test_what_is_wanted_in_a_way_of_its_own_is_compared_by_the_sync_even_beside_spark(
+    governed: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mirrored = kinds.get("postgresql")
+    odd = replace(mirrored, code="odd", by_person=True)
+    monkeypatch.setattr(kinds, "get", {"odd": odd, "postgresql": mirrored}.__getitem__)
+    other = backends.connect(
+        root(governed.realm), "stock", "odd", source_of(governed), policy="report", by=BY, authority=AUTHORITY
+    )
+    run = asking.ask("drift", root(governed.realm), by=OPERATOR)
+    work = Work(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)
+    drift.PIPELINE.prepare(work)
+    exported = pq.read_table(tmp_path / "acls" / "rights.parquet").column("backend").to_pylist()
+    assert set(exported) == {governed.pk}
+    (tmp_path / "summary.json").write_text(
+        json.dumps({str(governed.pk): {"missing": 1, "extra": 0, "same": 2}})
+    )
+    told = drift.PIPELINE.load(work, tmp_path)["backends"]
+    report = worker.now(other, dry_run=True)
+    assert told == {
+        "shop": {"missing": 1, "extra": 0, "same": 2},
+        "stock": {"missing": report.missing, "extra": report.extra, "same": report.in_sync},
+    }
+
+
+def source_of(row: Backend) -> str:
+    return unseal(row.sealed_url)
