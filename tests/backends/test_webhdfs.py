@@ -28,6 +28,8 @@ def server():
 
 
 class TestWebHDFS(FileRights, Contract):
+    seeds = (*range(20), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(20, 200)))
+
     @pytest.fixture
     def site(self, server):
         return HdfsSite(server)
