@@ -114,6 +114,7 @@ class PosixSite:
 
     def __init__(self) -> None:
         needs_root()
+        self.holds = "filesets"
         self.root = Path(tempfile.mkdtemp(prefix="lake-"))
         self.root.chmod(0o750)
         self.places: dict[tuple[str, ...], str] = {}
@@ -122,7 +123,7 @@ class PosixSite:
 
     @property
     def url(self) -> str:
-        return f"posix://{self.root}"
+        return f"posix://{self.root}?holds={self.holds}"
 
     def backend(self) -> Backend:
         return posix.open(self.url, realm="acme", mark="shop", places=self.places, people=self.people)

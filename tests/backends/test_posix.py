@@ -578,6 +578,24 @@ def test_a_url_that_is_none_is_refused(url):
         posix.open(url, realm="acme", mark="shop")
 
 
+@pytest.mark.parametrize("holds", ["filesets", "tables"])
+def test_what_a_form_says_is_in_the_url_and_comes_back(holds):
+    said = {"folder": "/srv/große see", "holds": holds}
+    assert posix.KIND.parts(posix.KIND.address(said)) == said
+
+
+def test_folders_may_be_tables(lake, orders):
+    lake.holds = "tables"
+    seen = look(lake)
+    assert ("table", ("sales", "orders")) in {(one.kind, one.path) for one in seen.objects}
+    reading = {Right("table", ("sales", "orders"), word) for word in READ} | {
+        Right("catalog", (), "ENTER"),
+        Right("schema", ("sales",), "ENTER"),
+    }
+    done(lake, each(daemon=reading))
+    assert as_person("daemon", reads(orders))
+
+
 class TestPosix(FileRights, Contract):
     """What every backend does; whether somebody may is asked of the kernel."""
 

@@ -265,6 +265,37 @@ def test_a_url_that_is_none_is_refused_without_its_secret(url):
     assert "very-secret" not in str(refused.value)
 
 
+FORMS = {
+    "swebhdfs://hdfs:t%2Fk@nn:9871/ware%20house?nameservice=prod": {
+        "host": "nn",
+        "port": "9871",
+        "user": "hdfs",
+        "password": "t/k",
+        "path": "/ware house",
+        "tls": "yes",
+        "nameservice": "prod",
+        "holds": "filesets",
+    },
+    "webhdfs://hdfs@nn:9870/warehouse?holds=tables": {
+        "host": "nn",
+        "port": "9870",
+        "user": "hdfs",
+        "password": "",
+        "path": "/warehouse",
+        "tls": "no",
+        "nameservice": "",
+        "holds": "tables",
+    },
+}
+
+
+@pytest.mark.parametrize("url", FORMS)
+def test_what_a_form_says_is_in_the_url_and_comes_back(url):
+    assert webhdfs.KIND.address(FORMS[url]) == url
+    assert FORMS[url].items() <= dict(webhdfs.KIND.parts(url)).items()
+    assert "folder" not in webhdfs.KIND.parts(url), "that would be one of this machine"
+
+
 @pytest.mark.parametrize(
     ("mode", "entries", "access", "down"),
     [

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
-from lakewarden.backends.kinds import Kind
+from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.ordering import waits_for
 from policies.sync.backends.files_acl import BITS, Name
 from policies.sync.backends.files_deeds import give, take, take_foreign
@@ -37,6 +37,13 @@ _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("MODIFY_TABLE", "table"): ("READ", "WRITE", "ENTER"),
 }
 HOLDS = {"filesets": "fileset", "tables": "table"}
+WHAT = Field(
+    "holds",
+    "What its folders are",
+    "The folders in a schema's folder.",
+    required=False,
+    choices=(("filesets", "Filesets"), ("tables", "Tables")),
+)
 
 _PERSON, _NUMBER = "person:", "account:"
 

@@ -55,8 +55,13 @@ def _read(url: str) -> tuple[str, str]:
 
 
 def _url(values: Mapping[str, str]) -> str:
-    holds = values.get("holds", "")
-    return f"{SCHEME}{quote(values.get('folder', ''))}" + (f"?holds={quote(holds, safe='')}" if holds else "")
+    tables = "?holds=tables" if values.get("holds") == "tables" else ""
+    return f"{SCHEME}{quote(values.get('folder', ''))}{tables}"
+
+
+def _parts(url: str) -> dict[str, str]:
+    root, holds = _read(url)
+    return {"folder": root, "holds": next(word for word, kind in files.HOLDS.items() if kind == holds)}
 
 
 KIND = files.kind(
@@ -66,10 +71,11 @@ KIND = files.kind(
     schemes=(SCHEME,),
     example="posix:///srv/lake",
     url=_url,
+    parts=_parts,
     fields=(
         Field(
             "folder", "Folder", "Where the tree is mounted on the machine of the workers, such as /srv/lake."
         ),
-        Field("holds", "What it holds", "filesets, or tables for folders of tables.", required=False),
+        files.WHAT,
     ),
 )

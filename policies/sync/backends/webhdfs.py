@@ -8,7 +8,7 @@ signs in there with a name that a person bears here is that person.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import parse_qsl, quote, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from lakewarden.backends.base import Backend
 from lakewarden.backends.errors import Misconfigured
@@ -75,12 +75,30 @@ def _no_url() -> Misconfigured:
 
 
 def _url(values: Mapping[str, str]) -> str:
-    scheme = "webhdfs" if values.get("tls", "").strip().lower() in ("", "no") else "swebhdfs"
+    scheme = "webhdfs" if values.get("tls") == "no" else "swebhdfs"
     token = f":{quote(values['password'], safe='')}" if values.get("password") else ""
     port = f":{values['port']}" if values.get("port") else ""
-    more = "&".join(f"{name}={quote(values[name], safe='')}" for name in OPTIONS[1:] if values.get(name))
-    at = f"{scheme}://{quote(values.get('user', ''), safe='')}{token}@{values.get('host', '')}{port}"
-    return f"{at}/{quote(values.get('folder', '').strip('/'))}" + (f"?{more}" if more else "")
+    more = {name: values[name] for name in OPTIONS if values.get(name)}
+    if more.get("holds") == "filesets":
+        del more["holds"]
+    host = quote(values.get("host", ""), safe="[]:.-_")
+    at = f"{scheme}://{quote(values.get('user', ''), safe='')}{token}@{host}{port}"
+    return f"{at}/{quote(values.get('path', '').strip('/'))}" + (f"?{urlencode(more)}" if more else "")
+
+
+def _parts(url: str) -> dict[str, str]:
+    at, holds = read(url)
+    return {
+        "host": at.host,
+        "port": str(at.port),
+        "dbname": "/".join(at.path),
+        "user": at.user,
+        "password": at.secret,
+        "path": "/" + "/".join(at.path),
+        "tls": "yes" if at.tls else "no",
+        "nameservice": at.options.get("nameservice", ""),
+        "holds": next(word for word, kind in files.HOLDS.items() if kind == holds),
+    }
 
 
 KIND = files.kind(
@@ -91,15 +109,16 @@ KIND = files.kind(
     example="webhdfs://hdfs@namenode.example.com:9870/warehouse",
     experimental="It was run against a stand-in that keeps HDFS's rules of access lists, not on Hadoop.",
     url=_url,
+    parts=_parts,
     fields=(
-        Field("folder", "Folder", "The folder whose folders are the schemas, such as /warehouse."),
-        Field("tls", "TLS", "Write yes for https.", required=False),
+        Field("path", "Folder", "The folder whose folders are the schemas, such as /warehouse."),
+        Field("tls", "Encrypted", required=False, choices=(("yes", "By TLS"), ("no", "Not encrypted"))),
         Field(
             "nameservice",
             "Name service",
             "What locations call this HDFS besides its host, such as prod in hdfs://prod/x.",
             required=False,
         ),
-        Field("holds", "What it holds", "filesets, or tables for folders of tables.", required=False),
+        files.WHAT,
     ),
 )
