@@ -64,7 +64,7 @@ def discover(
     result = Discovered()
     types = kinds.get(Backend.objects.get(catalog=catalog.id).kind).discovers
     found = [Found(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
-    if seen.complete:
+    if seen.complete and seen.objects:  # a system that knows no objects says of none that it is gone
         _vanish(catalog, found, result, by, authority, close_vanished)
     for depth in sorted({len(one.path) for one in found}):
         level = [one for one in found if len(one.path) == depth]

@@ -39,18 +39,20 @@ CARRIED: dict[str, tuple[tuple[str, str], ...]] = {
 Ranger's plugins ask for the same to make a table and a view, so that goes by the right to make tables.
 """
 
+ALIKE = "is not written: to Ranger its name, or that of its schema, is another's in other capitals"
+
 
 def wanted(
     code: str, backend: Any, node: Node, seen: Observation, now: datetime
 ) -> tuple[Desired, list[str]]:
-    """What should be there, and the names of the objects that Ranger cannot tell apart."""
+    """What should be there, and what is not written because Ranger could not tell it apart."""
     kind = kinds.get(code)
     targets, alike = told_apart(targets_below(node, kind))
     return RangerWanted(backend, kind, node, targets, now=now).desired(seen.people), alike
 
 
 def told_apart(targets: Iterable[Target]) -> tuple[list[Target], list[str]]:
-    """The objects whose names are nobody else's in any case, and the names of the others.
+    """The objects whose names are nobody else's in any case, and in words what is with the others.
 
     A policy on one of two that differ in case alone would be one on both.
     """
@@ -66,7 +68,7 @@ def told_apart(targets: Iterable[Target]) -> tuple[list[Target], list[str]]:
     ]
     apart_ids = {target.id for target in apart}
     others = [target for ones in same.values() for target in ones if target.id not in apart_ids]
-    return apart, sorted(".".join(target.path) for target in others)
+    return apart, sorted(f"{'.'.join(target.path)} {ALIKE}" for target in others)
 
 
 class RangerWanted(Wanted):

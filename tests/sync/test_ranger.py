@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from accounts import people
+from catalog.models import Securable
 from catalog.nodes import Node, node
 from lakewarden import engine
 from lakewarden.backends.base import Desired, Observation, Right
@@ -229,6 +230,13 @@ def test_a_denial_counts_as_what_it_takes(before: set[str], after: set[str], los
     assert guard.losing(Desired({"r": has}, who), seen) == (int(loses), 1)
 
 
+def test_what_ranger_does_not_know_has_not_vanished(governed: Backend) -> None:
+    orders = the("table", "shop.sales.orders")
+    Securable.objects.filter(pk=orders.id).update(external_id="4711")
+    call_command("discover", "demo/shop", "--close-vanished", stdout=StringIO())
+    assert node(orders.id) is not None
+
+
 # the law and what a plugin says
 
 PLACES = {
@@ -377,5 +385,6 @@ def test_names_that_differ_in_case_alone_get_nothing_and_are_named(db: None, sit
     a_role(root, "r", *way, "allow SELECT_TABLE on schema shop.sales", held_by=("carl",))
     report = worker.deliver(row)
     assert report is not None
-    assert report.unknown == 2
+    told = BackendFinding.objects.filter(kind="unknown").values_list("what", flat=True)
+    assert {text.split(" is not written")[0] for text in told} == {"sales.orders", "sales.ORDERS"}
     assert reads(site, "carl") == {"carl": {"customers", "refunds"}}
