@@ -36,7 +36,7 @@ def deliver(backend: int) -> None:
 def deliver_due() -> None:
     for backend, revokes in worker.due_backends(timezone.now()).items():
         # each by itself: one that fails must not keep the others waiting
-        deliver.apply_async([backend], queue=queue_of(revokes=revokes))
+        deliver.apply_async((backend,), queue=queue_of(revokes=revokes))
 
 
 @shared_task(name="policies.tasks.begin")
@@ -65,7 +65,7 @@ def look_again() -> None:
     worker.end_pauses(timezone.now())
     rows = Backend.objects.exclude(state=Backend.State.PAUSED).order_by(F("looked_at").asc(nulls_first=True))
     for backend in rows.values_list("pk", flat=True):
-        look.apply_async([backend], expires=60)  # the next turn comes anyway
+        look.apply_async((backend,), expires=60)  # the next turn comes anyway
 
 
 @shared_task(name="policies.tasks.look")
@@ -84,7 +84,7 @@ def compare(backend: int) -> None:
 def compare_nightly() -> None:
     """Have the backends compared whose turn of this night has come."""
     for backend in nightly.due(timezone.now()):
-        compare.apply_async([backend], expires=300)
+        compare.apply_async((backend,), expires=300)
 
 
 def _looked(backend: int, *, whole: bool = False) -> None:
