@@ -110,6 +110,7 @@ class Herd(Entered):
     def __init__(self, peer: Peer, token: str) -> None:
         super().__init__(peer, token)
         self.prefix = new_name("N")
+        self.code = f"{self.prefix}--sales--orders"
 
     def there(self, right: Right) -> Right:
         return right if len(right.path) < 2 else replace(right, path=("--".join((self.prefix, *right.path)),))

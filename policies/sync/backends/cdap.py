@@ -193,7 +193,7 @@ KIND = Kind(
     ("cdap+https://", "cdap+http://"),
     "cdap+https://:token@cdap.example.org:11015",
     whole_realm=True,
-    realm_kinds=("cdap",),
+    realm_kinds=("cdap34", "cdap35", "cdap43"),
     by_person=True,
     objects={type_: type_ for type_ in FIELDS},
     carried={type_: tuple((code, code) for code in ACTIONS) for type_ in FIELDS},
