@@ -153,7 +153,9 @@ def _behind(order: Sequence[str], after: Sequence[Any]) -> Q:
     if len(after) != len(order) or not isinstance(after[1], int):
         raise Invalid("the place to go on after was not made here")
     first, second = order
-    return Q(**{f"{first}__gt": after[0]}) | Q(**{first: after[0], f"{second}__gt": after[1]})
+    # said twice, because an index is entered by one comparison, and not by one of two
+    later = Q(**{f"{first}__gt": after[0]}) | Q(**{first: after[0], f"{second}__gt": after[1]})
+    return Q(**{f"{first}__gte": after[0]}) & later
 
 
 def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:

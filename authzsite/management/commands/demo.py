@@ -33,6 +33,7 @@ class Command(OperatorCommand):
         found = discover(catalog, seen, by=self.by, authority=self.authority)
         world.access(place)
         lake.ensure(place, settings.VAR, there.superuser_url)
+        world.questions(place)
         report = reconcile(row)
         self.stdout.write(
             f"demo: {found.added} objects read from the shop, {report.applied} steps applied, "
