@@ -97,6 +97,7 @@ def questions(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]
     root, person = made["root"], Principal(pseudonym="person7", kind="user", name="p7")
     seen = Sight(Principal(pseudonym="nobody", kind="user", name="n"), (root.id,), site=False)
     middle = Change.objects.order_by("-revision")[0].at - timedelta(seconds=2_000)
+    early = Change.objects.get(revision=made["from"] + SHORT // 5).at
     first = past.at_revision(made["from"])
     assert first is not None
 
@@ -111,6 +112,7 @@ def questions(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]
         return len([one for one in found.people.values() if found.access_of(one).can])
 
     actor = Principal(pseudonym="actor3", kind="user", name="a3")
+    same = Principal(pseudonym="actor7", kind="user", name="a7")  # who changes what concerns the person
     return {
         "newest page": (PAGES, pages()),
         "a page far back": (PAGES, deep),
@@ -119,11 +121,15 @@ def questions(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]
         "of a kind": (PAGES, pages(kinds=("grant.removed",))),
         "below a schema": (PAGES, pages(object=made["schema"])),
         "in a time": (PAGES, pages(until=middle)),
+        "long ago": (PAGES, pages(until=early)),
+        "of one table": (PAGES, pages(object=made["table"])),
+        "a person by an actor": (PAGES, pages(person=person, actor=same)),
         "of a request": (PAGES, pages(request=f"r{made['from'] + 77}")),
         "words in most reasons": (PAGES, pages(text="asked")),
         "words in few reasons": (PAGES, pages(text="yearly clos")),
         "words of one object": (PAGES, pages(text="sales.t77")),
         "words of none": (PAGES, pages(text="nowhere")),
+        "words and a person": (PAGES, pages(text="sales", person=person)),
         "access now": (PAGES, now),
         "access then": (PAGES, lambda: len(compare.state(made["table"].id, first).actions)),
     }

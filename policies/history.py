@@ -18,15 +18,17 @@ from catalog.models import Placement
 from catalog.nodes import Node, any_in, nodes
 from lakewarden import dialects, engine
 from lakewarden.facts import Slice
-from policies import slices, worded
+from policies import slices, walking
 from policies.events import SENTENCES
 from policies.facts import is_service_admin
 from policies.models import Change, Counter, Event, RequestStep
 from policies.models.worded import beginning_so
 from policies.services import duties
-from policies.worded import Worded
+from policies.walking import Found, Sought
 
 VIEW_HISTORY = "view_history"
+MOST_FACETS = 256
+"""So many facets of one set the index is asked for in each block; of more each event is asked instead."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,20 @@ class Filter:
             rows = rows.filter(at__gte=self.since)
         return rows.filter(at__lt=self.until) if self.until else rows
 
+    def sought(self, seen: Sight) -> Sought:
+        """The same as the index of facets is asked, with what may be seen, unless of too many places."""
+        sight = seen.facets()
+        sets = [sight] if len(sight) <= MOST_FACETS else []
+        if self.object:
+            above = tuple(f"t{key}" for key in self.object.lineage)
+            sets.append(above if self.from_above else (f"o{self.object.id}",))
+        if self.person:
+            sets.append((f"p{self.person.pseudonym}",))
+        if self.kinds:
+            sets.append(tuple(f"k{kind}" for kind in self.kinds))
+        actor = self.actor.pseudonym if self.actor else ""
+        return Sought(tuple(sets), actor, self.since, self.until, self.text)
+
     def _of_request(self) -> Q:
         """The id that a program sent along, or the number of a request for access."""
         same = Q(request_id=self.request)
@@ -89,6 +105,11 @@ class Sight:
     def covers(self) -> Q:
         seen = Q(people__contains=[self.viewer.pseudonym]) | any_in("lineage", self.objects)
         return seen | Q(lineage=[]) if self.site else seen
+
+    def facets(self) -> tuple[str, ...]:
+        """The same in facets of events."""
+        places = tuple(f"o{key}" for key in self.objects)
+        return (f"p{self.viewer.pseudonym}", *places, *(("o",) if self.site else ()))
 
     def of_records(self) -> Q:
         """The same for the access log: below these objects, the site's own, and what oneself did."""
@@ -166,16 +187,15 @@ class Page:
 def page(
     asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50, lines: int | None = None
 ) -> Page:
-    """One page of the record.  Five queries, whatever its length; with words a few more.
+    """One page of the record.  Six queries, or a few more where what is asked for is rare.
 
     With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
     """
     events = asked.events().filter(seen.covers())
-    changes, found = _newest(asked, events, before, limit + 1)
-    shown = changes[:limit]
+    found = _newest(asked, seen, events, before, limit + 1)
+    shown = list(found.changes[:limit])
     mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
-    told = events.filter(change__in=mine)
-    told = found.told(told) if found else told
+    told = found.told(events.filter(change__in=mine))
     counts = _counts(told) if lines is not None else {}
     if lines is not None:
         at = Window(RowNumber(), partition_by="change", order_by="number")
@@ -190,27 +210,18 @@ def page(
         names.entry(one, mine[one.revision], max(0, counts.get(one.revision, 0) - len(mine[one.revision])))
         for one in shown
     )
-    return Page(entries, shown[-1].revision if len(changes) > len(shown) else None)
+    return Page(entries, shown[-1].revision if len(found.changes) > len(shown) else None)
 
 
-def _newest(
-    asked: Filter, events: QuerySet[Event], before: int | None, most: int
-) -> tuple[list[Change], Worded | None]:
-    """The newest changes that were asked for and of which some event is among `events`, newest first.
-
-    Where words were asked for, also what of these has them.  One query; with words a few.
-    """
-    rows = asked.changes().order_by("-revision")
-    if before is not None:  # said of both tables, else one of them is read from its end
-        rows, events = rows.filter(revision__lt=before), events.filter(change__lt=before)
-    if not asked.text:
-        return list(worded.among(rows, events)[:most]), None
+def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> Found:
+    """The newest changes that were asked for and of which some event is among `events`, newest first."""
     words = beginning_so(asked.text) if holdable(asked.text) else None
-    if words is None:
-        return [], None
+    if asked.text and words is None:
+        return Found(())
     last = Counter.objects.values_list("revision", flat=True).get() if before is None else before - 1
-    found = worded.newest(rows, events, words, last, most)
-    return list(found.changes), found
+    if asked.request:  # an index of its own knows these, and they are few
+        return walking.all_within(asked.changes(), events, words, last, most)
+    return walking.newest(asked.changes(), events, asked.sought(seen), words, last, most)
 
 
 def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Q
 
-from policies.models.worded import NAME_WORDS, REASON_WORDS
+from policies.models.worded import CHANGE_FACETS, CHANGE_WORDS, EVENT_FACETS, EVENT_WORDS
 
 
 class Counter(models.Model):
@@ -53,7 +53,8 @@ class Change(models.Model):
             models.Index(fields=["realm", "-revision"], name="changes_of_realm"),
             models.Index(fields=["actor", "-revision"], name="changes_of_actor"),
             models.Index(fields=["at", "revision"], name="changes_by_time"),
-            GinIndex(REASON_WORDS, name="changes_by_words"),
+            GinIndex(CHANGE_FACETS, CHANGE_WORDS, name="changes_by_facets", gin_pending_list_limit=64),
+            models.Index(F("revision").bitrightshift(14), "at", name="changes_of_block"),
             models.Index(fields=["request_id"], condition=~Q(request_id=""), name="changes_of_request"),
         ]
 
@@ -83,7 +84,7 @@ class Event(models.Model):
         indexes = [
             GinIndex(fields=["lineage"], name="events_by_lineage"),
             GinIndex(fields=["people"], name="events_by_people"),
-            GinIndex(NAME_WORDS, name="events_by_words"),
+            GinIndex(EVENT_FACETS, EVENT_WORDS, name="events_by_facets", gin_pending_list_limit=64),
             models.Index(fields=["kind", "-change"], name="events_by_kind"),
             models.Index(fields=["object_key", "-change"], name="events_of_object"),
         ]

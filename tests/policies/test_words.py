@@ -7,7 +7,7 @@ import re
 import pytest
 
 from catalog.nodes import Node
-from policies import history, worded
+from policies import history, walking
 from policies.history import Filter
 from policies.models import Change, Counter, Event
 from policies.services import grants
@@ -58,11 +58,11 @@ def plainly(text: str, before: int | None = None, limit: int = 50) -> list[int]:
     return hits[:limit]
 
 
-@pytest.mark.parametrize("newest", [worded.NEWEST, 5])
+@pytest.mark.parametrize("newest", [walking.NEWEST, 5])
 def test_words_are_found_wherever_they_stand(
     told: Node, monkeypatch: pytest.MonkeyPatch, newest: int
 ) -> None:
-    monkeypatch.setattr(worded, "NEWEST", newest)
+    monkeypatch.setattr(walking, "NEWEST", newest)
     later = Counter.objects.get().revision - 4
     for text in TEXTS:
         assert found(told, text) == plainly(text), text

@@ -1,0 +1,233 @@
+"""The newest changes that fit what is asked for, found from block to block of the record (docs/adr/0017).
+
+However long the record is, what a block holds is bounded, and an index tells of each block which of its
+changes may fit.  Those are read and judged by the conditions themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib.postgres.search import SearchQuery
+from django.db import connection
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+
+from policies.models import Change, Event
+from policies.models.worded import NAME_WORDS, REASON_WORDS, words_in
+
+NEWEST = 1024
+"""Revisions that are read as they are: what is frequent fills a page among so many."""
+FIRST, GROWTH = 128, 4
+"""Changes that are judged at once, and how many times more whenever they do not fill a page."""
+SOME, MANY = 32, 800
+"""Of the rows of a block: so few are judged as they are, so many are not read in search of what is rare."""
+_BY_REVISION = (F("revision") + 0).desc()
+"""No index knows this order, so that none is read from its end in search of what is not there."""
+
+
+@dataclass(frozen=True)
+class Sought:
+    """What the index is asked for: an actor, a time, words, and of each set of facets one at least.
+
+    Facets as `lakewarden_event_facets` makes them: `k` and a kind, `o` and an object with all below it, `t`
+    and this very object, `p` and a person.
+    """
+
+    facets: tuple[tuple[str, ...], ...] = ()
+    actor: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """Changes, newest first, and which of them have the words that were asked for in their reason."""
+
+    changes: tuple[Change, ...]
+    by_reason: frozenset[int] = frozenset()
+    words: SearchQuery | None = None
+
+    def told(self, events: QuerySet[Event]) -> QuerySet[Event]:
+        """Of a change whose reason has the words all its events; of others those that have them."""
+        if self.words is None:
+            return events
+        named = events.annotate(words=NAME_WORDS)
+        return named.filter(Q(change__in=self.by_reason) | Q(words=self.words))
+
+
+def newest(
+    rows: QuerySet[Change],
+    events: QuerySet[Event],
+    sought: Sought,
+    words: SearchQuery | None,
+    last: int,
+    most: int,
+) -> Found:
+    """The newest of `rows`, up to the revision `last`, that have some event among `events`, and the words.
+
+    `sought` says the same to the index.  One query where these are frequent, else a few.
+    """
+    found: list[Change] = []
+    by_reason: set[int] = set()
+    for here, mine in _stretches(rows, events, sought, last):
+        fitting, told = _fitting(here, mine, words, most - len(found))
+        found += fitting
+        by_reason |= told
+        if len(found) >= most:
+            break
+    return Found(tuple(found), frozenset(by_reason), words)
+
+
+def all_within(
+    rows: QuerySet[Change], events: QuerySet[Event], words: SearchQuery | None, last: int, most: int
+) -> Found:
+    """The same of few `rows`, all of which are judged at once."""
+    fitting, told = _fitting(rows.filter(revision__lte=last), events, words, most)
+    return Found(tuple(fitting), frozenset(told), words)
+
+
+def _stretches(
+    rows: QuerySet[Change], events: QuerySet[Event], sought: Sought, last: int
+) -> Iterator[tuple[QuerySet[Change], QuerySet[Event]]]:
+    """The newest changes, then ever more of those that may fit."""
+    edge = max(0, last - NEWEST)
+    # said of both tables, else one of them is read from its end
+    within = events.filter(change__gt=edge, change__lte=last)
+    yield rows.filter(revision__gt=edge, revision__lte=last), within
+    many = FIRST
+    while edge:
+        listed = candidates(sought, edge, many)
+        if listed:
+            yield rows.filter(revision__in=listed), events.filter(change__in=listed)
+        edge = listed[-1] - 1 if len(listed) == many else 0
+        many *= GROWTH
+
+
+def _fitting(
+    rows: QuerySet[Change], events: QuerySet[Event], words: SearchQuery | None, most: int
+) -> tuple[list[Change], set[int]]:
+    """The newest of a bounded set of changes that have such an event; which have the words in the reason."""
+    rows = rows.order_by(_BY_REVISION)
+    if words is None:
+        return list(among(rows, events)[:most]), set()
+    reasons = among(rows.annotate(words=REASON_WORDS).filter(words=words), events)[:most]
+    names = among(rows, events.annotate(words=NAME_WORDS).filter(words=words))[:most]
+    said = {change.revision: change for change in reasons}
+    both = said | {change.revision: change for change in names}
+    return [both[revision] for revision in sorted(both, reverse=True)][:most], set(said)
+
+
+def among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
+    """Those of the changes that have one of the events."""
+    return rows.filter(Exists(events.filter(change=OuterRef("pk"))))
+
+
+def candidates(sought: Sought, last: int, most: int) -> list[int]:
+    """The newest revisions up to one that may fit, newest first; fewer than `most` when there are no more."""
+    values: dict[str, object] = {"last": last, "most": most, "actor": f"a{sought.actor}"}
+    values |= {"since": sought.since, "until": sought.until, "words": words_in(sought.text)}
+    values |= {f"facets{n}": list(one) for n, one in enumerate(sought.facets)}
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(sought), values)
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _statement(sought: Sought) -> str:
+    """One statement that goes from block to block and ends when it has enough.
+
+    The blocks come newest first and each is ordered in itself, so what they are joined to is in order too.
+    """
+    return f"""
+SELECT found.id
+  FROM (SELECT n, lpad(to_hex(n), 8, '0') AS name
+          FROM generate_series(%(last)s::bigint >> 14, 0, -1) n {_timely(sought)}) b
+ CROSS JOIN LATERAL (
+       SELECT one.id FROM ({_fit(sought)}) one
+        WHERE one.id <= %(last)s
+        GROUP BY one.id ORDER BY one.id DESC LIMIT %(most)s) found
+ LIMIT %(most)s"""  # noqa: S608  of our own words alone
+
+
+def _timely(sought: Sought) -> str:
+    """Blocks in which something happened in the time that is asked for."""
+    times = _times(sought)
+    if not times:
+        return ""
+    inside = " AND ".join(["t.revision >> 14 = n", *times])
+    return f"WHERE EXISTS (SELECT FROM policies_change t WHERE {inside})"
+
+
+def _times(sought: Sought) -> tuple[str, ...]:
+    since = ("t.at >= %(since)s",) if sought.since else ()
+    return (*since, "t.at < %(until)s") if sought.until else since
+
+
+def _fit(sought: Sought) -> str:
+    """The numbers of the changes of a block that have all that is asked for, words in one of two places."""
+    events, changes = _of_events(sought), _of_changes(sought)
+    if not sought.text:
+        return _both(events, changes)
+    named = (*events, f"lakewarden_words(t.change_id, t.object_name) @@ {_WORDS}")
+    reasoned = (*changes, f"lakewarden_words(t.revision, t.reason) @@ {_WORDS}")
+    return f"({_both(named, changes)}) UNION ALL ({_both(events, reasoned)})"
+
+
+def _of_events(sought: Sought) -> tuple[str, ...]:
+    made = "lakewarden_event_facets(t.change_id, t.kind, t.lineage, t.people)"
+    return tuple(f"{made} && {_listed(f'%(facets{n})s::text[]')}" for n in range(len(sought.facets)))
+
+
+def _of_changes(sought: Sought) -> tuple[str, ...]:
+    times = _times(sought)
+    found = ("t.revision >> 14 = b.n", *times) if times else ()
+    made = "lakewarden_change_facets(t.revision, t.actor)"
+    return (f"{made} && {_listed('ARRAY[%(actor)s]')}", *found) if sought.actor else found
+
+
+def _both(events: tuple[str, ...], changes: tuple[str, ...]) -> str:
+    """Changes that fit and have an event that fits; of what is many in a block, the rows are not read.
+
+    Then the other alone narrows enough, and whoever judges the rows does the rest.
+    """
+    if not events:
+        return _changes(changes or ("t.revision >> 14 = b.n",))
+    if not changes:
+        return _events(events)
+    # of one set of facets, which is what may be seen, most is seen by most who ask
+    some = SOME if len(events) > 1 else MANY - 1
+    told = f"CASE WHEN c.many > {some} THEN {_many(_events(events))} ELSE {MANY} END"
+    few = f"c.many < {MANY} AND e.many BETWEEN 1 AND {MANY - 1}"
+    return f"""
+       SELECT fit.id FROM (SELECT {_many(_changes(changes))} AS many OFFSET 0) c
+        CROSS JOIN LATERAL (SELECT {told} AS many OFFSET 0) e
+        CROSS JOIN LATERAL (
+              ({_changes(changes)} AND e.many = {MANY} AND t.revision <= %(last)s
+                ORDER BY id DESC LIMIT %(most)s)
+              UNION ALL {_events(events)} AND e.many < {MANY} AND c.many = {MANY}
+              UNION ALL ({_changes(changes)} AND {few} INTERSECT {_events(events)} AND {few})) fit"""  # noqa: S608
+
+
+def _many(rows: str) -> str:
+    """How many of a block; as many at most as are taken for many."""
+    return f"(SELECT count(*) FROM ({rows} LIMIT {MANY}) listed)"  # noqa: S608
+
+
+def _events(conditions: tuple[str, ...]) -> str:
+    return f"SELECT t.change_id AS id FROM policies_event t WHERE {' AND '.join(conditions)}"  # noqa: S608
+
+
+def _changes(conditions: tuple[str, ...]) -> str:
+    return f"SELECT t.revision AS id FROM policies_change t WHERE {' AND '.join(conditions)}"  # noqa: S608
+
+
+def _listed(array: str) -> str:
+    """Facets behind the name of the block, as the index has them."""
+    return f"string_to_array(b.name || array_to_string({array}, ' ' || b.name), ' ')"
+
+
+_QUERY = "regexp_replace(to_tsquery('pg_catalog.simple', %(words)s)::text, '<[^>]*>', '&', 'g')"
+_WORDS = rf"regexp_replace({_QUERY}, '''([^'']+)''', '''' || b.name || '\1''', 'g')::tsquery"
+"""Each word behind the name of the block; that some follow one another is not known to the index."""

@@ -1,0 +1,116 @@
+"""A page found by the index, from block to block, is the page that reading everything gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from itertools import product
+
+import pytest
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from policies import history, walking
+from policies.history import Filter, Sight
+from policies.models import Change, Counter, Event
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import a_person, acting, owned, the, under
+
+BLOCK = 1 << 14
+REASONS = ("yearly closing", "as asked", "")
+
+
+@pytest.fixture(params=[0, BLOCK - 25], ids=["in one block", "over two blocks"])
+def told(request: pytest.FixtureRequest, shop: Node) -> Node:
+    """Grants and their ends on three tables, by two owners, which begin wherever the record has got to."""
+    if request.param:
+        Counter.objects.update(revision=request.param)
+    schema = the("schema", "shop.sales")
+    tables = [the("table", "shop.sales.orders"), *under(schema, "table", "yearly", "old_asks")]
+    owned(schema, "user:ana")
+    for number, (table, who) in enumerate(product(tables, ("mia", "carl", "olivia"))):
+        by = acting(("marek", "ana")[number % 2])
+        wish = Wish(table, (a_person(who),), ("SELECT_TABLE",), way=False)
+        grants.add(wish, by=by, reason=REASONS[number % 3])
+        if number % 2:
+            gone = ("SELECT_TABLE",)
+            grants.remove(table, [a_person(who)], gone, by=by, reason=REASONS[(number + 1) % 3])
+    return shop
+
+
+def moments() -> list[datetime]:
+    """When the first of the changes was made, when one in the middle, and when the last."""
+    at = list(Change.objects.order_by("revision").values_list("at", flat=True))
+    return [at[0], at[len(at) * 3 // 4], at[-1]]
+
+
+def asked(root: Node) -> list[Filter]:
+    """Everything alone, and much of it together."""
+    orders, mia, ana = the("table", "shop.sales.orders"), a_person("mia"), a_person("ana")
+    _, middle, last = moments()
+    alone = [
+        {"object": the("schema", "shop.sales")},
+        {"object": orders},
+        {"object": orders, "from_above": True},
+        {"person": mia},
+        {"actor": ana},
+        {"kinds": ("grant.removed",)},
+        {"kinds": ("grant.added", "grant.removed")},
+        {"since": middle},
+        {"until": middle},
+        {"since": middle, "until": last},
+        {"text": "yearly"},
+        {"text": "old asks"},
+        {"text": "nowhere"},
+    ]
+    together = ((3, 4), (3, 5), (4, 10), (3, 10), (0, 8), (5, 8), (1, 11), (4, 9), (5, 10), (8, 10))
+    pairs = [{**alone[one], **alone[other]} for one, other in together]
+    return [Filter(**values) for values in ({}, *alone, *pairs)]
+
+
+def sights(root: Node) -> Sequence[Sight]:
+    """Who sees the realm and the site besides, and who one table and what concerns himself."""
+    nobody = Principal(pseudonym="nobody", kind="user", name="nobody")
+    return [
+        Sight(nobody, (root.id,), site=True),
+        Sight(a_person("mia"), (the("table", "shop.sales.orders").id,), site=False),
+    ]
+
+
+def plainly(filter_: Filter, seen: Sight, before: int | None, limit: int) -> list[int]:
+    """The same without the index: all changes judged at once by the conditions themselves."""
+    events: object = filter_.events().filter(seen.covers())
+    last = before - 1 if before else Counter.objects.get().revision
+    words = history.beginning_so(filter_.text)
+    found = walking.all_within(filter_.changes(), events, words, last, limit)  # type: ignore[arg-type]
+    return [change.revision for change in found.changes]
+
+
+@pytest.mark.parametrize("newest, first, some, many", [(2, 1, 0, 1), (4, 3, 1, 800)])
+def test_what_is_found_by_the_index_is_what_is_there(
+    told: Node, monkeypatch: pytest.MonkeyPatch, newest: int, first: int, some: int, many: int
+) -> None:
+    for name, value in {"NEWEST": newest, "FIRST": first, "SOME": some, "MANY": many}.items():
+        monkeypatch.setattr(walking, name, value)
+    later = Counter.objects.get().revision - 5
+    seen_at_all = 0
+    for filter_, seen in product(asked(told), sights(told)):
+        before, limit = (later, 3) if seen.site else (None, 50)
+        page = history.page(filter_, seen, before=before, limit=limit)
+        wanted = plainly(filter_, seen, before, limit + 1)
+        assert [entry.change.revision for entry in page.entries] == wanted[:limit], filter_
+        assert (page.next is not None) == (len(wanted) > limit), filter_
+        seen_at_all += len(wanted)
+    assert seen_at_all > 100
+
+
+def test_a_word_of_any_length_is_found_and_breaks_nothing(told: Node) -> None:
+    long = "x" * 1900
+    wish = Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)
+    grants.add(wish, by=acting("marek"), reason=f"for {long}, soon")
+    seen = Sight(Principal(pseudonym="nobody", kind="user", name="nobody"), (told.id,), site=False)
+    for text in (long[:1500], "soon", f"{long} soon"):
+        (entry,) = history.page(Filter(text=text), seen).entries
+        assert entry.change.revision == Counter.objects.get().revision
+    assert Event.objects.filter(change=entry.change).exists()
