@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
 from django.db import connection
@@ -127,7 +128,7 @@ def among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
 
 def candidates(sought: Sought, last: int, most: int) -> list[int]:
     """The newest revisions up to one that may fit, newest first; fewer than `most` when there are no more."""
-    values: dict[str, object] = {"last": last, "most": most, "actor": f"a{sought.actor}"}
+    values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}"}
     values |= {"since": sought.since, "until": sought.until, "words": words_in(sought.text)}
     values |= {f"facets{n}": list(one) for n, one in enumerate(sought.facets)}
     with connection.cursor() as cursor:

@@ -1,0 +1,106 @@
+"""What it takes to verify a record: seconds and memory, of few changes and of ten times as many.
+
+python bench/verify.py [CHANGES]
+Real PostgreSQL; `manage.py verify_audit`, `manage.py export_audit` and `python -m lakewarden.record` on what
+was exported, each in a process of its own, whose memory is all it ever had.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+
+GROWTH = 1.3
+"""How much more memory ten times the changes may take."""
+STEP = 5_000
+
+
+def fill(changes: int) -> None:
+    """A record of so many changes, each following from the one before, as the writer makes them."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.utils import timezone
+
+    call_command("migrate", verbosity=0)
+    from policies.changes import digest_of
+    from policies.models import Change, Counter, Event
+
+    digest, at = "", timezone.now()
+    for first in range(1, changes + 1, STEP):
+        rows, events = [], []
+        for revision in range(first, min(first + STEP, changes + 1)):
+            row = Change(
+                revision=revision, kind="account.made", at=at, actor="operator", via="bench", previous=digest
+            )
+            said = {"name": f"person{revision % 400}", "reason": "as asked by the team that owns the table"}
+            event = Event(change=row, number=0, kind="account.made", people=[f"p{revision % 400}"], data=said)
+            row.digest = digest = digest_of(row, [event])
+            rows.append(row)
+            events.append(event)
+        Change.objects.bulk_create(rows)
+        Event.objects.bulk_create(events)
+    Counter.objects.update(revision=changes, digest=digest)
+
+
+def spent(*command: str) -> tuple[float, float]:
+    """Seconds and megabytes of a command that must succeed."""
+    start = time.perf_counter()
+    process = subprocess.Popen([sys.executable, *command], cwd=ROOT, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command} failed")
+    return time.perf_counter() - start, usage.ru_maxrss / 1024
+
+
+def run(changes: int) -> dict[str, tuple[float, float]]:
+    """What each program took of a record of so many changes, on a server of its own."""
+    from authzsite import embedded
+
+    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
+        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
+        server.start()
+        os.environ |= {"LAKEWARDEN_VAR": folder, "DATABASE_URL": server.url()}
+        try:
+            spent(__file__, str(changes), "--fill")
+            record, key = f"{folder}/record.zip", Path(folder) / "key"
+            told = subprocess.run(
+                [sys.executable, "manage.py", "audit_key"], cwd=ROOT, check=True, stdout=subprocess.PIPE
+            )
+            key.write_bytes(told.stdout)
+            return {
+                "verify_audit": spent("manage.py", "verify_audit"),
+                "export_audit": spent("manage.py", "export_audit", "--out", record),
+                "lakewarden.record": spent("-m", "lakewarden.record", record, "--key", str(key)),
+            }
+        finally:
+            server.stop()
+
+
+def main() -> int:
+    many = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    if "--fill" in sys.argv:
+        fill(many)
+        return 0
+    few, all_of_them = run(many // 10), run(many)
+    good = True
+    for name, (seconds, memory) in all_of_them.items():
+        less, small = few[name]
+        grown = memory / small
+        good &= grown <= GROWTH
+        print(f"{name:18}{many // 10:>9,} changes: {less:6.1f} s {small:5.0f} MB", end="  ")
+        print(f"{many:>9,}: {seconds:6.1f} s {memory:5.0f} MB, {grown:.2f} times (limit {GROWTH})")
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
