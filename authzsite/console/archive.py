@@ -58,7 +58,9 @@ def room(request: Request) -> HttpResponse:
         "person": person,
         "slow": Note("plain", "This is slower than the history that is live.", SLOW),
         "none": Empty(
-            "Nothing is archived", "A realm keeps all of its history live unless its owner says else."
+            "Nothing is archived",
+            "A realm keeps all of its history live unless its owner says else.",
+            level=2,
         ),
         **(_found(asker, chosen, text, person) if chosen else {}),
     }

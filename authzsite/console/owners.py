@@ -169,10 +169,12 @@ def _line(node: Node, owner: Principal | None, *, settable: bool) -> Line:
 
 def _empty(chosen: Chosen) -> Empty:
     if not chosen.circle.gives_access:
-        return Empty("Nothing here is yours to hand over", "Owners are shown to those who own something.")
+        return Empty(
+            "Nothing here is yours to hand over", "Owners are shown to those who own something.", level=2
+        )
     if chosen.data.get("how") in (NOBODY, GONE):
-        return Empty("Everything has an owner who is there")
-    return Empty("Nothing fits", drawn=False, actions=(Action("Show all", "?"),))
+        return Empty("Everything has an owner who is there", level=2)
+    return Empty("Nothing fits", drawn=False, actions=(Action("Show all", "?"),), level=2)
 
 
 # Handing over

@@ -163,8 +163,8 @@ def _line(circle: Circle, row: Principal, groups: list[str]) -> Line:
 def _nobody(text: str) -> Empty:
     if text:
         heading = f"Nobody you may look up is called “{text}”"
-        return Empty(heading, drawn=False, actions=(Action("Show all", "?"),))
-    return Empty("Nobody is here yet", "The owner of a realm adds its members.")
+        return Empty(heading, drawn=False, actions=(Action("Show all", "?"),), level=2)
+    return Empty("Nobody is here yet", "The owner of a realm adds its members.", level=2)
 
 
 # Granting to one

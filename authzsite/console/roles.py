@@ -165,8 +165,10 @@ def _objects(many: int) -> str:
 
 def _empty(text: str) -> Empty:
     if text:
-        return Empty(f"No role is called “{text}”", drawn=False, actions=(Action("Show all", "?"),))
-    return Empty("No role that you may see", "You see the roles you hold, own, or may give to others.")
+        return Empty(f"No role is called “{text}”", drawn=False, actions=(Action("Show all", "?"),), level=2)
+    return Empty(
+        "No role that you may see", "You see the roles you hold, own, or may give to others.", level=2
+    )
 
 
 # Making one
