@@ -160,7 +160,7 @@ def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: dat
     For a reader, who is told of nothing that he may not see.  Four queries for each kind of holder, and nine
     for each realm with rules.
     """
-    given = []
+    given: list[Giving] = []
     for kind in sorted({one.holder.kind for one in requests}):
         mine = {one.pk: one for one in requests if one.holder.kind == kind}
         parts = [part for one in mine.values() for part in one.parts.all()]
