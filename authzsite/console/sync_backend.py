@@ -196,6 +196,8 @@ def _facts(one: There) -> Iterable[Fact]:
     yield Fact("Proved equal", proved, note=revision)
     if row.compared_at:
         yield Fact("All compared", naming.lower(words.ago(row.compared_at)), note="and each night")
+    if counts.get("in_force"):
+        yield Fact("In force", counts["in_force"])
     for word, names in COUNTED:
         many = sum(int(counts.get(name, 0)) for name in names)
         if many or word in ALWAYS:

@@ -89,6 +89,7 @@ class Observation:
     `amiss_rights` and `amiss_members` are those of `roles` and `members` that are there, but not as we make
     them (a missing sequence, wrong options): given again when wanted, taken when not.
     `groups` maps the roles of others to their members; `unknown` names what looks like ours and is not.
+    `in_force` says in words where what was read is in force by now, when others enforce it than keep it.
     """
 
     complete: bool
@@ -103,6 +104,7 @@ class Observation:
     amiss_rights: Mapping[str, frozenset[Right]] = field(default_factory=dict)
     amiss_members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    in_force: str = ""
 
 
 @dataclass(frozen=True)

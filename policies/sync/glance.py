@@ -67,7 +67,7 @@ def _lines(seen: Observation) -> Iterator[str]:
         yield "-"
     yield from sorted(repr((_said(one.right), one.holder, one.grantor)) for one in seen.foreign)
     yield from sorted(repr((one.holder, one.what, one.path)) for one in seen.bypasses)
-    yield repr(sorted(seen.unknown))
+    yield repr((sorted(seen.unknown), seen.in_force))
 
 
 def _rights(roles: Mapping[str, Iterable[Right]]) -> Iterator[str]:

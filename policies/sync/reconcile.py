@@ -198,7 +198,8 @@ def _remember(look: Look, report: Report) -> None:
         proved["confirmed"] = ""
     mine = Backend.objects.filter(pk=look.row.pk)
     looked = {"looked_at": now, "compared_at": now, "seen": glance.digest(look.seen)}
-    mine.update(error=report.error, error_kind=report.error_kind, counts=report.line(), **looked, **proved)
+    counts = {**report.line(), "in_force": look.seen.in_force}
+    mine.update(error=report.error, error_kind=report.error_kind, counts=counts, **looked, **proved)
     mine.exclude(state=Backend.State.PAUSED).update(state=state)
     _remember_run(look, report, ended)
     orders.settle(look.orders, look.seen, look.outcomes, now)

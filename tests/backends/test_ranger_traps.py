@@ -434,8 +434,8 @@ def test_what_is_in_force_is_told_for_each_plugin(settled):
         (True, "hiveServer2 on h1: in force"),
         (False, f"hiveServer2 on h2: not yet in force, it has version {second.version}"),
     ]
-    assert look(settled).position == (
-        f"policies {version}; hiveServer2 on h1: in force, hiveServer2 on h2: still at {second.version}"
+    assert look(settled).in_force == (
+        f"hiveServer2 on h1: yes, hiveServer2 on h2: not yet, version {second.version} of {version}"
     )
 
 

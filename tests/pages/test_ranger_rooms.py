@@ -89,6 +89,7 @@ def test_from_the_form_to_the_proof(root: Node, site: RangerSite, signed_in: Ent
     assert site.policies()["old"]["policyItems"] == []
     told = text(marek.get(reverse("console:sync_backend", args=[row.pk])))
     assert "is an administrator of Ranger: may change every policy and role" in told
+    assert "hiveServer2 on host1: not yet" in told
     orders = reverse("console:object", args=[the("table", "shop.sales.orders").id])
     assert "Applied to 2 of 3 people. No login in Ranger for Hive: Marek Malik." in text(
         signed_in("olivia").get(orders)

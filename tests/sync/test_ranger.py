@@ -16,11 +16,12 @@ from catalog.models import Securable
 from catalog.nodes import Node, node
 from lakewarden import engine
 from lakewarden.backends.base import Desired, Observation, Right
+from lakewarden.backends.kit import look
 from policies import slices
-from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry, SyncRun
+from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry
 from policies.services import drift, grants
 from policies.services.grants import Wish
-from policies.sync import guard, worker
+from policies.sync import glance, guard, worker
 from policies.sync.backends.ranger_types import HIVE, TRINO
 from policies.sync.connections import open_backend
 from policies.sync.wanted_ranger import CARRIED, wanted
@@ -201,13 +202,16 @@ def test_what_is_given_on_several_objects_at_once_is_refused_in_words(
     assert reads(site, "legacy") == {"legacy": {"orders", "customers"}}
 
 
-def test_the_run_says_where_it_is_in_force(governed: Backend, site: RangerSite) -> None:
+def test_it_is_told_where_it_is_in_force(governed: Backend, site: RangerSite) -> None:
     deliver(governed)
+    governed.refresh_from_db()
+    assert governed.counts["in_force"] == "nowhere, no plugin has asked yet"
+    before = glance.digest(look(site))
     Plugin(site.server, site.service).load()
-    assert SyncRun.objects.filter(backend=governed, state="proved").exists()
-    there = site.backend()
-    assert "hiveServer2 on host1: in force" in there.observe().position
-    there.close()
+    assert glance.digest(look(site)) != before
+    worker.look(governed)
+    governed.refresh_from_db()
+    assert governed.counts["in_force"] == "hiveServer2 on host1: yes"
 
 
 LOSSES = [

@@ -165,7 +165,8 @@ def observe(look: Look) -> Observation:
     members, bent = _people(roles) if look.type.by_person else _members(look)
     return Observation(
         complete=look.is_admin and look.steady,
-        position=position(look.service, look.plugins),
+        position=str(look.service.get("policyVersion") or ""),
+        in_force=where_in_force(look.service, look.plugins),
         objects=(),
         people=look.people | frozenset(one for who in members.values() for one in who),
         roles={key: frozenset(rights) for key, rights in roles.items()},
@@ -211,14 +212,14 @@ def _sorted_bypasses(look: Look) -> tuple[Bypass, ...]:
     return tuple(sorted(set(found), key=lambda one: (one.holder, one.path or (), one.what)))
 
 
-def position(service: Mapping[str, Any], plugins: list[dict[str, Any]]) -> str:
-    """Which version of the policies was read, and where it is in force already, in words."""
+def where_in_force(service: Mapping[str, Any], plugins: list[dict[str, Any]]) -> str:
+    """Which plugins enforce what was read by now, and which do not yet, in words."""
     version = int(service.get("policyVersion") or 0)
     said = [
-        f"{where}: {'in force' if active >= version else f'still at {active}'}"
+        f"{where}: {'yes' if active >= version else f'not yet, version {active} of {version}'}"
         for where, active in in_force(service, plugins)
     ]
-    return f"policies {version}" + (f"; {', '.join(said)}" if said else "; no plugin has asked for them yet")
+    return ", ".join(said) or "nowhere, no plugin has asked yet"
 
 
 def in_force(service: Mapping[str, Any], plugins: list[dict[str, Any]]) -> list[tuple[str, int]]:
