@@ -223,6 +223,32 @@ def test_what_others_gave_the_same_person_outlives_ours(lake, orders, theirs):
     assert everything(lake.root) == before
 
 
+@pytest.mark.parametrize("inside", [False, True])
+def test_what_is_taken_by_hand_of_others_gifts_does_not_come_back_with_ours(lake, orders, inside):
+    changed = orders / "2026" if inside else orders
+    setfacl("-m", "u:daemon:rwx", changed)
+    done(lake, ANA_READS)
+    assert as_person("daemon", writes(changed))
+    setfacl("-x", "u:daemon", changed)
+    done(lake, ANA_READS)
+    assert as_person("daemon", reads(orders))
+    assert not as_person("daemon", writes(changed))
+    done(lake, NOTHING)
+    assert "user:1:" not in str(shown(lake.root))
+
+
+def test_what_was_changed_by_hand_while_a_gift_is_written_stays(lake, orders, monkeypatch):
+    below = PosixTree.below
+
+    def slow(self, node, skip, troubles):
+        yield from below(self, node, skip, troubles)
+        setfacl("-m", "u:games:r-x", orders)
+
+    monkeypatch.setattr(PosixTree, "below", slow)
+    assert [one.error for one in settle(lake, ANA_READS) if one.error] == []
+    assert "user:5:r-x" in shown(orders)[str(orders)]
+
+
 def test_what_others_gave_is_taken_by_an_order_and_ours_stays(lake, orders):
     setfacl("-R", "-m", "u:daemon:rwX,u:games:rX", orders)
     done(lake, ANA_READS)

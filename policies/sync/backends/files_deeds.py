@@ -32,6 +32,8 @@ def give(places: Places, place: Place, people: Mapping[str, Ours]) -> None:
             _hand_down(tree, top, mark, people)
             for node in tree.below(top, place.skip, troubles):
                 _write(tree, node, mark, people, troubles, more=True)
+    with tree.top(place.folder) as top:
+        # read again, as the walk may have been long and its list changed meanwhile
         _write_access(tree, top, mark, mark, people)
     _open_way(places, place, people)
     _raise(troubles)
@@ -41,7 +43,7 @@ def take(places: Places, place: Place, people: Mapping[str, int]) -> None:
     """Take bits from people in a place, and the way to it when nothing is left them there."""
     tree = places.tree
     with tree.top(place.folder) as top:
-        mark = mark_in(tree.mark(top))
+        mark = _marked(tree, top, people)
         ours = {user: bits for user, bits in people.items() if user in mark.ours}
         if mark.new & ours.keys():
             mark = _claim(tree, top, place, {user: mark.ours[user] for user in ours})
@@ -85,7 +87,7 @@ def wanted_bits(node: Node, bits: int) -> int:
 
 def _claim(tree: Tree, top: Node, place: Place, people: Mapping[str, Ours]) -> Mark:
     """Write down that people are ours here, and what others gave them before; entries stay as they were."""
-    before = mark_in(tree.mark(top))
+    before = _marked(tree, top, people)
     mark = before.give(people)
     users = mark.new & people.keys()
     # what lets somebody pass through is ours already, and what others gave him is known
@@ -115,6 +117,23 @@ def _noted(node: Node, own: Mark, users: Iterable[str]) -> Mark:
     kept = {user: one for user, one in own.theirs.items() if user not in users}
     bare = node.handed_down is not None and not node.handed_down.named
     return replace(own, theirs={**kept, **_theirs(node, users)}, handed_down=own.handed_down or bare)
+
+
+def _marked(tree: Tree, node: Node, users: Iterable[str]) -> Mark:
+    """The mark, without what was taken by hand of others' gifts: it must not come back beside ours."""
+    mark = mark_in(tree.mark(node))
+    theirs = dict(mark.theirs)
+    for user in theirs.keys() & frozenset(users) - mark.new:
+        access, down = _entry(node, ("user", user))
+        had = theirs.pop(user)
+        left = (_common(had[0], access), _common(had[1], down))
+        if left != (None, None):
+            theirs[user] = left
+    return _set(tree, node, mark, replace(mark, theirs=theirs))
+
+
+def _common(had: int | None, has: int | None) -> int | None:
+    return None if had is None or has is None else had & has
 
 
 def _theirs(node: Node, users: Iterable[str]) -> dict[str, Theirs]:
@@ -155,7 +174,7 @@ def _write(
     if node.other_names and more:
         return  # it lies elsewhere too, where nobody may have decided anything
     try:
-        own = mark_in(tree.mark(node)) if mark.inside else Mark()
+        own = _marked(tree, node, users) if mark.inside else Mark()
         _write_access(tree, node, mark, own, users)
         if node.folder:
             _hand_down(tree, node, replace(own, ours=mark.ours), users)
@@ -249,7 +268,7 @@ def _open_way(places: Places, place: Place, people: Mapping[str, Ours]) -> None:
     tree = places.tree
     for folder in place.way:
         with tree.top(folder) as node:
-            before = mark_in(tree.mark(node))
+            before = _marked(tree, node, people)
             fresh = {user for user in people if user not in before.ways and user not in before.ours}
             ways = {**before.ways, **{user: people[user].name for user in people}}
             theirs = {**before.theirs, **_theirs(node, fresh - before.theirs.keys())}
@@ -262,7 +281,7 @@ def _shut(places: Places, place: Place, users: Iterable[str]) -> None:
     for folder in (place.folder, *reversed(place.way)):
         try:
             with places.tree.top(folder) as node:
-                before = mark_in(places.tree.mark(node))
+                before = _marked(places.tree, node, users)
                 gone = {user for user in users if user in before.ways}
                 gone -= passing(places, folder) if gone else set()
                 shut = replace(
