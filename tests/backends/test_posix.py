@@ -623,7 +623,12 @@ def test_folders_may_be_tables(lake, orders):
 
 
 class TestPosix(FileRights, Contract):
-    """What every backend does; whether somebody may is asked of the kernel."""
+    """What every backend does; whether somebody may is asked of the kernel.
+
+    Workers are killed for good in test_posix_crash.
+    """
+
+    seeds = range(5)
 
     @pytest.fixture
     def site(self):
