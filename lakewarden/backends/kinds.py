@@ -84,7 +84,7 @@ class Kind:
     connected to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who
     speaks roles and denials himself, what should be there and what is not.  `discovers` says which type of
     securable each kind of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from
-    the form's values.
+    the form's values.  `realm_kinds` are the codes of the laws whose realms it can mirror.
     """
 
     code: str

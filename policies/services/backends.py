@@ -90,8 +90,9 @@ def _kind(code: str, root: Node, url: str) -> Kind:
     except Misconfigured as problem:
         text = str(problem)
         raise Invalid(f"{text[:1].upper()}{text[1:]}.") from problem
-    if realm_of(root).kind not in known.realm_kinds:
-        raise Invalid(f"A {known.label} backend is for realms of kind {' or '.join(known.realm_kinds)}.")
+    if root.kind not in known.realm_kinds:
+        laws = " or ".join(known.realm_kinds)
+        raise Invalid(f"A {known.label} backend is for realms under the law of {laws}.")
     if not known.takes(url):
         raise Invalid(f"The URL of a {known.code} backend begins with {' or '.join(known.schemes)}.")
     return known

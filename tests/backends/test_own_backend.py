@@ -71,9 +71,17 @@ def test_the_page_writes_a_backend_in_about_a_hundred_lines(tmp_path: Path) -> N
     assert len([line for line in code if line.strip()]) < 120
 
 
-def test_the_page_names_every_kind_that_is_built_in() -> None:
-    named = set(re.findall(r"^\| (`.*?`) \|", PAGE, re.M))
-    assert {code for cell in named for code in re.findall(r"`([^`]+)`", cell)} >= kinds.built().keys()
+def test_the_page_names_every_kind_that_is_built_in_and_what_it_is_connected_to() -> None:
+    rows = re.findall(r"^\| (`.*?`) \|[^|]*\| ([^|]*) \|", PAGE, re.M)
+    told = {code: where for cell, where in rows for code in re.findall(r"`([^`]+)`", cell)}
+    built = kinds.built()
+    assert built.keys() == told.keys()
+    for code, kind in built.items():
+        # a row of several kinds names those that differ
+        where = next(
+            (part for part in told[code].split(";") if f"`{code}`" in part), told[code].split(";")[0]
+        )
+        assert ("whole realm" in where) is kind.whole_realm, code
 
 
 def test_the_backend_of_the_page_passes_the_contract(tmp_path: Path) -> None:

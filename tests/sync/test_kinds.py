@@ -26,6 +26,7 @@ from policies.sync import connections, worker
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.discover import Discovered, discover
 from policies.sync.places import places
+from tests.cdap_law.world import a_cdap
 from tests.factories import AUTHORITY, BY, a_metalake, the
 from tests.sync.conftest import Source
 
@@ -215,3 +216,13 @@ def test_a_url_that_is_none_is_refused_without_its_secret(url: str) -> None:
     with pytest.raises(Misconfigured) as told:
         plain_parts(url)
     assert "sesame" not in str(told.value)
+
+
+@pytest.mark.parametrize(("policy", "fits"), [("3.5", False), ("4.3", True)])
+def test_a_realm_is_connected_to_what_knows_its_law(db: None, policy: str, fits: bool) -> None:
+    root, url = a_cdap("c", policy), "ranger+http://u:p@127.0.0.1:1/cl1_cdap"
+    try:
+        backends.connect(root, "", "ranger-cdap", url, policy="report", by=BY, authority=AUTHORITY)
+    except Invalid as problem:
+        assert "under the law of cdap43" in str(problem)
+    assert Backend.objects.filter(catalog=root.id).exists() is fits
