@@ -94,7 +94,7 @@ def _show(request: Request, one: There, notes: list[Note], *, may: bool, status:
         "nonce": nonce_in(request),
         "reason": request.POST.get("reason", ""),
         "back": reverse("console:sync_backend", args=[one.row.pk]),
-        "nothing": Empty("Nothing is gone", "Everything that is known here was found there.", drawn=False),
+        "nothing": Empty("Nothing is gone", "Everything known here was found there.", drawn=False, level=2),
     }
     return page(request, "console/sync_vanished.html", context, room="sync", realm=node.realm, status=status)
 

@@ -76,7 +76,7 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
     page.get_by_role("searchbox").first.fill("orders")
     page.get_by_role("searchbox").first.press("Enter")
     page.get_by_role("link", name="orders", exact=True).click()
-    assert "Ana Analyst" in page.locator("main").inner_text()
+    page.get_by_role("main").get_by_text("Ana Analyst").first.wait_for()
 
 
 @pytest.mark.parametrize("width", WIDTHS)
