@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from lakewarden.backends import kinds
+from lakewarden.backends.errors import Misconfigured
 from policies.models.written import WRITTEN
+from policies.sync.connections import check_allowed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "peers.md").read_text()
 SHOWN = re.findall(r"manage.py connect (\S+) (\S+) --mode \S+ --url '([^']+)'", PAGE)
@@ -24,7 +26,23 @@ def test_a_connection_that_is_shown_can_be_read(realm: str, code: str, url: str)
     assert kind.whole_realm
     assert kind.takes(url)
     assert kind.parts(url)["host"] == f"{code}.example.org"
-    assert "$" not in str(kind.parts(url))
+
+
+def test_where_tokens_are_fetched_is_judged_as_the_server_is() -> None:
+    url = "herd+https://id:secret@herd.example.org/?oauth=https://idp.example.org/token"
+    with pytest.raises(Misconfigured, match="is not among the hosts"):
+        check_allowed(kinds.get("herd"), url.replace("herd.example.org", "localhost"))
+
+
+@pytest.mark.parametrize("code", ["gravitino", "herd", "cdap"])
+@pytest.mark.parametrize("way", ["password", "token"])
+def test_what_a_form_says_is_what_is_read(code: str, way: str) -> None:
+    kind = kinds.get(code)
+    said = {"host": "far.example.org", "port": "8443", "user": "token", "password": "p@ss/w", "tls": "http"}
+    own = {"database": "" if code == "cdap" else "lake", "way": way}
+    parts = kind.parts(kind.address({**said, **own}))
+    assert {name: parts[name] for name in said} == said
+    assert (parts["way"], parts["dbname"]) == (way, own["database"])
 
 
 def test_every_kind_of_this_page_is_shown() -> None:

@@ -24,7 +24,17 @@ from lakewarden.cdap.wire import (
 from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity
 from policies.sync import wanted_entries
 from policies.sync.backends.entries import ByPerson, Entries
-from policies.sync.backends.rest import Address, ClientCredentials, Refused, Rest, by_password, url_of
+from policies.sync.backends.rest import (
+    REACHED,
+    SIGNS_IN,
+    Address,
+    ClientCredentials,
+    Refused,
+    Rest,
+    by_password,
+    parts_of,
+    url_of,
+)
 from policies.sync.peering import peering
 from policies.sync.record import Fact, Record
 
@@ -181,11 +191,6 @@ def _is_old(realm: str) -> bool:
     return row is not None and str(row.settings.get("policy", "")).startswith("3.")
 
 
-def _parts(url: str) -> dict[str, str]:
-    at = address(url)
-    return {"host": at.host, "port": str(at.port), "dbname": ""}
-
-
 KIND = Kind(
     "cdap",
     "CDAP",
@@ -198,6 +203,7 @@ KIND = Kind(
     objects={type_: type_ for type_ in FIELDS},
     carried={type_: tuple((code, code) for code in ACTIONS) for type_ in FIELDS},
     wanted=wanted_entries.cdap,
+    fields=(SIGNS_IN, REACHED),
     url=lambda values: url_of("cdap", {**values, "database": ""}),
-    parts=_parts,
+    parts=lambda url: parts_of(address(url)),
 )

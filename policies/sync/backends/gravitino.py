@@ -22,7 +22,17 @@ from policies.sync.backends.gravitino_check import check
 from policies.sync.backends.gravitino_names import HERE, Marks, tag
 from policies.sync.backends.gravitino_read import Lake, described, observe
 from policies.sync.backends.gravitino_write import Hand, translated
-from policies.sync.backends.rest import Address, ClientCredentials, Refused, Rest, by_password, url_of
+from policies.sync.backends.rest import (
+    REACHED,
+    SIGNS_IN,
+    Address,
+    ClientCredentials,
+    Refused,
+    Rest,
+    by_password,
+    parts_of,
+    url_of,
+)
 from policies.sync.peering import must_not_lead_back
 from policies.sync.record import Record
 from policies.sync.wanted_gravitino import admitted, wanted
@@ -115,11 +125,6 @@ def _said(body: object) -> str:
     return str(body.get("message", "")) if isinstance(body, dict) else ""
 
 
-def _parts(url: str) -> dict[str, str]:
-    at = address(url)
-    return {"host": at.host, "port": str(at.port), "dbname": at.path[0]}
-
-
 KIND = Kind(
     "gravitino",
     "Apache Gravitino",
@@ -138,14 +143,17 @@ KIND = Kind(
     wanted=wanted,
     fields=(
         Field("database", "Metalake", "Its name over there."),
+        SIGNS_IN,
+        REACHED,
         Field(
             "groups",
             "Groups",
-            "Write `native` when both sides have the same groups; else people get what their groups have.",
+            "Groups are the same on both sides only when both take them from one directory.",
             required=False,
+            choices=(("", "people get what their groups have"), ("native", "the groups get it themselves")),
         ),
     ),
     url=lambda values: url_of("gravitino", values, "groups"),
-    parts=_parts,
+    parts=lambda url: parts_of(address(url)),
     discovers={type_: type_ for type_ in _TYPES if type_ != "metalake"},
 )

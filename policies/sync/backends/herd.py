@@ -16,7 +16,17 @@ from lakewarden.backends.kinds import Field, Kind
 from lakewarden.dialects.herd.permissions import ON_NAMESPACE
 from policies.sync import wanted_entries
 from policies.sync.backends.entries import ByPerson, Entries
-from policies.sync.backends.rest import Address, ClientCredentials, Refused, Rest, by_password, url_of
+from policies.sync.backends.rest import (
+    REACHED,
+    SIGNS_IN,
+    Address,
+    ClientCredentials,
+    Refused,
+    Rest,
+    by_password,
+    parts_of,
+    url_of,
+)
 from policies.sync.peering import peering
 from policies.sync.record import Fact, Record
 
@@ -174,11 +184,6 @@ def open(url: str, *, realm: str, mark: str) -> Backend:
     )
 
 
-def _parts(url: str) -> dict[str, str]:
-    at = address(url)
-    return {"host": at.host, "port": str(at.port), "dbname": "/".join(at.path)}
-
-
 KIND = Kind(
     "herd",
     "FINRA Herd",
@@ -193,8 +198,10 @@ KIND = Kind(
     wanted=wanted_entries.herd,
     fields=(
         Field("database", "Path", "Of its REST API; herd-app/rest unless you know better.", required=False),
+        SIGNS_IN,
+        REACHED,
     ),
     url=lambda values: url_of("herd", values),
-    parts=_parts,
+    parts=lambda url: parts_of(address(url)),
     discovers={"namespace": "namespace"},
 )

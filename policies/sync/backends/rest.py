@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+from lakewarden.backends.kinds import Field
 
 TIMEOUT = 20.0  # seconds for one answer
 MAX_BYTES = 64 * 1024 * 1024
@@ -64,17 +65,43 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
+TOKEN, TLS = "token", "https"
+SIGNS_IN = Field(
+    "way",
+    "Signs in by",
+    "With a token the account above is only its name for you.",
+    choices=(("password", "account and password"), (TOKEN, "token, in place of the password")),
+)
+REACHED = Field("tls", "Reached over", choices=((TLS, "TLS"), ("http", "plain HTTP")))
+"""What forms ask for all these systems."""
+
+
 def url_of(kind: str, values: Mapping[str, str], *options: str) -> str:
-    """The URL for what a form says; a password without a user is a token.  Over TLS unless it says `http`."""
-    host = values.get("host", "")
-    tls = "http" if host.startswith("http://") else "https"
-    host = host.split("://", 1)[-1].rstrip("/")
+    """The URL for what a form says; a password without a user is a token."""
+    user = "" if values.get("way") == TOKEN else values.get("user", "")
     port = f":{values['port']}" if values.get("port") else ""
     secret = f":{quote(values['password'], safe='')}" if values.get("password") else ""
-    who = f"{quote(values.get('user', ''), safe='')}{secret}@" if values.get("user") or secret else ""
+    who = f"{quote(user, safe='')}{secret}@" if user or secret else ""
     path = quote(values.get("database", "").strip("/"), safe="/")
     asked = urlencode({name: values[name] for name in options if values.get(name)})
-    return f"{kind}+{tls}://{who}{host}{port}/{path}{'?' if asked else ''}{asked}"
+    scheme = f"{kind}+{'http' if values.get('tls') == 'http' else TLS}"
+    return f"{scheme}://{who}{values.get('host', '')}{port}/{path}{'?' if asked else ''}{asked}"
+
+
+def parts_of(at: Address) -> dict[str, str]:
+    """The reverse, for a form that renews a connection and for who judges where it leads."""
+    elsewhere = urlsplit(at.options.get("oauth", "")).hostname
+    return {
+        "host": at.host,
+        **({"hostaddr": elsewhere} if elsewhere else {}),
+        "port": str(at.port),
+        "dbname": "/".join(at.path),
+        "user": at.user or (TOKEN if at.secret else ""),
+        "password": at.secret,
+        "way": "password" if at.user else TOKEN,
+        "tls": TLS if at.tls else "http",
+        **at.options,
+    }
 
 
 def _no_url(kind: str) -> Misconfigured:
