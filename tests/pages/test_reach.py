@@ -1,0 +1,71 @@
+"""What a page of a person tells, read by page and decided by group, is what reading everything would tell."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.people import ensure
+from authzsite.console import reach_paged
+from authzsite.console.known import Circle
+from authzsite.console.reach import FILTERS, Asked, Reach
+from authzsite.console.reach_paged import PagedReach
+from catalog.nodes import Node
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import a_person, a_role, acting, owned, the, under
+
+TEXTS = ("", "or", "shop.sales", "sales.ord", "ORD", "zzz", "%", "100%_", "\0")
+
+
+@pytest.fixture
+def busy(shop: Node) -> Node:
+    """Ana owns some tables, was given others, is denied one, and what she has on the stock leads nowhere."""
+    tables = under(the("schema", "shop.sales"), "table", *(f"t_{at}" for at in range(7)), "100%_sure")
+    for table in tables[:4]:
+        owned(table, "ana")
+    grants.add(Wish(tables[4], (a_person("ana"),), ("MODIFY_TABLE",)), by=acting("olivia"))
+    a_role(shop, "mixed", "deny SELECT_TABLE on table shop.sales.t_1", held_by=("ana",))
+    a_role(shop, "lost", "allow SELECT_TABLE on table shop.stock.items", held_by=("ana",))
+    return shop
+
+
+def walked(viewer: str, person: str, text: str, how: str) -> list[int]:
+    """The objects of all pages, one after another."""
+    after, found = 0, list[int]()
+    while True:
+        page = reach(PagedReach, viewer, person, Asked(text=text, how=how, after=after))
+        found += [one.node.id for one in page.page]
+        if not page.next:
+            assert page.fitting == len(found)
+            return found
+        after = page.next
+
+
+def reach(kind: type[Reach], viewer: str, person: str, asked: Asked) -> Reach:
+    return kind(Circle(ensure("user", viewer)), ensure("user", person), asked)
+
+
+@pytest.mark.parametrize("viewer", ["ana", "marek", "olivia", "mia"])
+def test_pages_tell_the_same_as_everything_together(
+    viewer: str, busy: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach_paged, "SHOWN", 3)
+    whole = reach(Reach, viewer, "ana", Asked())
+    paged = reach(PagedReach, viewer, "ana", Asked())
+    for how, _ in FILTERS:
+        fitting = {one.node.id for one in whole.all if how in one.fits}
+        assert paged.counts[how] == len(fitting), how
+        assert set(walked(viewer, "ana", "", how)) == fitting, how
+    told = {one.node.id: (one.can, one.refused, one.words) for one in whole.all}
+    for one in paged.page:
+        assert (one.can, one.refused, one.words) == told[one.node.id]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
+    text: str, busy: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach_paged, "SHOWN", 3)
+    found = walked("ana", "ana", text, "")
+    assert len(found) == len(set(found))
+    assert set(found) == {one.node.id for one in reach(Reach, "ana", "ana", Asked(text=text)).wanted}
