@@ -165,7 +165,7 @@ def _kill_at(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
 
     places = {
         "claimed": (worker, "reconcile"),
-        "observed": (reconcile, "_wanted"),
+        "observed": (reconcile.Look, "_wanted"),
         "planned": (reconcile.planning, "plan"),
         "applied": (reconcile.Look, "report"),
         "read again": (reconcile, "_remember"),
