@@ -56,9 +56,7 @@ def test_closing_looks_again_and_keeps_what_was_only_renamed(gone: Backend, sign
     assert "dropped in May" in page(marek, "/history")
 
 
-def test_what_was_made_again_meanwhile_is_not_closed(
-    gone: Backend, source: Source, signed_in: Enter
-) -> None:
+def test_what_was_made_again_meanwhile_is_not_closed(gone: Backend, source: Source, signed_in: Enter) -> None:
     source.run("CREATE TABLE sales.orders (id int)")
     signed_in("marek").post(f"/sync/{gone.pk}/vanished", {"object": [the("table", "shop.sales.orders").id]})
     assert orders() is not None
