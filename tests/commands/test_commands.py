@@ -83,7 +83,6 @@ BAD_USE = [
     "connect demo/shop postgresql --url postgresql://u:$NOT_SET@localhost/x",
     "connect demo/shop postgresql --url postgresql://u@example.org/x",
     "discover demo/..",
-    "discover demo",
     "connect demo postgresql --url postgresql://u@localhost/x",
     "connect demo/shop postgresql --url postgresql://u@localhost:99999/x",
     "createrealm gravitino a/b --owner x",
@@ -103,6 +102,7 @@ FAILURES = [
     "duty demo/shop.nothing view_history user:ana",
     "discover demo/nothing",
     "discover demo/shop",
+    "discover demo",
     "sync demo/shop",
     "addmember demo user:marek --remove",
 ]
