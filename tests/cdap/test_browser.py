@@ -15,7 +15,7 @@ from policies import decisions
 from policies.authority import OPERATOR
 from policies.services import entities
 from tests.cdap.world import a_cdap, a_role, give
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -73,8 +73,7 @@ def test_rights_are_given_on_a_pattern_undone_and_revoked(
     assert not may_read(cdap, "carl")
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_is_accessible_and_fits(
     width: int, theme: str, cdap: Node, visit: Callable[..., Any]
 ) -> None:

@@ -118,13 +118,14 @@ def test_the_visibility_of_3_5_is_the_entity_or_anything_above_it() -> None:
 def test_nothing_reaches_down_or_up_but_in_3_5() -> None:
     for held, entities in worlds(of_patterns=False):
         own = {(str(target), code) for target, code in held}
+        of_34, of_35, of_43 = (slice_of(law, held) for law in ("cdap34", "cdap35", "cdap43"))
         for entity in entities:
             for code in CODES:
                 mine = (str(entity), code) in own
-                assert decided(slice_of("cdap34", held), code, str(entity)) == mine
-                assert decided(slice_of("cdap43", held), code, str(entity)) == mine
+                assert decided(of_34, code, str(entity)) == mine
+                assert decided(of_43, code, str(entity)) == mine
                 inherited = any((str(one), code) in own for one in line_of(entity))
-                assert decided(slice_of("cdap35", held), code, str(entity)) == inherited
+                assert decided(of_35, code, str(entity)) == inherited
 
 
 def test_a_whole_set_is_held_in_one_place() -> None:

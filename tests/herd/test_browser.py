@@ -19,7 +19,7 @@ from tests.herd.test_sdk import _hang_up, create
 from tests.herd.test_sdk import entries as entries_of
 from tests.herd.world import a_herd, give, namespaces, role, the_herd, the_namespace
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, WIDTHS, visit
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser
@@ -207,8 +207,7 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
     assert "Dora Data granted Read on NEW_APP to ana" in told
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_page_of_a_herd_is_accessible_and_fits(width: int, theme: str, visit: Visit) -> None:
     give("*@corp.com", "SALES", "READ", "WRITE_ATTRIBUTE")
     give("a-user-with-a-very-long-name-and-no-break@somewhere.far.example.org", "SALES", "EXECUTE")

@@ -22,6 +22,16 @@ from tests.pages.conftest import NAMES, PASSWORD, make_shop
 pytestmark = pytest.mark.browser
 
 WIDTHS, THEMES = (320, 1280), ("light", "dark")
+EVERY_LOOK = pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (320, "dark"),
+        (1280, "light"),
+        # each theme and each width is seen above; only both together are not
+        pytest.param(320, "light", marks=pytest.mark.slow),
+        pytest.param(1280, "dark", marks=pytest.mark.slow),
+    ],
+)
 AXE = {
     "runOnly": {
         "type": "tag",
@@ -329,8 +339,7 @@ def addresses() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
+@EVERY_LOOK
 def test_every_page_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     grants.add(Wish(orders(), (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
     page, axe, found = visit("olivia", width=width, theme=theme), Axe(), []

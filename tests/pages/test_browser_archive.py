@@ -13,7 +13,7 @@ from axe_playwright_python.sync_playwright import Axe
 from policies.archiving import retention
 from policies.services import objects
 from tests.factories import AUTHORITY, BY, the
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
 from tests.policies.test_archiving import age, moved, realm, top
 
 __all__ = ["site", "top", "visit"]  # fixtures
@@ -37,8 +37,7 @@ def addresses() -> dict[str, tuple[str, int]]:
     }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_is_accessible_and_fits(
     width: int, theme: str, visit: Callable[..., Any], top: Path
 ) -> None:

@@ -18,7 +18,7 @@ from policies.separation.sides import Side
 from policies.services import duties, grants, separation
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_role, acting, the
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -64,8 +64,7 @@ def addresses() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
     for name, address in addresses().items():

@@ -14,7 +14,7 @@ from policies.queries import owner_of
 from policies.services import duties
 from tests.factories import a_person, owned, the
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, can_read, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -67,8 +67,7 @@ def addresses() -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     axe, found = Axe(), []
     for visitor, rooms in addresses().items():

@@ -16,7 +16,7 @@ from policies.requests import asking, deciding
 from policies.requests.asking import Asking
 from policies.requests.needs import Wanted
 from tests.factories import acting, the
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, can_read, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -62,8 +62,7 @@ def addresses(numbers: dict[str, int]) -> dict[str, tuple[str, str]]:
     }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     numbers, found, pages = some_requests(), [], {}
     for name, (who, address) in addresses(numbers).items():

@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.factories import a_person, the
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, can_read, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -35,8 +35,7 @@ def addresses() -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
     for name, address in addresses().items():

@@ -14,7 +14,7 @@ from lakewarden.objects import ObjectRef
 from policies.queries import owner_of
 from tests.factories import a_person, the
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -29,8 +29,7 @@ def sam(settings: Any, site: str) -> str:
     return "sam"
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_every_room_of_the_site_is_accessible_and_fits(
     width: int, theme: str, sam: str, visit: Visit
 ) -> None:

@@ -13,7 +13,7 @@ from policies import tasks
 from policies.models import Backend
 from policies.sync import worker
 from tests.pages.conftest import NAMES, PASSWORD
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, visit  # noqa: F401 -- a fixture
+from tests.pages.test_browser import AXE, EVERY_LOOK, visit  # noqa: F401 -- a fixture
 from tests.sync.conftest import Source, make_governed
 
 pytestmark = pytest.mark.browser
@@ -79,8 +79,7 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
     page.get_by_role("main").get_by_text("Ana Analyst").first.wait_for()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("theme", THEMES)
+@EVERY_LOOK
 def test_the_rooms_of_sync_are_open_to_everybody(
     width: int,
     theme: str,
