@@ -1,10 +1,6 @@
-"""Indexes of what changes are found by, in blocks of revisions; they replace those of words alone."""
+"""What changes are found by, in blocks of revisions: the functions whose indexes the next migration makes."""
 
-import django.contrib.postgres.fields
-import django.contrib.postgres.indexes
-import django.contrib.postgres.search
-import django.db.models.expressions
-from django.db import migrations, models
+from django.db import migrations
 
 # Bodies that are parsed when they are made: an index is built without the schema in the search path.
 # None can be inlined, for array_to_string is no more than stable; so the planner knows what they cost.
@@ -47,56 +43,4 @@ class Migration(migrations.Migration):
 
     operations = [
         migrations.RunSQL(FUNCTIONS, BACK),
-        migrations.AddIndex(
-            model_name="change",
-            index=django.contrib.postgres.indexes.GinIndex(
-                models.Func(
-                    "revision",
-                    "actor",
-                    function="lakewarden_change_facets",
-                    output_field=django.contrib.postgres.fields.ArrayField(base_field=models.TextField()),
-                ),
-                models.Func(
-                    "revision",
-                    "reason",
-                    function="lakewarden_words",
-                    output_field=django.contrib.postgres.search.SearchVectorField(),
-                ),
-                gin_pending_list_limit=64,
-                name="changes_by_facets",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="change",
-            index=models.Index(
-                django.db.models.expressions.CombinedExpression(
-                    models.F("revision"), ">>", models.Value(14)
-                ),
-                models.F("at"),
-                name="changes_of_block",
-            ),
-        ),
-        migrations.AddIndex(
-            model_name="event",
-            index=django.contrib.postgres.indexes.GinIndex(
-                models.Func(
-                    "change",
-                    "kind",
-                    "lineage",
-                    "people",
-                    function="lakewarden_event_facets",
-                    output_field=django.contrib.postgres.fields.ArrayField(base_field=models.TextField()),
-                ),
-                models.Func(
-                    "change",
-                    "object_name",
-                    function="lakewarden_words",
-                    output_field=django.contrib.postgres.search.SearchVectorField(),
-                ),
-                gin_pending_list_limit=64,
-                name="events_by_facets",
-            ),
-        ),
-        migrations.RemoveIndex(model_name="change", name="changes_by_words"),
-        migrations.RemoveIndex(model_name="event", name="events_by_words"),
     ]
