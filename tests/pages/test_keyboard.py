@@ -222,7 +222,11 @@ def step(page: Any, kind: str, name: str, *typed: str) -> None:
         page.wait_for_load_state()
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@pytest.mark.parametrize(
+    "scripts",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["with scripts", "without scripts"],
+)
 @pytest.mark.parametrize("walk", WALKS, ids=[walk.room for walk in WALKS])
 def test_by_keyboard_alone(walk: Walk, scripts: bool, visit: Callable[..., Any]) -> None:
     owned(the("table", "shop.sales.orders"), "olivia")

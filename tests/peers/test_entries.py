@@ -25,7 +25,7 @@ def on_kind(kind: str):
 class Entries(Contract):
     has_roles = False
     has_ids = False
-    seeds = seeds(7)
+    seeds = seeds(4)
 
 
 class TestHerd(Entries):

@@ -15,7 +15,7 @@ WORDS = {READS: "SELECT_TABLE", WRITES: "MODIFY_TABLE"}
 
 
 def seeds(fast: int) -> list[object]:
-    """Two hundred rounds of workers that die; they take seconds, so three kinds share twenty fast ones."""
+    """Two hundred rounds of workers that die; they take seconds, so three kinds share ten fast ones."""
     return [*range(fast), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(fast, 200))]
 
 
@@ -34,7 +34,7 @@ class TestGravitino(Contract):
     denies = True
     blinds = True
     odd_names = ("a-b", "a=b", "a/b", "_", "x" * 64)
-    seeds = seeds(6)
+    seeds = seeds(3)
 
     @pytest.fixture
     def site(self, peer):

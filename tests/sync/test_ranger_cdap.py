@@ -155,4 +155,4 @@ def test_another_generation_is_refused_in_words(
     a_cdap("3.5")
     with pytest.raises(SystemExit):
         connected(site)
-    assert "is for realms of kind cdap43" in capsys.readouterr().err
+    assert "is for realms under the law of cdap43" in capsys.readouterr().err
