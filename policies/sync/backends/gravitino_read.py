@@ -215,8 +215,10 @@ def described(lake: Lake, one: FoundObject) -> FoundObject:
     inside = (words[one.kind], *rest) if rest else ()
     try:
         row = lake.get("catalogs", catalog, "schemas", schema, *inside).get(one.kind) or {}
-    except Refused:
-        return one  # gone since it was listed
+    except Refused as refusal:
+        if refusal.status == 404:
+            return one  # gone since it was listed
+        raise
     columns = tuple(_column(col) for col in row.get("columns") or ())
     return replace(one, comment=str(row.get("comment") or ""), columns=columns)
 
