@@ -143,7 +143,7 @@ def get(code: str) -> Kind:
         raise Misconfigured(f"no backend of kind `{code}` is installed here; known are {known}")
     try:
         found = _load(code)
-    except Exception as error:
+    except Exception as error:  # a package of others may fail in any way; only its own kind is lost by it
         raise Misconfigured(f"the backend `{code}` cannot be loaded: {error}") from error
     if not isinstance(found, Kind) or found.code != code:
         raise Misconfigured(f"the backend `{code}` is not the kind that it is named as")

@@ -23,8 +23,8 @@ from lakewarden.backends.base import (
     Right,
     Step,
 )
-from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.errors import Gone, Rejected, Transient
+from lakewarden.backends.steps import in_turn
 
 RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("USE_CATALOG", "catalog"): ("CONNECT",),
@@ -125,12 +125,7 @@ class Memory:
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Carry out each step under the world's lock."""
-        failed: list[Step] = []
-        for step in plan.steps:
-            error = self._error_of(step, failed)
-            if error:
-                failed.append(step)
-            yield Outcome(step, error)
+        return in_turn(plan.steps, self._locked)
 
     def check(self) -> Iterable[Finding]:
         """There is nothing to mend in memory but what a test made unreadable."""
@@ -145,17 +140,10 @@ class Memory:
         found = self._world.objects[id_]
         return Right(found.kind, found.path, right)
 
-    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
-        try:
-            with self._world.lock:
-                self._do(step)
-                self._world.version += 1
-        except BackendError as error:
-            return error
-        return None
+    def _locked(self, step: Step) -> None:
+        with self._world.lock:
+            self._do(step)
+            self._world.version += 1
 
     def _do(self, step: Step) -> None:
         deeds = {

@@ -103,7 +103,7 @@ def _bring_up(
 ) -> None:
     result.taken_up += _take_up(catalog, found, by, authority)
     known = _known(catalog)
-    parents = {(): catalog} | {_below(node, catalog): node for node in known.values() if _holds(node)}
+    parents = {(): catalog} | {_below(node, catalog): node for node in known.values() if holds(node)}
     fresh: dict[tuple[str, ...], list[Found]] = defaultdict(list)
     moves = []
     for one in found:
@@ -124,7 +124,8 @@ def _bring_up(
     result.described += _describe(known, found)
 
 
-def _holds(node: Node) -> bool:
+def holds(node: Node) -> bool:
+    """Whether there can be objects in it."""
     return bool(dialects.get(node.kind).child_types(node.type))
 
 

@@ -7,13 +7,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from django.utils import timezone
 
-from catalog.models import Mode
 from catalog.nodes import last
-from catalog.queries import mode_of
 from lakewarden.backends.base import Observation, Right
 from policies.models import Backend, ForeignOrder, OutboxEntry
 from policies.services.grants import revision_now
 from policies.sync.connections import open_backend
+from policies.sync.reporting import only_reports
 
 
 def unchanged(row: Backend) -> bool:
@@ -36,8 +35,7 @@ def unchanged(row: Backend) -> bool:
 
 def _at_rest(row: Backend) -> bool:
     """Nothing is left to be made true: it was equal, or only reports what is not."""
-    reports = row.policy == Backend.Policy.REPORT or mode_of(row.realm_id) != Mode.Choice.ON
-    return row.state == Backend.State.IN_SYNC or (row.state == Backend.State.BEHIND and reports)
+    return row.state == Backend.State.IN_SYNC or (row.state == Backend.State.BEHIND and only_reports(row))
 
 
 def _waits(row: Backend) -> bool:

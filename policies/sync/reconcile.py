@@ -9,9 +9,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils import timezone
 
-from catalog.models import Mode
 from catalog.nodes import Node, last, node
-from catalog.queries import mode_of
 from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Misconfigured, kind_of
@@ -21,6 +19,7 @@ from policies.sync import findings, glance, guard, orders, pace
 from policies.sync.connections import open_backend
 from policies.sync.desired import Target, Wanted, targets_below
 from policies.sync.progress import Run
+from policies.sync.reporting import only_reports
 
 
 @dataclass(frozen=True)
@@ -91,14 +90,6 @@ def reconcile(row: Backend, *, dry_run: bool = False, only: Picks | None = None)
         raise
     finally:
         out_there.close()
-
-
-def only_reports(row: Backend) -> bool:
-    """Whether nothing may be changed out there: in report mode, and while the realm's law is not enforced.
-
-    With authorization off everything is allowed; written out, that would open the database to everybody.
-    """
-    return row.policy == Backend.Policy.REPORT or mode_of(row.realm_id) != Mode.Choice.ON
 
 
 @dataclass

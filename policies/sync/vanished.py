@@ -20,6 +20,7 @@ from policies.services import objects, realm_of
 from policies.services.backends import authority_to_connect
 from policies.sync.connections import open_backend
 from policies.sync.desired import targets_below
+from policies.sync.discover import holds
 from policies.sync.findings import VANISHED
 
 REASON = "gone from the source"
@@ -53,7 +54,7 @@ def vanished(row: Backend) -> list[Gone]:
 
 
 def _inside(node: Node) -> frozenset[int]:
-    below = () if node.type in ("table", "view") else all_below(node.id).values_list("securable", flat=True)
+    below = all_below(node.id).values_list("securable", flat=True) if holds(node) else ()
     return frozenset((node.id, *below))
 
 

@@ -21,7 +21,8 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.sync import alerts, glance
-from policies.sync.reconcile import Picks, Report, only_reports, reconcile
+from policies.sync.reconcile import Picks, Report, reconcile
+from policies.sync.reporting import only_reports
 
 LONGEST_WAIT = timedelta(hours=1)
 HELD_WAIT = timedelta(minutes=1)

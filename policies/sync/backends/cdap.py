@@ -28,11 +28,10 @@ from policies.sync.backends.rest import (
     REACHED,
     SIGNS_IN,
     Address,
-    ClientCredentials,
     Refused,
     Rest,
-    by_password,
     parts_of,
+    signing_in,
     url_of,
 )
 from policies.sync.peering import peering
@@ -174,9 +173,7 @@ def address(url: str) -> Address:
 def open(url: str, *, realm: str, mark: str) -> Backend:
     """The CDAP behind `cdap+https://:token@host:port`, called when first used."""
     at = address(url)
-    oauth = at.options.get("oauth")
-    authorize = ClientCredentials(at, oauth, at.options.get("scope", "")) if oauth else by_password(at)
-    rest = Rest(at, authorize, explain=lambda body, plain: plain, lasting=_NOT_BY_API)
+    rest = Rest(at, signing_in(at), explain=lambda body, plain: plain, lasting=_NOT_BY_API)
     return ByPerson(
         CdapWire(rest, lambda: _is_old(realm)),
         Record(mark),

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lakewarden.backends.base import Finding, Foreign, FoundObject, Observation, Outcome, Plan, Right, Step
-from lakewarden.backends.errors import BackendError, Transient
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.errors import BackendError
+from lakewarden.backends.steps import in_turn
 from policies.sync.backends.rest import Refused, Rest
 from policies.sync.peering import must_not_lead_back
 from policies.sync.record import Fact, Record
@@ -106,12 +106,7 @@ class ByPerson:
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it."""
-        failed: list[Step] = []
-        for step in plan.steps:
-            error = self._error_of(step, failed)
-            if error:
-                failed.append(step)
-            yield Outcome(step, error)
+        return in_turn(plan.steps, self._done)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -126,17 +121,11 @@ class ByPerson:
         """Let go of the connection; the next call makes a new one."""
         self.wire.rest.close()
 
-    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+    def _done(self, step: Step) -> None:
         try:
             self._do(step)
         except Refused as refusal:
-            return self.wire.translated(refusal)
-        except BackendError as error:
-            return error
-        return None
+            raise self.wire.translated(refusal) from None
 
     def _do(self, step: Step) -> None:
         """Making, joining and dropping a role is nothing here: who has rights is there by having them."""

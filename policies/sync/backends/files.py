@@ -11,9 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Step
-from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
+from lakewarden.backends.errors import BackendError, Gone, Rejected
 from lakewarden.backends.kinds import Field, Kind
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.steps import kept_back
 from policies.sync.backends.files_acl import BITS, Name
 from policies.sync.backends.files_deeds import give, take, take_foreign
 from policies.sync.backends.files_look import Seen, look
@@ -136,9 +136,8 @@ class Files:
 
     def _kept_from(self, step: Step, failed: Sequence[Step]) -> BackendError | None:
         """What keeps a step from being tried: another failed, nobody is there, or no such right is known."""
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+        if error := kept_back(step, failed):
+            return error
         for right in step.rights:
             if right.right not in BITS:
                 return Rejected(f"{right.right} is no right on a folder")

@@ -12,11 +12,9 @@ from lakewarden.backends.base import (
     Observation,
     Outcome,
     Plan,
-    Step,
 )
-from lakewarden.backends.errors import BackendError, Transient
 from lakewarden.backends.kinds import Field, Kind
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.steps import in_turn
 from lakewarden.dialects.gravitino.privileges import PRIVILEGES
 from policies.sync.backends.gravitino_check import check
 from policies.sync.backends.gravitino_names import HERE, Marks, tag
@@ -26,11 +24,10 @@ from policies.sync.backends.rest import (
     REACHED,
     SIGNS_IN,
     Address,
-    ClientCredentials,
     Refused,
     Rest,
-    by_password,
     parts_of,
+    signing_in,
     url_of,
 )
 from policies.sync.peering import must_not_lead_back
@@ -74,12 +71,7 @@ class Gravitino:
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it."""
-        failed: list[Step] = []
-        for step in plan.steps:
-            error = self._error_of(step, failed)
-            if error:
-                failed.append(step)
-            yield Outcome(step, error)
+        return in_turn(plan.steps, self._hand.do)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -88,16 +80,6 @@ class Gravitino:
     def close(self) -> None:
         """Let go of the connection; the next call makes a new one."""
         self.lake.rest.close()
-
-    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
-        try:
-            self._hand.do(step)
-        except BackendError as error:
-            return error
-        return None
 
 
 def address(url: str) -> Address:
@@ -114,10 +96,11 @@ def open(url: str, *, realm: str, mark: str) -> Backend:
 
 
 def _rest(at: Address) -> Rest:
-    oauth = at.options.get("oauth")
-    authorize = ClientCredentials(at, oauth, at.options.get("scope", "")) if oauth else by_password(at)
     return Rest(
-        at, authorize, accept="application/vnd.gravitino.v1+json", explain=lambda body, plain: _said(body)
+        at,
+        signing_in(at),
+        accept="application/vnd.gravitino.v1+json",
+        explain=lambda body, plain: _said(body),
     )
 
 

@@ -20,11 +20,10 @@ from policies.sync.backends.rest import (
     REACHED,
     SIGNS_IN,
     Address,
-    ClientCredentials,
     Refused,
     Rest,
-    by_password,
     parts_of,
+    signing_in,
     url_of,
 )
 from policies.sync.peering import peering
@@ -171,9 +170,7 @@ def address(url: str) -> Address:
 def open(url: str, *, realm: str, mark: str) -> Backend:
     """The Herd behind `herd+https://:token@host:port/herd-app/rest`, called when first used."""
     at = address(url)
-    oauth = at.options.get("oauth")
-    authorize = ClientCredentials(at, oauth, at.options.get("scope", "")) if oauth else by_password(at)
-    rest = Rest(at, authorize, explain=lambda body, plain: str(body.get("message", "")))
+    rest = Rest(at, signing_in(at), explain=lambda body, plain: str(body.get("message", "")))
     wire = HerdWire(rest, at.path or BASE)
     return ByPerson(
         wire,

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
-from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.errors import BackendError
 from lakewarden.backends.kinds import Kind
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.steps import attempted
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_read import observe
 from policies.sync.backends.mariadb_session import Address, Session
@@ -77,10 +77,7 @@ class MariaDB:
         failed: list[Step] = []
         for step in plan.steps:
             self._session.connect()
-            error = self._error_of(step, failed)
-            if error:
-                failed.append(step)
-            yield Outcome(step, error)
+            yield attempted(step, failed, self._do)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -93,15 +90,8 @@ class MariaDB:
         """Let go of the connection; the next call makes a new one."""
         self._session.close()
 
-    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
-        try:
-            _DEEDS[step.kind](self._session, step)
-        except BackendError as error:
-            return error
-        return None
+    def _do(self, step: Step) -> None:
+        _DEEDS[step.kind](self._session, step)
 
     def _findings(self) -> Iterator[Finding]:
         server = self._session.rows("SELECT VERSION() AS version, @@global.read_only AS shut")[0]

@@ -12,9 +12,10 @@ from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
-from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
 from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.steps import attempted
 from policies.sync.backends.postgresql_check import check
 from policies.sync.backends.postgresql_foreign import take_foreign
 from policies.sync.backends.postgresql_names import Identity
@@ -141,10 +142,7 @@ class PostgreSQL:
                 continue
             for step in steps:
                 self._session.connect()
-                error = self._error_of(step, failed)
-                if error:
-                    failed.append(step)
-                yield Outcome(step, error)
+                yield attempted(step, failed, self._do)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -164,12 +162,5 @@ class PostgreSQL:
             return False
         return True
 
-    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
-        try:
-            _DEEDS[step.kind](self._session, step)
-        except BackendError as error:
-            return error
-        return None
+    def _do(self, step: Step) -> None:
+        _DEEDS[step.kind](self._session, step)

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlencode
 
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
-from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.steps import in_turn
 from policies.sync.backends.ranger_bypass import denies_work
 from policies.sync.backends.ranger_names import Identity
 from policies.sync.backends.ranger_read import Look, in_force, observe
@@ -73,12 +73,7 @@ class Ranger:
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it; raises only when nothing answers at all."""
         self._session.service()
-        failed: list[Step] = []
-        for step in plan.steps:
-            error = self._error_of(step, failed)
-            if error:
-                failed.append(step)
-            yield Outcome(step, error)
+        yield from in_turn(plan.steps, lambda step: self._deeds[step.kind](step))
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
@@ -93,16 +88,6 @@ class Ranger:
 
     def _look(self) -> Look:
         return Look(self._session, self._identity, self._type, self._fixed)
-
-    def _error_of(self, step: Step, failed: list[Step]) -> BackendError | None:
-        first = waits_for(step, failed)
-        if first:
-            return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
-        try:
-            self._deeds[step.kind](step)
-        except BackendError as error:
-            return error
-        return None
 
 
 def _nothing(step: Step) -> None:

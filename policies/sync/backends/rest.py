@@ -274,6 +274,12 @@ def _trusting(ca: str | None) -> ssl.SSLContext:
 # who one comes as
 
 
+def signing_in(at: Address) -> Authorize:
+    """By the client's credentials at the token endpoint that the URL's `oauth` names, else by password."""
+    oauth = at.options.get("oauth")
+    return ClientCredentials(at, oauth, at.options.get("scope", "")) if oauth else by_password(at)
+
+
 def by_password(at: Address) -> Authorize:
     """`Basic` by user and password, `Bearer` when there is no user, nothing when there is neither."""
     if at.user:

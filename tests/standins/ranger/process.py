@@ -3,42 +3,23 @@
 from __future__ import annotations
 
 import base64
-import http.client
 import json
-import subprocess
-import sys
 import time
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
+from tests.standins import process
 from tests.standins.ranger.matching import Asker, Policies, roles_of
 
-ROOT = Path(__file__).parents[3]
 OPERATOR, PASSWORD = "operator", "operator's own"
 _PUBLIC = "/service/public/v2/api"
 
 
-class Process:
-    """The stand-in as a process of its own, on a free port."""
+class Process(process.Process):
+    """The stand-in, with what is done to it."""
 
     def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.standins.ranger.server"],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline())
-        self._line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-
-    def stop(self) -> None:
-        self._line.close()
-        self._process.terminate()
-        self._process.wait(10)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        super().__init__("ranger.server")
 
     def by_hand(self, what: str, **body: Any) -> Any:
         return self._ask("POST", f"/standin/{what}", body, {})

@@ -2,37 +2,18 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
 
-ROOT = Path(__file__).parents[3]
+from tests.standins import process
 
 
-class Process:
-    """The stand-in as a process of its own, on a free port."""
+class Process(process.Process):
+    """The stand-in, with what is done to it."""
 
     def __init__(self, *args: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.standins.webhdfs.server", *args],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        assert self._process.stdout is not None
-        self.port = int(self._process.stdout.readline())
-        self._line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-
-    def stop(self) -> None:
-        self._line.close()
-        self._process.terminate()
-        self._process.wait(10)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
+        super().__init__("webhdfs.server", *args)
 
     def set(self, **settings: Any) -> None:
         """What no call of WebHDFS could do: `forget`, `acls`, `safe`, `standby`, `page`, `groups`."""
