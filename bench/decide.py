@@ -27,8 +27,8 @@ def bare() -> bool:
     """Four look-ups and the bits of their answers, nothing else."""
     allow = deny = 0
     bits = SLICE.bits
-    for _, key in LINEAGE:
-        found = bits.get(key)
+    for level in LINEAGE:
+        found = bits.get(level.key)
         if found is not None:
             allow |= found[0]
             deny |= found[1]
