@@ -66,7 +66,7 @@ def serve(port: str) -> None:
     from django.core.wsgi import get_wsgi_application
     from gunicorn.app.base import BaseApplication
 
-    class Site(BaseApplication):
+    class Site(BaseApplication):  # type: ignore[misc]
         def load_config(self) -> None:
             options = {"bind": f"127.0.0.1:{port}", "worker_class": "gthread", "threads": 4, "workers": 1}
             for name, value in {**options, "keepalive": 60, "loglevel": "warning"}.items():

@@ -52,7 +52,7 @@ def world() -> Any:
 
 def timed(what: Any, clock: Any = time.process_time) -> float:
     """Milliseconds; of the processor, so that a busy machine does not count."""
-    times = []
+    times: list[float] = []
     for _ in range(ROUNDS):
         started = clock()
         what()

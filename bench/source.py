@@ -53,7 +53,7 @@ def fill(rows: int) -> str:
     with connection.cursor() as cursor:
         cursor.execute(FILL.format(**values, lineage=",".join(map(str, schema.lineage))))
         cursor.execute("ANALYZE")
-    return token("user", "marek")
+    return str(token("user", "marek"))
 
 
 def serve(port: int) -> subprocess.Popen[bytes]:
