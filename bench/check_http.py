@@ -12,7 +12,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -76,19 +75,6 @@ def serve(port: str) -> None:
             return get_wsgi_application()
 
     Site().run()
-
-
-@contextmanager
-def database(folder: Path) -> Iterator[str]:
-    """An empty PostgreSQL with the site's tables, as a URL."""
-    from authzsite import embedded
-
-    server = embedded.PostgreSQL(folder / "postgresql", durable=False)
-    server.start()
-    try:
-        yield server.url()
-    finally:
-        server.stop()
 
 
 def world() -> tuple[str, int]:
@@ -165,13 +151,12 @@ def measure(port: int, token: str, pk: int) -> bool:
 
 
 def main() -> int:
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        os.environ["LAKEWARDEN_VAR"] = folder
-        with database(Path(folder)) as url:
-            os.environ["DATABASE_URL"] = url
-            token, pk = world()
-            with site() as port:
-                return 0 if measure(port, token, pk) else 1
+    from bench.servers import own_server
+
+    with own_server():
+        token, pk = world()
+        with site() as port:
+            return 0 if measure(port, token, pk) else 1
 
 
 if __name__ == "__main__":

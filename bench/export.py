@@ -96,20 +96,12 @@ def measure(facts: int) -> None:
 
 def run(facts: int) -> tuple[int, float, float]:
     """Rows, seconds and megabytes of one realm on a server of its own."""
-    from authzsite import embedded
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        there = {**os.environ, "LAKEWARDEN_VAR": folder, "DATABASE_URL": server.url()}
-        try:
-            command = [sys.executable, __file__, str(facts), "--measure"]
-            subprocess.run(command, env=there, check=True)
-            told = subprocess.run(
-                [*command, "--export"], env=there, check=True, stdout=subprocess.PIPE, text=True
-            )
-        finally:
-            server.stop()
+    with own_server():
+        command = [sys.executable, __file__, str(facts), "--measure"]
+        subprocess.run(command, check=True)
+        told = subprocess.run([*command, "--export"], check=True, stdout=subprocess.PIPE, text=True)
     rows, seconds, megabytes = told.stdout.split()
     return int(rows), float(seconds), float(megabytes)
 

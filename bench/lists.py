@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -93,17 +92,10 @@ def measure(sales: Any) -> bool:
 
 
 def main() -> int:
-    from authzsite import embedded
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        os.environ["LAKEWARDEN_VAR"] = folder
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        os.environ["DATABASE_URL"] = server.url()
-        try:
-            return 0 if measure(world()) else 1
-        finally:
-            server.stop()
+    with own_server():
+        return 0 if measure(world()) else 1
 
 
 if __name__ == "__main__":

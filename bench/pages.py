@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -89,17 +88,10 @@ def measure() -> None:
 
 
 def main() -> int:
-    from authzsite import embedded
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        os.environ["LAKEWARDEN_VAR"] = folder
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        os.environ["DATABASE_URL"] = server.url()
-        try:
-            measure()
-        finally:
-            server.stop()
+    with own_server():
+        measure()
     return 0
 
 

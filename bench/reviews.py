@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import resource
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -227,17 +226,10 @@ COUNTING = ("all counts", "what one owes", "progress", "exceptions", "by person"
 
 
 def run_alone() -> int:
-    from authzsite import embedded
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        os.environ["LAKEWARDEN_VAR"] = folder
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        os.environ["DATABASE_URL"] = server.url()
-        try:
-            return main()
-        finally:
-            server.stop()
+    with own_server():
+        return main()
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import os
 import sys
-import tempfile
 import time
 from pathlib import Path
 from statistics import median
@@ -92,19 +91,16 @@ def measure() -> bool:
 
 
 def main() -> int:
-    from bench.check_http import database
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        os.environ["LAKEWARDEN_VAR"] = folder
-        with database(Path(folder)) as url:
-            os.environ["DATABASE_URL"] = url
-            import django
+    with own_server():
+        import django
 
-            django.setup()
-            from django.conf import settings
+        django.setup()
+        from django.conf import settings
 
-            settings.ALLOWED_HOSTS = ["testserver"]
-            return 0 if measure() else 1
+        settings.ALLOWED_HOSTS = ["testserver"]
+        return 0 if measure() else 1
 
 
 if __name__ == "__main__":

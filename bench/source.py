@@ -10,7 +10,6 @@ import os
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.request
 from pathlib import Path
@@ -110,17 +109,10 @@ def main() -> int:
 
 
 def run() -> int:
-    from authzsite import embedded
+    from bench.servers import own_server
 
-    with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as folder:
-        os.environ["LAKEWARDEN_VAR"] = folder
-        server = embedded.PostgreSQL(Path(folder) / "postgresql", durable=False)
-        server.start()
-        os.environ["DATABASE_URL"] = server.url()
-        try:
-            return main()
-        finally:
-            server.stop()
+    with own_server():
+        return main()
 
 
 if __name__ == "__main__":
