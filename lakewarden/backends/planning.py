@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from lakewarden.backends.base import Desired, Observation, Order, Plan, Right, Step
+from lakewarden.backends.base import DENY, Desired, Observation, Order, Plan, Right, Step
 from lakewarden.backends.ordering import in_order
 
 T = TypeVar("T")
@@ -22,7 +22,8 @@ class _Difference(Generic[T]):
 def plan(desired: Desired, observed: Observation, orders: Iterable[Order] = ()) -> Plan:
     """What to do so that `observed` becomes `desired`; people whom the backend does not know are left out.
 
-    What is foreign stays, but for what an order names.
+    What is foreign stays, but for what an order names.  Where not all could be read nothing is taken: a role
+    that somebody should have left is then given nothing but denials, and nobody joins one that has too much.
     """
     rights = _rights(desired, observed)
     memberships = _memberships(desired, observed)
@@ -80,19 +81,35 @@ def _steps(
     rights: Mapping[str, _Difference[Right]],
     memberships: Mapping[str, _Difference[str]],
 ) -> Iterator[Step]:
+    left = set() if observed.complete else _should_be_left(desired, observed)
     for key, change in rights.items():
         if key not in observed.roles and _needed(key, desired, observed):
             yield Step("make_role", role=key, label=desired.labels.get(key, ""))
-        if change.missing:
-            yield Step("give", role=key, rights=_sorted(change.missing))
+        given = frozenset(filter(_denies, change.missing)) if key in left else change.missing
+        if given:
+            yield Step("give", role=key, rights=_sorted(given))
         if change.extra and observed.complete:
             yield Step("take", role=key, rights=_sorted(change.extra))
         if observed.complete and key not in desired.roles and key not in desired.members:
             yield Step("drop_role", role=key)
+    too_rich = set() if observed.complete else {key for key, change in rights.items() if change.extra}
     for person, differing in memberships.items():
-        step = _switch(person, differing, observed)
+        step = _switch(person, differing, observed, too_rich)
         if step.joins or step.leaves:
             yield step
+
+
+def _denies(right: Right) -> bool:
+    return right.right.startswith(DENY)
+
+
+def _should_be_left(desired: Desired, observed: Observation) -> set[str]:
+    """The roles that hold somebody who should not be in there."""
+    return {
+        key
+        for key, people in observed.members.items()
+        if (people & observed.people).difference(desired.members.get(key, ()))
+    }
 
 
 def _sorted(rights: Iterable[Right]) -> tuple[Right, ...]:
@@ -102,7 +119,7 @@ def _sorted(rights: Iterable[Right]) -> tuple[Right, ...]:
 
 def _ordered(orders: Iterable[Order], observed: Observation) -> Iterator[Step]:
     """What owners decided to take, if it is still there and nobody is cut off before our own roles stand."""
-    there = set(observed.foreign)
+    there = set(observed.foreign) if observed.complete else set()
     for order in orders:
         foreign = order.foreign
         if foreign in there and (not order.replaced or gives(observed, foreign.holder, foreign.right)):
@@ -120,14 +137,16 @@ def gives(observed: Observation, person: str, right: Right) -> bool:
     )
 
 
-def _switch(person: str, change: _Difference[str], observed: Observation) -> Step:
+def _switch(person: str, change: _Difference[str], observed: Observation, too_rich: Collection[str]) -> Step:
     leaves = change.extra if observed.complete else frozenset()
+    waits = {key for key in change.missing if key in too_rich}
+    stays = {key for key in waits if person in observed.members.get(key, ())}
     return Step(
         "switch",
         person=person,
-        joins=tuple(sorted(change.missing)),
+        joins=tuple(sorted(change.missing - waits)),
         leaves=tuple(sorted(leaves)),
-        keeps=tuple(sorted(change.same | (change.extra - leaves))),
+        keeps=tuple(sorted(change.same | (change.extra - leaves) | stays)),
     )
 
 
