@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
 from authzsite.console import words
 from authzsite.console.effects import NAMES, SIGNS, Shown
-from authzsite.console.parts import Count, Diff, DiffLine, Tally
-from catalog.nodes import Node
-from policies.preview import Preview
+from authzsite.console.over_objects import MOST, OverObjects
+from authzsite.console.parts import Diff, DiffLine
 from policies.role_preview import RolePreview
 
 ORDER = ("lose", "gain", "lack", "stop")
-MOST = 40
-"""From more lines than this there is one for each person, and more than this only for losses."""
 PEOPLE = 150
 TOLD = {
     "lose": "loses something on",
@@ -26,10 +23,10 @@ TOLD = {
 
 
 @dataclass(frozen=True)
-class Foretold:
-    parts: Sequence[tuple[Node, Preview]]
-    removal: bool = False
+class Foretold(OverObjects):
     left_out: int = 0
+
+    WHAT = " something"
 
     @classmethod
     def of_role(cls, preview: RolePreview, *, removal: bool = False) -> Foretold:
@@ -39,7 +36,7 @@ class Foretold:
     def lines(self) -> list[DiffLine]:
         shown = [Shown(preview, node, removal=self.removal).diff().lines for node, preview in self.parts]
         every = [line for lines in shown for line in lines if line.kind in ORDER]
-        if len(every) > MOST:
+        if len(every) > MOST:  # then a line for each person says it shorter
             every = list(self._by_person())
         return sorted(every, key=lambda line: ORDER.index(line.kind))
 
@@ -58,33 +55,11 @@ class Foretold:
         if len(found) > PEOPLE:
             yield DiffLine("lose", words.number(len(found) - PEOPLE), "more people are concerned likewise.")
 
-    def count(self, kind: str) -> int:
-        """How many people lose, or gain, something on at least one of the objects."""
-        every = (effect for _, preview in self.parts for effect in preview.effects)
-        return len({effect.principal.pk for effect in every if effect.kind == kind})
-
-    def tally(self) -> Tally:
-        told = []
-        for kind, one, many in (("lose", "loses", "lose"), ("gain", "gains", "gain")):
-            number = self.count(kind)
-            if number:
-                told.append(Count(words.number(number), f"{one if number == 1 else many} something", kind))
-        return Tally(tuple(told))
-
     def diff(self) -> Diff:
-        losses = [line for line in self.lines if line.kind == "lose"]
-        rest = [line for line in self.lines if line.kind != "lose"]
-        lines = [*losses, *rest[:MOST]]
-        if len(rest) > MOST:
-            lines.append(DiffLine("same", f"{words.number(len(rest) - MOST)} more lines", "are like these."))
+        lines = self.folded()
         if self.left_out:
             what = words.count(self.left_out, "more object")
             lines.append(DiffLine("lack", what, "are not foretold here", "They are changed all the same."))
         if not lines:
             lines.append(DiffLine("same", "Nobody", "gains or loses anything by it now."))
         return Diff(tuple(lines))
-
-    def sum(self) -> str:
-        """5 gain something, 1 loses something."""
-        told = [f"{count.number} {count.words}" for count in self.tally().counts]
-        return f"{', '.join(told)}." if told else ""

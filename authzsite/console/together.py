@@ -8,10 +8,8 @@ from functools import cached_property
 
 from authzsite.console import words
 from authzsite.console.effects import Shown
-from authzsite.console.foretold import MOST
-from authzsite.console.parts import Count, Diff, DiffLine, Tally
-from catalog.nodes import Node
-from policies.preview import Preview
+from authzsite.console.over_objects import OverObjects
+from authzsite.console.parts import Diff, DiffLine
 
 ORDER = ("lose", "gain", "lack", "same", "stop")
 STAND_IN = "\N{OBJECT REPLACEMENT CHARACTER}"
@@ -19,11 +17,8 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Together:
-    """The previews of several objects; losses first, and never folded away."""
-
-    parts: Sequence[tuple[Node, Preview]]
-    removal: bool = False
+class Together(OverObjects):
+    """The previews of several objects."""
 
     @cached_property
     def lines(self) -> list[DiffLine]:
@@ -42,27 +37,5 @@ class Together:
         told = f"On {on}. " if len(self.parts) > 1 else ""
         return replace(line, note=told + line.note.replace(STAND_IN, on))
 
-    def count(self, kind: str) -> int:
-        """How many people lose, or gain, something on at least one of the objects."""
-        every = (effect for _, preview in self.parts for effect in preview.effects)
-        return len({effect.principal.pk for effect in every if effect.kind == kind})
-
-    def tally(self) -> Tally:
-        told = []
-        for kind, one, many in (("lose", "loses", "lose"), ("gain", "gains", "gain")):
-            number = self.count(kind)
-            if number:
-                told.append(Count(words.number(number), one if number == 1 else many, kind))
-        return Tally(tuple(told))
-
     def diff(self) -> Diff:
-        losses = [line for line in self.lines if line.kind == "lose"]
-        rest = [line for line in self.lines if line.kind != "lose"]
-        more = len(rest) - MOST
-        folded = [DiffLine("same", f"{words.number(more)} more lines", "are like these.")] if more > 0 else []
-        return Diff((*losses, *rest[:MOST], *folded))
-
-    def sum(self) -> str:
-        """5 gain, 1 loses."""
-        told = [f"{count.number} {count.words}" for count in self.tally().counts]
-        return f"{', '.join(told)}." if told else ""
+        return Diff(tuple(self.folded()))

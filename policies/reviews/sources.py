@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -285,10 +285,19 @@ def _last(row: Sequence[Any], width: int) -> Cursor:
 
 
 def _direct(row: tuple[Any, ...]) -> Draft:
-    holder, securable, pattern, effect, privileges, facts, since, start, end = row
-    return Draft(
-        Kind.GRANT,
-        holder=holder,
+    holder, *terms = row
+    return _privileged(Draft(Kind.GRANT, holder=holder), terms)
+
+
+def _rule(row: tuple[Any, ...]) -> Draft:
+    role, *terms = row
+    return _privileged(Draft(Kind.RULE, role=role), terms)
+
+
+def _privileged(draft: Draft, terms: Sequence[Any]) -> Draft:
+    securable, pattern, effect, privileges, facts, since, start, end = terms
+    return replace(
+        draft,
         securable=securable or None,
         pattern=pattern,
         effect=effect,
@@ -301,35 +310,18 @@ def _direct(row: tuple[Any, ...]) -> Draft:
 
 
 def _assigned(row: tuple[Any, ...]) -> Draft:
-    role, holder, facts, since, start, end = row
-    codes = _codes("assignment", facts)
-    return Draft(
-        Kind.ROLE, holder=holder, role=role, facts=codes, since=since, valid_from=start, valid_until=end
-    )
-
-
-def _rule(row: tuple[Any, ...]) -> Draft:
-    role, securable, pattern, effect, privileges, facts, since, start, end = row
-    return Draft(
-        Kind.RULE,
-        role=role,
-        securable=securable or None,
-        pattern=pattern,
-        effect=effect,
-        privileges=sorted(privileges),
-        facts=_codes("grant", facts),
-        since=since,
-        valid_from=start,
-        valid_until=end,
-    )
+    role, holder, *terms = row
+    return _joined(Draft(Kind.ROLE, holder=holder, role=role), "assignment", terms)
 
 
 def _member(row: tuple[Any, ...]) -> Draft:
-    group, member, facts, since, start, end = row
-    codes = _codes("membership", facts)
-    return Draft(
-        Kind.MEMBER, holder=member, group=group, facts=codes, since=since, valid_from=start, valid_until=end
-    )
+    group, member, *terms = row
+    return _joined(Draft(Kind.MEMBER, holder=member, group=group), "membership", terms)
+
+
+def _joined(draft: Draft, kind: str, terms: Sequence[Any]) -> Draft:
+    facts, since, start, end = terms
+    return replace(draft, facts=_codes(kind, facts), since=since, valid_from=start, valid_until=end)
 
 
 def _owned(row: tuple[Any, ...]) -> Draft:
