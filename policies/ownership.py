@@ -18,6 +18,8 @@ from policies.services.personal import MARK
 NOBODY, GONE = "nobody", "gone"
 TOP = ("catalog", "role")
 """What should have an owner of its own: what lies in them has theirs."""
+ORDER = ("ancestors__len", "type", "name")
+"""The highest first, by name."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class Asked:
 
 
 def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
-    """Those of them that lie in what the asker governs, the highest first, by name."""
+    """Those of them that lie in what the asker governs, in their `ORDER`."""
     rows = (
         Placement.objects.open()
         .filter(securable__realm=asked.root.realm_id)
@@ -46,7 +48,7 @@ def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
         rows = rows.filter(any_of("securable_id", asked.only))
     if asked.text:
         rows = rows.filter(name__icontains=asked.text) if holdable(asked.text) else rows.none()
-    return _owned(rows, asked).order_by("ancestors__len", "type", "name", "pk")
+    return _owned(rows, asked).order_by(*ORDER, "pk")
 
 
 def _owned(rows: QuerySet[Placement], asked: Asked) -> QuerySet[Placement]:

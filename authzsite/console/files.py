@@ -16,13 +16,14 @@ from authzsite.console.differs import asked_for
 from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of
 from authzsite.console.methods import reads
+from authzsite.console.owners import Chosen
 from authzsite.console.place import visit
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.role import Seen, rights, visit_role
 from authzsite.console.rules import telling
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
-from policies import access_log, slices
+from policies import access_log, ownership, slices
 from policies.models import Assignment, BackendFinding, Grant
 from policies.models.grants import Effect
 from policies.queries import children, realms_of
@@ -140,6 +141,26 @@ def of_gifts(request: Request, id: int) -> HttpResponseBase:
         if rights(one, seen.grants[one.id], effect)
     )
     return sheet.answer(f"gives-{id}", ["role", "object", "type", "rights", "effect"], lines)
+
+
+@reads
+@signed_in
+def of_owned(request: Request) -> HttpResponseBase:
+    """What one may know of by owner, to its end."""
+    chosen = Chosen(circle_of(request), request.GET)
+    if chosen.root and chosen.circle.gives_access:
+        access_log.looked(chosen.circle.asker, "owners as a file", chosen.root, via="console")
+    rows = chosen.rows.iterator(CHUNK) if chosen.asked else ()
+    return sheet.answer("owners", ["object", "type", "owner", "shown as"], _owned(rows))
+
+
+def _owned(rows: Iterable[Placement]) -> Iterator[list[object]]:
+    for some in chunks(rows):
+        shown = ownership.in_order(some)
+        owners = ownership.owners_of([node.id for node in shown])
+        for node in shown:
+            owner = owners.get(node.id)
+            yield [node.ref.id, node.type, owner or "", owner.label if owner else ""]
 
 
 @reads

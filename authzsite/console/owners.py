@@ -18,6 +18,7 @@ from authzsite.console.choosing import Among
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.history import somebody
+from authzsite.console.keyset import ordered, told
 from authzsite.console.known import Circle, circle_of
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
@@ -80,6 +81,10 @@ class Chosen:
             return []
         return ownership.places(self.asked, self.circle.sight.objects)
 
+    def after(self, number: int | None) -> Any:
+        """Those that stand behind the one of that number in the list, or all."""
+        return ordered(self.rows, ownership.ORDER, number) if self.asked else []
+
     def url(self, **changed: object) -> str:
         kept = {name: self.data.get(name, "") for name in ("in", "of", "how", "type", "q")} | changed
         return "?" + urlencode({name: value for name, value in kept.items() if value})
@@ -109,10 +114,10 @@ class Line:
 def room(request: Request) -> HttpResponse:
     """What one may know of, by owner; what waits for one."""
     chosen = Chosen(circle_of(request), request.GET)
-    after = number_in(request.GET.get("after", "")) or 0
-    found = list(chosen.rows[after : after + LISTED + 1])
+    after = number_in(request.GET.get("after", ""))
+    found = list(chosen.after(after)[: LISTED + 1])
     shown = ownership.in_order(found[:LISTED])
-    more = len(found) > LISTED
+    next_ = chosen.url(after=found[LISTED - 1].pk) if len(found) > LISTED else ""
     context = {
         "heading": "Owners",
         "lead": "Whoever owns an object gives access to it and to all below it. Each needs one who is there.",
@@ -127,9 +132,7 @@ def room(request: Request) -> HttpResponse:
         "hand_over_url": reverse("console:owners_hand_over"),
         "kept": [(name, chosen.data.get(name, "")) for name in ("of", "how", "type", "q")],
         "pager": Pager(
-            f"{words.number(after + 1)} to {words.number(after + len(shown))}, the highest first",
-            chosen.url() if after else "",
-            chosen.url(after=after + LISTED) if more else "",
+            _span(shown), chosen.url() if after else "", next_, reverse("console:owners_csv") + chosen.url()
         ),
         "empty": _empty(chosen),
     }
@@ -137,19 +140,23 @@ def room(request: Request) -> HttpResponse:
     return page(request, "console/owners.html", context, room="people", realm=realm, revision=revision_now())
 
 
+def _span(shown: Sequence[Node]) -> str:
+    return f"The highest first: {told(shown[0].name, shown[-1].name)}" if shown else ""
+
+
 def _toggles(chosen: Chosen) -> tuple[Toggle, ...]:
     if chosen.asked is None or not chosen.circle.gives_access:
         return ()
-    told = []
+    offered = []
     for code, word in HOWS:
         current = chosen.asked.how == code and chosen.of is None
         if not code:
-            told.append(Toggle(word, chosen.url(how="", of=""), current))
+            offered.append(Toggle(word, chosen.url(how="", of=""), current))
             continue
         many = ownership.places(Asked(chosen.asked.root, how=code), chosen.circle.sight.objects).count()
         if many or current:
-            told.append(Toggle(word, chosen.url(how=code, of=""), current, words.number(many)))
-    return tuple(told)
+            offered.append(Toggle(word, chosen.url(how=code, of=""), current, words.number(many)))
+    return tuple(offered)
 
 
 def _lines(chosen: Chosen, shown: Sequence[Node]) -> list[Line]:

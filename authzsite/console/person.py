@@ -17,7 +17,6 @@ from authzsite.console.measures.beside import on_person
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Who
 from authzsite.console.person_visit import Visit, visit
-from authzsite.console.reach import Reach
 from authzsite.console.requests import Request, number_in
 from policies import history
 from policies.history import Filter
@@ -97,9 +96,8 @@ def person_csv(request: Request, id: int) -> HttpResponseBase:
 
 
 def _csv_lines(seen: Visit) -> Iterator[list[object]]:
-    reach = Reach(seen.circle, seen.person, seen.reach.asked)
-    for one in reach.wanted:
-        ways = naming.paths(reach.telling(one), one.node, reach.groups)
+    for one, rules in seen.reach.whole():
+        ways = naming.paths(rules, one.node, seen.reach.groups)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
         when = naming.from_seconds(one.ends)
         usable, ends = "no" if one.lacking else "yes", when.isoformat() if when else ""
@@ -120,7 +118,7 @@ def past(request: Request, id: int) -> HttpResponse:
     next_ = f"?before={found.next}" if found.next else ""
     context = {
         "rows": record.rows(found.entries),
-        "pager": Pager("Newest first", "?" if before else "", next_),
-        "empty": Empty("Nothing that you may see has changed"),
+        "pager": Pager(record.as_far(found) or "Newest first", "?" if before else "", next_),
+        "empty": record.nothing_so_far(found, next_, Empty("Nothing that you may see has changed")),
     }
     return seen.page(request, "console/person/history.html", context)

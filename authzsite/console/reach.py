@@ -219,17 +219,11 @@ class Reach:
         """The filter asked for."""
         return self.asked.how if self.asked.how in dict(FILTERS) else ""
 
-    @cached_property
-    def wanted(self) -> list[Reached]:
-        text = self.asked.text.casefold()
-        rows = [one for one in self.all if self.how in one.fits]
-        return [one for one in rows if text in one.node.ref.id.casefold()] if text else rows
-
-    def telling(self, one: Reached) -> list[Rule]:
-        """The rules on an object, and those above it that say something of it."""
+    def telling(self, one: Reached, known: Mapping[int, Reached]) -> list[Rule]:
+        """The rules on an object, and those on what is `known` above it that say something of it."""
         if one.node.type in naming.CONTAINERS:
             return list(one.rules)
-        above = [self.by_number[key] for key in one.node.lineage[:-1] if key in self.by_number]
+        above = [known[key] for key in one.node.lineage[:-1] if key in known]
         rules = (rule for other in above for rule in other.rules)
         from_above = [rule for rule in rules if rule.privilege == OWNER or self._binds(rule, one.node)]
         return [*one.rules, *from_above]
@@ -237,10 +231,6 @@ class Reach:
     def _binds(self, rule: Rule, node: Node) -> bool:
         known = dialects.get(node.kind).privilege(rule.privilege)
         return known is not None and node.type in known.binds
-
-    @cached_property
-    def by_number(self) -> dict[int, Reached]:
-        return {one.node.id: one for one in self.all}
 
 
 def _has_like(slice_: Slice, node: Node) -> bool:

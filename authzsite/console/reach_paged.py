@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from urllib.parse import urlencode
@@ -22,6 +22,8 @@ from lakewarden.facts import Rule, Slice
 from policies.reached import Alike, Group, Named
 
 SHOWN = 50
+PIECE = 2000
+"""So many rows of a file are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -131,11 +133,23 @@ class PagedReach(Reach):
     def _near(self) -> dict[int, Reached]:
         """The rows of the page, the picked object, some that are denied, and all that lies above them."""
         denied = [rule.object for _, rule in self.rules if not rule.allow and isinstance(rule.object, int)]
-        shown = {**self._found, **self._picked}
-        above = {key for keys in shown.values() for key in keys} & self._said.keys()
-        places = nodes({*shown, *above, *sorted(set(denied))[:SHOWN]})
+        return self._read({**self._found, **self._picked}, sorted(set(denied))[:SHOWN])
+
+    def _read(self, found: Mapping[int, Sequence[int]], others: Iterable[int] = ()) -> dict[int, Reached]:
+        """Some objects with what lies above them and is reached too, as far as the viewer may know."""
+        above = {key for keys in found.values() for key in keys} & self._said.keys()
+        places = nodes({*found, *above, *others})
         known = (one for one in places.values() if self.circle.sees(self.person, one))
         return {node.id: self._like(node) for node in known}
+
+    def whole(self) -> Iterator[tuple[Reached, list[Rule]]]:
+        """The table to its end, with the rules that tell of each object; so many are read at a time."""
+        groups, after, found = self._fitting_groups, 0, dict[int, list[int]]()
+        while not after or len(found) == PIECE:
+            found = self._named.page(self.asked.text, groups, after=after, most=PIECE)
+            known = self._read(found)
+            yield from ((known[key], self.telling(known[key], known)) for key in found if key in known)
+            after = list(found)[-1] if found else -1
 
     def _like(self, node: Node) -> Reached:
         slice_, rules = self._whose[node.id], tuple(self._said[node.id])
@@ -191,7 +205,7 @@ class PagedReach(Reach):
             what=who,
             can=one.words,
             note=one.note,
-            how=naming.paths(self.telling(one), node, self.groups),
+            how=naming.paths(self.telling(one, self.by_number), node, self.groups),
             ends=naming.ends_chip(one.ends),
             picked=self.picked is one,
             actions=tuple(self._actions(one)),

@@ -200,6 +200,7 @@ urlpatterns = [
     path("sync.csv", files.of_findings, name="sync_csv"),
     path("people.csv", files.of_people, name="people_csv"),
     path("people/<number:id>/groups.csv", files.of_members, name="groups_csv"),
+    path("owners.csv", files.of_owned, name="owners_csv"),
     path("roles.csv", files.of_roles, name="roles_csv"),
     path("roles/<number:id>/holders.csv", files.of_holders, name="role_holders_csv"),
     path("roles/<number:id>/gives.csv", files.of_gifts, name="role_gives_csv"),

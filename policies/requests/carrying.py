@@ -14,6 +14,7 @@ from lakewarden import dialects
 from policies.authority import Actor, Authority, of_system
 from policies.changes import ChangeInProgress
 from policies.errors import Invalid, NotFound
+from policies.history import privilege_label
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART
 from policies.requests import closing, following, mandates, places, telling, windows
@@ -150,9 +151,10 @@ def _grant(
 
 
 def part_in_words(part: RequestPart) -> str:
-    """What a part asks for: `SELECT_TABLE on table demo/shop.sales.orders`."""
+    """What a part asks for: `Read on table demo/shop.sales.orders`."""
     if part.kind == RequestPart.Kind.MEMBERSHIP:
         return f"membership of {part.name}"
     if part.kind == RequestPart.Kind.ROLE:
         return f"role {part.name}"
-    return f"{', '.join(part.privileges)} on {part.type} {part.name}"
+    labels = dict.fromkeys(map(privilege_label, part.privileges))
+    return f"{', '.join(labels)} on {part.type} {part.name}"

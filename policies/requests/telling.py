@@ -35,8 +35,7 @@ def deciders_of(request: AccessRequest, parts: Iterable[RequestPart]) -> list[Pr
 
 
 def asked(request: AccessRequest, parts: Sequence[RequestPart]) -> None:
-    what = what_of(request)
-    text = f"{{who}} waits for your decision: {what}. It lapses on {request.lapses_at:%d %B %Y}."
+    text = f"{{who}} waits for your decision: {what_of(request)}."
     _to_deciders(request, parts, text, f"request:{request.pk}:asked")
 
 

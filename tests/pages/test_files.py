@@ -73,6 +73,9 @@ def address_of(name: str) -> str:
         ),
         ("ana", "/search.csv?q=orders", []),
         ("olivia", "/search.csv", []),
+        ("marek", "/owners.csv?of=olivia", [["demo/shop.sales", "schema", "user:olivia", "olivia"]]),
+        ("marek", "/owners.csv?how=nobody&type=role&q=read", [["demo/sales_read", "role", "", ""]]),
+        ("mia", "/owners.csv?of=olivia", []),
     ],
 )
 def test_a_file_holds_what_one_may_know(
@@ -107,6 +110,7 @@ def test_no_cell_is_taken_for_a_formula(shop: Node, signed_in: Enter) -> None:
         ("/roles/{role}/holders.csv", "holders as a file"),
         ("/objects/{table}/rules.csv", "rules as a file"),
         ("/sync.csv", "findings as a file"),
+        ("/owners.csv", "owners as a file"),
         ("/people/{analysts}/groups.csv", "groups of "),
     ],
 )

@@ -75,6 +75,19 @@ def test_what_is_marked_alone_is_handed_over(marek: Client) -> None:
     assert owner_of(refunds) == a_person("olivia")
 
 
+def test_pages_follow_the_names_whatever_is_made_meanwhile(
+    marek: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(console, "LISTED", 2)
+    for node in tables("orders", "refunds", "customers"):
+        owned(node, "olivia")
+    first = marek.get("/owners?of=olivia").content.decode()
+    [following] = re.findall(r'href="([^"]+)" rel="next"', first)
+    assert names_in(marek, "/owners?of=olivia") == {"sales", "customers"}
+    owned(under(the("schema", "shop.sales"), "table", "aaa")[0], "olivia")  # before what is next
+    assert names_in(marek, f"/owners{following.replace('&amp;', '&')}") == {"orders", "refunds"}
+
+
 def test_what_is_not_one_s_own_stays_and_is_said(marek: Client, signed_in: Enter) -> None:
     [orders] = tables("orders")
     owned(orders, "mia")

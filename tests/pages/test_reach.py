@@ -68,4 +68,17 @@ def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
     monkeypatch.setattr(reach_paged, "SHOWN", 3)
     found = walked("ana", "ana", text, "")
     assert len(found) == len(set(found))
-    assert set(found) == {one.node.id for one in reach(Reach, "ana", "ana", Asked(text=text)).wanted}
+    every = reach(Reach, "ana", "ana", Asked()).all
+    assert set(found) == {one.node.id for one in every if text.casefold() in one.node.ref.id.casefold()}
+
+
+def test_a_file_holds_what_the_pages_hold_and_says_the_same(
+    busy: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reach_paged, "SHOWN", 3)
+    monkeypatch.setattr(reach_paged, "PIECE", 2)
+    for asked in (Asked(), Asked(how="owned"), Asked(text="t_"), Asked(text="zzz")):
+        whole = list(reach(PagedReach, "marek", "ana", asked).whole())
+        assert [one.node.id for one, _ in whole] == walked("marek", "ana", asked.text, asked.how)
+    told = {one.node.name: rules for one, rules in reach(PagedReach, "ana", "ana", Asked()).whole()}
+    assert {rule.privilege for rule in told["t_1"]} == {"OWNER", "SELECT_TABLE"}

@@ -95,6 +95,7 @@ PAGES = (
     Page("search_csv", "/search.csv?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("people_csv", "/people.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("groups_csv", "/people/{person}/groups.csv", DOOR, 404, 404, 404, 200, 200, 200, 200),
+    Page("owners_csv", "/owners.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("roles_csv", "/roles.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("role_holders_csv", "/roles/{role}/holders.csv", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_gives_csv", "/roles/{role}/gives.csv", DOOR, 404, 404, 200, 404, 404, 404, 404),

@@ -18,9 +18,9 @@ from tests.requests.world import approve, ask, by, can, refuse, told, who
 def test_one_question_files_every_prerequisite_with_its_own_owner(shop: Node) -> None:
     request = ask("ana", "read shop.sales.orders", lasts="P30D")
     assert told(request) == [
-        "USE_CATALOG on catalog demo/shop: asked",
-        "USE_SCHEMA on schema demo/shop.sales: asked",
-        "SELECT_TABLE on table demo/shop.sales.orders: asked",
+        "Use catalog on catalog demo/shop: asked",
+        "Use schema on schema demo/shop.sales: asked",
+        "Read on table demo/shop.sales.orders: asked",
     ]
     notices = Notice.objects.filter(kind="request.to_decide").values_list("recipient__name", "link")
     assert sorted(notices) == [

@@ -54,7 +54,7 @@ def refuse(
 
 
 def told(request: AccessRequest) -> list[str]:
-    """Each part with its state: `USE_SCHEMA on schema demo/shop.sales: waiting for a decision`."""
+    """Each part with its state: `Use schema on schema demo/shop.sales: waiting for a decision`."""
     from policies.requests.carrying import part_in_words
 
     return [f"{part_in_words(one)}: {one.state}" for one in request.parts.order_by("number")]
