@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-import datetime
-import ipaddress
-import ssl
 from pathlib import Path
 
 import pytest
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from lakewarden.client import Client, Unavailable
+from tests.certificates import own_authority, serving
 
 from .conftest import TOKEN, Peer, answer
 
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One PEM file with a key and the certificate that it signed for 127.0.0.1."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "an authority of our own")])
-    now = datetime.datetime.now(datetime.UTC)
-    signed = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(
-            x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False
-        )
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path_factory.mktemp("tls") / "console.pem"
-    private = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
-    file.write_bytes(private + signed.public_bytes(serialization.Encoding.PEM))
-    return file
+    return own_authority(tmp_path_factory.mktemp("tls"))
 
 
 @pytest.fixture
 def address(console: Peer, certificate: Path) -> str:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    console.socket = context.wrap_socket(console.socket, server_side=True)
+    console.socket = serving(certificate).wrap_socket(console.socket, server_side=True)
     console.scripts = [answer({"decision": True})]
     return console.url.replace("http:", "https:")
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import base64
-import http.client
 import json
-import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
+
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.exceptions import HTTPError, ProtocolError
 
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
 from lakewarden.backends.kinds import Field
@@ -144,7 +146,6 @@ class Rest:
     ) -> None:
         self.at, self._authorize, self._accept, self._explain = at, authorize, accept, explain
         self._lasting = lasting
-        self._line: http.client.HTTPConnection | None = None
 
     def get(self, *names: str, **query: str) -> Any:
         """The JSON that answers.  Raises BackendError; Refused with the status of an error."""
@@ -170,59 +171,59 @@ class Rest:
         return self._read(self._answered(method, path, content, headers), path)
 
     def close(self) -> None:
-        if self._line is not None:
-            self._line.close()
-            self._line = None
+        """Let go of the connection; the next call makes a new one."""
+        if "_pool" in self.__dict__:
+            self._pool.close()
+            del self._pool
+
+    @cached_property
+    def _pool(self) -> HTTPConnectionPool:
+        # not `requests`: it reads proxies, cookies and passwords of its own, and takes `..` out of paths
+        at = self.at
+        if not at.tls:
+            return HTTPConnectionPool(at.host, at.port, TIMEOUT, retries=False)
+        trusting = _trusting(at.options.get("ca"))
+        return HTTPSConnectionPool(at.host, at.port, TIMEOUT, retries=False, ssl_context=trusting)
 
     def _answered(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
-        fresh = self._line is None
         try:
+            try:
+                return self._send(method, path, content, headers)
+            except ProtocolError:
+                # an idle line may have been closed over there; what changes something is never sent twice
+                if method != "GET":
+                    raise
             return self._send(method, path, content, headers)
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
-            # an idle line may have been closed over there; what changes something is never sent twice
-            if fresh or method != "GET":
-                raise self._trouble(error) from None
-        try:
-            return self._send(method, path, content, headers)
-        except (OSError, http.client.HTTPException) as error:
-            self.close()
+        except ValueError:
+            # not in its own words, where a token may stand
+            what = f"the address, account or token for {self.at.place}"
+            raise Misconfigured(f"{what} holds letters that HTTP cannot carry") from None
+        except HTTPError as error:
             raise self._trouble(error) from None
 
     def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
-        line, until = self._opened(), time.monotonic() + TIMEOUT
-        line.request(method, path, content, dict(headers))
-        if line.sock is not None and hasattr(socket, "TCP_QUICKACK"):
-            # servers that write an answer in two parts would wait for this before the second
-            line.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
-        answer = line.getresponse()
+        until = time.monotonic() + TIMEOUT
+        answer = self._pool.urlopen(
+            method, path, content, dict(headers), redirect=False, preload_content=False
+        )
         parts, size = [], 0
-        while part := answer.read1(65536):
-            parts.append(part)
-            size += len(part)
-            if size > MAX_BYTES or time.monotonic() > until:
-                self.close()
-                raise Transient(f"{self.at.place} sends more than can be read in {TIMEOUT:.0f} seconds")
-        answer.close()  # read1 leaves it open at its end, and then the line takes no other call
-        if answer.will_close:
-            self.close()
-        return Reply(answer.status, answer.headers.get_content_type(), b"".join(parts))
+        try:
+            while part := answer.read1(65536):
+                parts.append(part)
+                size += len(part)
+                if size > MAX_BYTES or time.monotonic() > until:
+                    raise Transient(f"{self.at.place} sends more than can be read in {TIMEOUT:.0f} seconds")
+        except BaseException:
+            answer.close()
+            raise
+        answer.release_conn()
+        return Reply(answer.status, _type_of(answer.headers), b"".join(parts))
 
-    def _opened(self) -> http.client.HTTPConnection:
-        if self._line is None:
-            at = self.at
-            if at.tls:
-                self._line = http.client.HTTPSConnection(
-                    at.host, at.port, timeout=TIMEOUT, context=_trusting(at.options.get("ca"))
-                )
-            else:
-                self._line = http.client.HTTPConnection(at.host, at.port, timeout=TIMEOUT)
-        return self._line
-
-    def _trouble(self, error: Exception) -> BackendError:
-        if isinstance(error, ssl.SSLCertVerificationError):
-            return Misconfigured(f"{self.at.place} is not trusted: {error.verify_message}")
-        return Transient(f"{self.at.place} does not answer: {error or type(error).__name__}")
+    def _trouble(self, error: HTTPError) -> BackendError:
+        cause = _cause(error)
+        if isinstance(cause, ssl.SSLCertVerificationError):
+            return Misconfigured(f"{self.at.place} is not trusted: {cause.verify_message}")
+        return Transient(f"{self.at.place} does not answer: {str(cause) or type(cause).__name__}")
 
     def _read(self, reply: Reply, path: str) -> Any:
         if 300 <= reply.status < 400:
@@ -253,6 +254,16 @@ class Rest:
     def _tidy(self, text: str) -> str:
         hidden = text.replace(self.at.secret, "******") if self.at.secret else text
         return "".join(letter if letter.isprintable() else " " for letter in hidden)[:_SAID]
+
+
+def _cause(error: HTTPError) -> BaseException:
+    """What is behind the library's own words, which name its objects."""
+    inner = (one for one in reversed(error.args) if isinstance(one, Exception))
+    return error.__cause__ or next(inner, error)
+
+
+def _type_of(headers: Mapping[str, str]) -> str:
+    return headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
 
 def _json(content: bytes) -> tuple[Any, bool]:
