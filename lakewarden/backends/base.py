@@ -130,6 +130,7 @@ class Step:
     `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one
     transaction where the backend has them; Transient when the person is in any other managed role by then);
     `drop_role` role; `take_foreign` rights that `grantor` gave to `person`, which only an order asks for.
+    One that `revokes` ends what is no longer decided for somebody, so it never waits for what is given.
     """
 
     kind: StepKind
@@ -141,6 +142,7 @@ class Step:
     keeps: tuple[str, ...] = ()
     label: str = ""
     grantor: str = ""
+    revokes: bool = False
 
     @property
     def removes(self) -> int:

@@ -251,6 +251,29 @@ class Contract(Suite):
             assert [type(one.error) for one in backend.apply(stale)] == [Transient]
         assert_settled(site, wanted(roles, w={ana}))
 
+    # what cannot be filled
+
+    @needs("refuses")
+    def test_nobody_is_moved_before_where_he_goes_is_filled(self, site: Site, ana: str) -> None:
+        settle(site, wanted({"r": self.READ}, r={ana}))
+        filled = self.READ | self.COSTS
+        errors = settle(site, wanted({"n": filled | {self.never}}, n={ana}))
+        assert "give" in {one.step.kind for one in errors if one.error}
+        assert look(site).members["r"] == {ana}
+        assert site.may(ana, READS, *ORDERS)
+        settle(site, desired := wanted({"n": filled}, n={ana}))
+        assert_settled(site, desired)
+        assert {*look(site).roles} == {"n"}
+
+    @needs("refuses")
+    def test_who_has_to_lose_something_does_not_wait_for_what_cannot_be_filled(
+        self, site: Site, ana: str
+    ) -> None:
+        settle(site, wanted({"w": self.WRITE}, w={ana}))
+        settle(site, wanted({"n": self.READ | {self.never}}, n={ana}))
+        assert not site.may(ana, WRITES, *ORDERS)
+        assert site.may(ana, READS, *ORDERS)
+
     # revoke
 
     def test_a_revocation_takes_effect(self, site: Site, ana: str) -> None:

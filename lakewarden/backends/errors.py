@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class BackendError(Exception):
     """A backend did not do what was asked; the text is in the backend's own words."""
@@ -21,6 +23,17 @@ class Rejected(BackendError):
 
 class Misconfigured(BackendError):
     """Nothing will work until the connection is mended: pause the backend, raise one alert."""
+
+
+_WORST_FIRST = (Misconfigured, Transient, Rejected, Gone)
+
+
+def worst(errors: Sequence[BackendError]) -> BackendError:
+    """The one of several that matters most, which says how many more there are."""
+    first = min(
+        errors, key=lambda one: next(n for n, kind in enumerate(_WORST_FIRST) if isinstance(one, kind))
+    )
+    return type(first)(f"{first} (and {len(errors) - 1} more)") if len(errors) > 1 else first
 
 
 NEXT = {

@@ -23,7 +23,7 @@ from lakewarden.backends.base import (
     Right,
     Step,
 )
-from lakewarden.backends.errors import Gone, Rejected, Transient
+from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient, worst
 from lakewarden.backends.steps import in_turn
 
 RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
@@ -36,6 +36,7 @@ RIGHTS: dict[tuple[str, str], tuple[str, ...]] = {
     ("MODIFY_TABLE", "table"): ("SELECT", "INSERT", "UPDATE", "DELETE"),
     ("SELECT_VIEW", "view"): ("SELECT",),
 }
+_WORDS = frozenset(word for words in RIGHTS.values() for word in words)
 
 
 @dataclass
@@ -161,14 +162,16 @@ class Memory:
         self._world.members.setdefault(step.role, set())
 
     def _give(self, step: Step) -> None:
-        held, gone = self._held(step.role), []
+        held, errors = self._held(step.role), list[BackendError]()
         for right in step.rights:
             try:
+                if right.right not in _WORDS:
+                    raise Rejected(f"{right.right} is no right here")
                 held.add((self._world.find(right).id, right.right))
-            except Gone as error:
-                gone.append(error)
-        if gone:
-            raise gone[0]
+            except (Gone, Rejected) as error:
+                errors.append(error)
+        if errors:
+            raise worst(errors)
 
     def _take(self, step: Step) -> None:
         held = self._world.roles.get(step.role, set())

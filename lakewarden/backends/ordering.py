@@ -4,6 +4,10 @@ Firm rules keep anyone from getting what was not decided: who leaves a role does
 and what a role loses is taken before anyone joins.  Soft rules keep everyone in possession of what he keeps:
 where he goes is filled first, what he held is taken last.  Where they are at odds the firm ones win.
 Otherwise removals go first.
+
+When a role could not be filled wholly, whoever would move into it stays where he is, if he has nothing there
+that is no longer decided for him; who has moves all the same, into what there is: less than was decided
+perhaps, never more.  A role whose denials could not be set is joined by nobody.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from lakewarden.backends.base import Step
+from lakewarden.backends.base import DENY, Step
 
 _RANKS = {"take_foreign": 0, "take": 1, "make_role": 2, "give": 3, "switch": 4, "drop_role": 5}
 
@@ -29,8 +33,28 @@ def in_order(steps: Iterable[Step], members: Mapping[str, Collection[str]]) -> t
 
 
 def waits_for(step: Step, failed: Iterable[Step]) -> Step | None:
-    """The failed step without which this one would give somebody what was not decided, or None."""
-    return next((other for other in failed if _firmly_before(other, step)), None)
+    """The failed step that this one waits for, so that it gives or takes nothing that was not decided."""
+    others = list(failed)
+    firm = (other for other in others if _firmly_before(other, step) or _denies(other, step))
+    return next(firm, None) or _until_filled(step, others)
+
+
+def _denies(first: Step, then: Step) -> bool:
+    fills = first.kind == "give" and first.role in then.joins
+    return fills and any(right.right.startswith(DENY) for right in first.rights)
+
+
+def _until_filled(step: Step, failed: Sequence[Step]) -> Step | None:
+    """What keeps somebody where he is, or the rights there, until the role he is to move to is whole."""
+    if step.revokes:
+        return None
+    if step.kind == "switch" and step.leaves:
+        return next((one for one in failed if one.kind == "give" and one.role in step.joins), None)
+    if step.kind == "take":
+        left_in = [one for one in failed if one.kind == "switch" and step.role in one.leaves]
+        # who should have left and could not must lose it at least here
+        return None if any(one.revokes for one in left_in) else next(iter(left_in), None)
+    return None
 
 
 def _rank(step: Step) -> tuple[int, str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from lakewarden.backends.base import DENY, Desired, Observation, Order, Plan, Right, Step
+from lakewarden.backends.losses import marked
 from lakewarden.backends.ordering import in_order
 
 T = TypeVar("T")
@@ -27,11 +28,10 @@ def plan(desired: Desired, observed: Observation, orders: Iterable[Order] = ()) 
     """
     rights = _rights(desired, observed)
     memberships = _memberships(desired, observed)
+    steps = marked(_steps(desired, observed, rights, memberships), desired, observed)
     differences: list[_Difference[Right] | _Difference[str]] = [*rights.values(), *memberships.values()]
     return Plan(
-        steps=in_order(
-            [*_steps(desired, observed, rights, memberships), *_ordered(orders, observed)], observed.members
-        ),
+        steps=in_order([*steps, *_ordered(orders, observed)], observed.members),
         missing=sum(len(difference.missing) for difference in differences),
         extra=sum(len(difference.extra) for difference in differences),
         in_sync=sum(len(difference.same) for difference in differences),

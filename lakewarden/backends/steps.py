@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Optional
 
 from lakewarden.backends.base import Outcome, Step
-from lakewarden.backends.errors import BackendError, Transient
+from lakewarden.backends.errors import BackendError, Gone, Transient
 from lakewarden.backends.ordering import waits_for
 
 Do = Callable[[Step], object]
@@ -29,7 +29,8 @@ def attempted(step: Step, failed: list[Step], do: Do) -> Outcome:
             return Outcome(step)
         except BackendError as reason:
             error = reason
-    failed.append(step)
+    if not (step.kind == "give" and isinstance(error, Gone)):
+        failed.append(step)  # nobody waits for rights on what is no longer there
     return Outcome(step, error)
 
 

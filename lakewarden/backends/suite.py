@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any, Callable, TypeVar
 
 import pytest
@@ -49,7 +50,8 @@ class Suite:
     `sales.costs` takes.  Abilities: `has_roles`; `others_grant`, what others gave can be told from ours;
     `sees_objects`, and by `has_ids` of the source's own; `rights_follow` objects or names when those are
     renamed or made again; `blinds`, the site has `blinded`; `denies`, `denial(schema, table)` are the rights
-    that forbid.  `odd_names` are tried as names of everything, `seeds` are rounds of workers that die.
+    that forbid; `refuses`, it says no to giving `never`, a right that it does not know.  `odd_names` are
+    tried as names of everything, `seeds` are rounds of workers that die.
     """
 
     READ = on(*ORDERS, "SELECT")
@@ -61,6 +63,7 @@ class Suite:
     sees_objects = True
     has_ids = True
     denies = False
+    refuses = False
     blinds = False
     rights_follow = "objects"
     odd_names: Iterable[Any] = ODD_NAMES
@@ -84,6 +87,11 @@ class Suite:
 
     def as_told(self, desired: Desired) -> Desired:
         return desired if self.has_roles else by_person(desired)
+
+    @property
+    def never(self) -> Right:
+        """A right that no backend knows, on a table that is there."""
+        return replace(self.one, path=("sales", "costs"), right="NO SUCH RIGHT")
 
     @property
     def one(self) -> Right:

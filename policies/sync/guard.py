@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
-from lakewarden.backends.base import DENY, Desired, Observation, Plan, Right, Step
+from lakewarden.backends.base import Desired, Observation, Plan, Step
+from lakewarden.backends.losses import effective, roles_by_person
 
 FEW = 25
 """A plan that takes something from no more people than this is never held."""
@@ -15,14 +13,14 @@ FEW = 25
 
 def losing(desired: Desired, observed: Observation) -> tuple[int, int]:
     """How many people would lose a right that a role of ours gives them now, and how many have any."""
-    now, then = _roles_by_person(observed.members), _roles_by_person(desired.members)
+    now, then = roles_by_person(observed.members), roles_by_person(desired.members)
     lost: dict[tuple[frozenset[str], frozenset[str]], bool] = {}
     losers = holders = 0
     for person, before in now.items():
         after = then.get(person, frozenset())
         if (before, after) not in lost:
-            had = _rights(before, observed.roles)
-            lost[before, after] = not had <= _rights(after, desired.roles)
+            had = effective(before, observed.roles)
+            lost[before, after] = not had <= effective(after, desired.roles)
         losers += lost[before, after]
         holders += 1
     return losers, holders
@@ -43,18 +41,3 @@ def _line(step: Step) -> str:
     rights = ",".join(f"{right.kind}:{'.'.join(right.path)}:{right.right}" for right in step.rights)
     parts = (step.kind, step.role, step.person, rights, *step.joins, "<", *step.leaves, "<", step.grantor)
     return "|".join(parts)
-
-
-def _roles_by_person(members: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = defaultdict(set)
-    for role, people in members.items():
-        for person in people:
-            found[person].add(role)
-    return {person: frozenset(roles) for person, roles in found.items()}
-
-
-def _rights(keys: Iterable[str], roles: Mapping[str, frozenset[Right]]) -> frozenset[Right]:
-    """What the roles give together; a denial is nothing that somebody has, and takes what is given."""
-    every = frozenset[Right]().union(*(roles.get(key, frozenset()) for key in keys))
-    denied = {replace(one, right=one.right[len(DENY) :]) for one in every if one.right.startswith(DENY)}
-    return frozenset(one for one in every - denied if not one.right.startswith(DENY)) if denied else every

@@ -55,6 +55,7 @@ class TestMariaDB(Contract):
     READ, WRITE, COSTS = READ, WRITE, COSTS
     on = staticmethod(on)
 
+    refuses = True
     rights_follow = "names"
     odd_names = NAMES
     seeds = ROUNDS

@@ -10,6 +10,7 @@ from tests.backends.worlds import ROUNDS, MemorySite
 
 class TestMemory(Contract):
     blinds = True
+    refuses = True
     seeds = ROUNDS
 
     @pytest.fixture

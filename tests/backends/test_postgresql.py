@@ -9,6 +9,7 @@ from tests.backends.worlds import ROUNDS
 
 
 class TestPostgreSQL(Contract):
+    refuses = True
     seeds = ROUNDS
 
     @pytest.fixture

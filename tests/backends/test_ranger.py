@@ -36,6 +36,7 @@ class RangerContract(Contract):
     rights_follow = "names"
     denies = True
     blinds = True
+    refuses = True
 
     def denial(self, schema, table):
         return frozenset({Right("table", (schema, table), "DENY select")})

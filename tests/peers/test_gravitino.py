@@ -32,6 +32,7 @@ class TestGravitino(Contract):
     on = staticmethod(on)
     has_ids = False  # names are all the API tells
     denies = True
+    refuses = True
     blinds = True
     odd_names = ("a-b", "a=b", "a/b", "_", "x" * 64)
     seeds = seeds(3)

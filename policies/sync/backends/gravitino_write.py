@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from lakewarden.backends.base import Right, Step
-from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient, worst
 from policies.sync.backends.gravitino_names import (
     OWNER,
     Person,
@@ -98,7 +98,7 @@ class Hand:
                 if not (verb == "revoke" and refusal.status == ABSENT):
                     failed.append(translated(refusal))
         if failed:
-            raise failed[0]
+            raise worst(failed)
 
     def _change(self, role: str, kind: str, object_: str, words: list[str], verb: str) -> None:
         place = ("permissions", "roles", role, kind, object_)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from psycopg import sql
 
 from lakewarden.backends.base import ObjectKind, Step
-from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, worst
 from policies.sync.backends import postgresql_catalog as catalog
 from policies.sync.backends.postgresql_read import KINDS
 from policies.sync.backends.postgresql_roles import our_role
@@ -26,7 +26,6 @@ KEYWORD = {
     "sequence": sql.SQL("SEQUENCE"),
 }
 _WORD = re.compile(r"(?P<right>[A-Z]+)(?:\((?P<column>.+)\))?(?P<option> WITH GRANT OPTION)?", re.DOTALL)
-_WORST_FIRST = (Misconfigured, Transient, Rejected, Gone)
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ def change_rights(session: Session, step: Step, also: Sequence[str] = ()) -> Non
     for chunk in _chunks(targets):
         errors.extend(_change(session, step, chunk, also))
     if errors:
-        raise _worst(errors)
+        raise worst(errors)
 
 
 def _change(
@@ -192,11 +191,3 @@ def _privilege(word: str) -> tuple[sql.Composable, bool]:
 
 def _explained(error: Misconfigured, owner: str) -> Misconfigured:
     return Misconfigured(f"{error} (acting as {owner}, who owns it)")
-
-
-def _worst(errors: Sequence[BackendError]) -> BackendError:
-    ranked = sorted(
-        errors, key=lambda error: next(n for n, kind in enumerate(_WORST_FIRST) if isinstance(error, kind))
-    )
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-    return type(ranked[0])(f"{ranked[0]}{more}")

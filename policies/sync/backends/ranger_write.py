@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakewarden.backends.base import Right, Step
-from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient
+from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient, worst
 from policies.sync.backends.ranger_foreign import missing, policy_of, taken_from
 from policies.sync.backends.ranger_names import OPTION, Identity, check_names
 from policies.sync.backends.ranger_policies import (
@@ -125,7 +125,7 @@ class Writer:
     # policies
 
     def change_rights(self, step: Step) -> None:
-        """Give or take, one policy after the other; what can be done is done, the first error is raised."""
+        """Give or take, one policy after the other; what can be done is done, the worst error is raised."""
         (which, holder), errors = self._holder(step.role), list[BackendError]()
         gives = step.kind == "give"
         for values, path, wanted in self._by_policy(step.rights):
@@ -136,7 +136,7 @@ class Writer:
             except (Gone, Rejected) as error:
                 errors.append(error)
         if errors:
-            raise errors[0]
+            raise worst(errors)
 
     def _holder(self, key: str) -> tuple[str, str]:
         """Which list of an item a role of ours stands in, and under which name."""

@@ -1,0 +1,67 @@
+"""Which steps take from somebody what is no longer decided for him: those wait for nothing."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
+
+from lakewarden.backends.base import DENY, Desired, Observation, Right, Step
+
+Keys = frozenset[str]
+
+
+def marked(steps: Iterable[Step], desired: Desired, observed: Observation) -> list[Step]:
+    """The same steps; a move or a taking that ends what is no longer decided for somebody `revokes`."""
+    listed = list(steps)
+    losses = Losses(desired, observed, listed)
+    return [replace(step, revokes=True) if losses.revokes(step) else step for step in listed]
+
+
+def effective(keys: Iterable[str], roles: Mapping[str, frozenset[Right]]) -> frozenset[Right]:
+    """What the roles give together; a denial is nothing that somebody has, and takes what is given."""
+    every = frozenset[Right]().union(*(roles.get(key, frozenset()) for key in keys))
+    denied = {replace(one, right=one.right[len(DENY) :]) for one in every if one.right.startswith(DENY)}
+    return frozenset(one for one in every - denied if not one.right.startswith(DENY)) if denied else every
+
+
+def roles_by_person(members: Mapping[str, Iterable[str]]) -> dict[str, Keys]:
+    """Who is in which roles."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for role, people in members.items():
+        for person in people:
+            found[person].add(role)
+    return {person: frozenset(roles) for person, roles in found.items()}
+
+
+class Losses:
+    """What people have and are to have, each set of roles worked out once."""
+
+    def __init__(self, desired: Desired, observed: Observation, steps: Iterable[Step]) -> None:
+        self._desired, self._observed = desired, observed
+        self._wanted = roles_by_person(desired.members)
+        self._leaving = {(role, step.person) for step in steps for role in step.leaves}
+        self._decided: dict[Keys, frozenset[Right]] = {}
+
+    def revokes(self, step: Step) -> bool:
+        """Whether a step ends something that nobody decided for who has it now."""
+        if step.kind == "switch" and step.leaves:
+            held = effective(step.leaves, self._observed.roles)
+            return not held <= self._of(self._keys(step.person))
+        if step.kind == "take":
+            given = [right for right in step.rights if not right.right.startswith(DENY)]
+            return any(not self._of(keys).issuperset(given) for keys in self._staying(step.role))
+        return False
+
+    def _keys(self, person: str) -> Keys:
+        return self._wanted.get(person, frozenset())
+
+    def _staying(self, role: str) -> Collection[Keys]:
+        """What those are to be in who are in a role and have no step of their own out of it."""
+        people = self._observed.members.get(role, frozenset())
+        return {self._keys(one) for one in people if (role, one) not in self._leaving}
+
+    def _of(self, keys: Keys) -> frozenset[Right]:
+        if keys not in self._decided:
+            self._decided[keys] = effective(keys, self._desired.roles)
+        return self._decided[keys]
