@@ -7,8 +7,11 @@ import warnings
 
 import pytest
 
+from lakewarden.backends.kit import settle
 from tests.backends import debian
+from tests.backends.files_world import PosixSite
 from tests.backends.mariadb_world import NEEDED, Server
+from tests.backends.ranger_world import SETTLED, RangerSite
 from tests.backends.worlds import PostgresSite
 from tests.conftest import missing
 from tests.standins.ranger.process import Process as RangerProcess
@@ -81,3 +84,37 @@ def ana(shop):
     shop.table("sales", "orders", serial=True)
     shop.table("sales", "costs")
     return shop.person("ana")
+
+
+@pytest.fixture
+def lake():
+    """A tree of files on this machine with two folders and three people."""
+    site = PosixSite()
+    site.schema("sales")
+    site.table("sales", "orders")
+    site.table("sales", "costs")
+    site.people += ["daemon", "games", "mail"]
+    yield site
+    site.close()
+
+
+@pytest.fixture
+def orders(lake):
+    return lake.folder("sales", "orders")
+
+
+@pytest.fixture
+def ranger(ranger_server):
+    """A service of the stand-in that knows two people."""
+    there = RangerSite(ranger_server)
+    there.person("ana")
+    there.person("bo", "analysts")
+    yield there
+    there.close()
+
+
+@pytest.fixture
+def settled(ranger):
+    """Ana reads sales.orders by our role r."""
+    settle(ranger, SETTLED)
+    return ranger

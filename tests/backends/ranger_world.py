@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 import pytest
 
-from lakewarden.backends.base import Backend, Foreign, Right
-from lakewarden.backends.kit import Crash
+from lakewarden.backends.base import Backend, Desired, Foreign, Right
+from lakewarden.backends.kit import Crash, settle, wanted
 from policies.sync.backends import ranger
 from policies.sync.backends.ranger_names import Identity
 from policies.sync.backends.ranger_session import Session
@@ -26,6 +26,9 @@ WORDS = {
     "trino": {"SELECT": "select", "INSERT": "insert", "UPDATE": "alter", "DELETE": "delete"},
 }
 """The kinds of access for the words that the contract uses."""
+SELECT = Right("table", ("sales", "orders"), "select")
+READ, WRITE = frozenset({SELECT}), frozenset({SELECT, Right("table", ("sales", "orders"), "update")})
+SETTLED = wanted({"r": READ}, r={"ana"})
 
 
 def table(database: str, name: str, column: str = "*") -> dict[str, Any]:
@@ -184,3 +187,8 @@ class RangerSite:
 
     def close(self) -> None:
         self.server.by_hand("mend")
+
+
+def errors_of(site: RangerSite, desired: Desired) -> list[Exception]:
+    """What goes wrong when something is made true."""
+    return [one.error for one in settle(site, desired) if one.error]

@@ -2,47 +2,31 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from lakewarden.backends import kinds
 from lakewarden.backends.base import Bypass, Desired, Order, Right, Step
 from lakewarden.backends.contract import assert_settled
-from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
-from lakewarden.backends.kit import look, opened, plan_of, settle, wanted
+from lakewarden.backends.errors import Rejected, Transient
+from lakewarden.backends.kit import look, plan_of, settle, wanted
 from policies.sync.backends import ranger
 from policies.sync.backends.ranger_session import Session
 from policies.sync.backends.ranger_types import HIVE, TRINO
-from tests.backends.ranger_world import LONG_AGO, PUSHER, SECRET, RangerSite, item, table
+from tests.backends.ranger_world import (
+    LONG_AGO,
+    PUSHER,
+    SETTLED,
+    WRITE,
+    RangerSite,
+    errors_of,
+    item,
+    table,
+)
 from tests.backends.tries import findings, try_step
-from tests.standins.ranger.process import Plugin
-
-SELECT = Right("table", ("sales", "orders"), "select")
-READ, WRITE = frozenset({SELECT}), frozenset({SELECT, Right("table", ("sales", "orders"), "update")})
 
 
 @pytest.fixture
-def site(ranger_server):
-    there = RangerSite(ranger_server)
-    there.person("ana")
-    there.person("bo", "analysts")
-    yield there
-    there.close()
-
-
-@pytest.fixture
-def settled(site):
-    """Ana reads sales.orders by our role r."""
-    settle(site, wanted({"r": READ}, r={"ana"}))
-    return site
-
-
-DESIRED = wanted({"r": READ}, r={"ana"})
-
-
-def errors(site, desired):
-    return [one.error for one in settle(site, desired) if one.error]
+def site(ranger):
+    return ranger
 
 
 # one policy for each resource
@@ -50,7 +34,7 @@ def errors(site, desired):
 
 def test_a_resource_that_has_a_policy_is_parked_with_its_name(site):
     site.policy("hand-made", table("sales", "orders"), item("select", users=["bo"]))
-    [error] = errors(site, DESIRED)
+    [error] = errors_of(site, SETTLED)
     assert type(error) is Rejected
     assert "policy-name=[hand-made]" in str(error)
     assert [one["name"] for one in site.policies().values()] == ["hand-made"]
@@ -60,8 +44,8 @@ def test_ours_stands_beside_it_where_that_was_chosen(site):
     before = site.policy("hand-made", table("sales", "orders"), item("select", users=["bo"]))
     url = f"{site.url}?beside=yes"
     site.backend = lambda: ranger.open(url, realm=site.realm, mark="shop", type_=HIVE)
-    assert errors(site, DESIRED) == []
-    assert_settled(site, DESIRED)
+    assert errors_of(site, SETTLED) == []
+    assert_settled(site, SETTLED)
     assert site.may("ana", "SELECT", "sales", "orders")
     assert site.policies()["hand-made"] == before
     settle(site, Desired({}, {}))
@@ -75,8 +59,8 @@ def test_another_consoles_policies_are_not_ours(settled):
     seen = look(other)
     assert (seen.roles, seen.unknown) == ({}, ())
     assert [one.grantor.startswith("policy lakewarden ") for one in seen.foreign] == [True]
-    assert "policy-name=[lakewarden " in str(errors(other, DESIRED)[0])
-    assert_settled(settled, DESIRED)
+    assert "policy-name=[lakewarden " in str(errors_of(other, SETTLED)[0])
+    assert_settled(settled, SETTLED)
 
 
 # marks
@@ -97,7 +81,7 @@ def test_a_mark_that_contradicts_itself_is_told_and_never_touched(settled, fault
     [told] = look(settled).unknown
     assert fault in told
     assert changed["name"] in told
-    for desired in (DESIRED, wanted({"r": WRITE}, r={"ana"}), Desired({}, {})):
+    for desired in (SETTLED, wanted({"r": WRITE}, r={"ana"}), Desired({}, {})):
         settle(settled, desired)
         assert settled.policies()[changed["name"]] == changed
     assert {one.holder for one in look(settled).foreign} == {f"role {settled.identity.role_name('r')}"}
@@ -132,9 +116,9 @@ BENT = {
 @pytest.mark.parametrize("how", BENT)
 def test_a_policy_of_ours_that_was_bent_is_straightened(settled, how):
     settled.server.put_policy({**settled.our_policy("sales", "orders"), **BENT[how]})
-    assert plan_of(settled, DESIRED).missing == 1
-    settle(settled, DESIRED)
-    assert_settled(settled, DESIRED)
+    assert plan_of(settled, SETTLED).missing == 1
+    settle(settled, SETTLED)
+    assert_settled(settled, SETTLED)
     assert settled.may("ana", "SELECT", "sales", "orders")
 
 
@@ -152,10 +136,10 @@ def test_an_item_of_ours_that_was_bent_is_straightened(settled, how):
     ours, role = settled.our_policy("sales", "orders"), settled.identity.role_name("r")
     settled.server.put_policy({**ours, items: [{**item("select", roles=[role]), **more}]})
     assert word in {right.right for right in look(settled).roles["r"]}
-    plan = plan_of(settled, DESIRED)
+    plan = plan_of(settled, SETTLED)
     assert (plan.missing, plan.extra) == counts
-    settle(settled, DESIRED)
-    assert_settled(settled, DESIRED)
+    settle(settled, SETTLED)
+    assert_settled(settled, SETTLED)
     assert settled.may("ana", "SELECT", "sales", "orders")
 
 
@@ -167,15 +151,15 @@ def test_a_group_or_role_that_somebody_put_into_ours_goes(settled, which, name, 
     settled.server.call("POST", "/service/public/v2/api/roles", {"name": "theirs"})
     settled.server.put_role({**settled.our_role("r"), which: [{"name": name, "isAdmin": False}]})
     assert shown in look(settled).members["r"]
-    settle(settled, DESIRED)
-    assert_settled(settled, DESIRED)
+    settle(settled, SETTLED)
+    assert_settled(settled, SETTLED)
     assert settled.our_role("r")[which] == []
 
 
 def test_who_may_pass_our_role_on_may_not_any_more(settled):
     settled.server.put_role({**settled.our_role("r"), "users": [{"name": "ana", "isAdmin": True}]})
-    assert plan_of(settled, DESIRED).missing == 1
-    settle(settled, DESIRED)
+    assert plan_of(settled, SETTLED).missing == 1
+    settle(settled, SETTLED)
     assert settled.our_role("r")["users"] == [{"name": "ana", "isAdmin": False}]
 
 
@@ -203,7 +187,7 @@ def test_a_change_between_reading_and_writing_is_noticed(settled, monkeypatch):
 
     with monkeypatch.context() as patched:
         patched.setattr(Session, "put_policy", beaten)
-        [error] = errors(settled, wanted({"r": WRITE}, r={"ana"}))
+        [error] = errors_of(settled, wanted({"r": WRITE}, r={"ana"}))
     assert type(error) is Transient
     assert "by another hand at the same moment" in str(error)
 
@@ -314,145 +298,3 @@ def test_denials_that_are_switched_off_are_told(site):
     what = "select though it is denied here, by policy wild"
     assert Bypass("bo", what, ("sales", "orders")) in look(site).bypasses
     assert any("switched off" in one.text for one in findings(site) if not one.ok)
-
-
-# what Ranger refuses, and what it means
-
-
-def test_a_user_that_went_is_no_reason_to_stop(site):
-    plan = plan_of(site, wanted({"r": READ}, r={"ana", "bo"}))
-    site.server.by_hand("forget", name="bo")
-    with opened(site) as backend:
-        failed = {one.step.person: type(one.error) for one in backend.apply(plan) if one.error}
-    assert failed == {"bo": Gone}
-    assert site.may("ana", "SELECT", "sales", "orders")
-
-
-def test_a_role_that_others_use_stays_and_is_told_with_where(settled):
-    role = settled.identity.role_name("r")
-    settled.policy("theirs", table("stock", "items"), item("select", roles=[role]))
-    [error] = errors(settled, Desired({}, {}))
-    assert type(error) is Rejected
-    assert "theirs" in str(error)
-    assert not settled.may("ana", "SELECT", "sales", "orders")
-
-
-PAGES = [1, 2, 3, 7]
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_lists_are_read_to_their_end_however_short_the_pages(settled, page):
-    for number in range(6):
-        settled.policy(f"p{number}", table("stock", f"t{number}"), item("select", users=["bo"]))
-    settled.server.by_hand("page", size=page)
-    seen = look(settled)
-    assert (len(seen.foreign), len(seen.people), seen.complete) == (6, 4, True)
-    assert seen.roles == {"r": READ}
-
-
-def test_a_look_while_others_change_is_not_taken_for_whole(settled, monkeypatch):
-    real = Session.policies
-
-    def disturbed(session):
-        found = real(session)
-        made = settled.policy("new", table("stock", "items"), item("select", users=["bo"]))
-        settled.server.call("DELETE", f"/service/public/v2/api/policy/{made['id']}")
-        return found
-
-    monkeypatch.setattr(Session, "policies", disturbed)
-    assert not look(settled).complete
-
-
-TROUBLES = [
-    # how it answers, and what that means
-    ("503", Transient, "503"),
-    ("502", Transient, "502"),
-    ("cut before", Transient, "does not answer"),
-    ("403", Misconfigured, "403"),
-    ("page", Misconfigured, "no JSON"),
-]
-
-
-@pytest.mark.parametrize(("how", "error", "words"), TROUBLES)
-def test_trouble_is_told_apart_by_what_to_do_next(settled, how, error, words):
-    settled.fail(how, times=9)
-    with opened(settled) as backend, pytest.raises(error) as told:
-        backend.observe()
-    assert words in str(told.value)
-    settled.close()
-    assert_settled(settled, DESIRED)
-
-
-URLS = [
-    # the URL, and what is wrong with it
-    ("ranger+http://lakewarden:wrong@{place}/{service}", "401"),
-    ("ranger+http://{who}@{place}/nothing", "Ranger has no service nothing"),
-    ("ranger+http://{who}@{place}/tags", "is of type trino, not hive"),
-    ("ranger+http://{who}@{place}/{service}?catalog=x", "must have nothing behind a ?"),
-    ("ranger+http://{place}/{service}", "names no account"),
-    ("ranger+http://{who}@{place}/", "must look like"),
-    ("http://{who}@{place}/{service}", "must look like"),
-    ("ranger+http://{who}@{place}/{service}?beside=perhaps", "beside is yes or no"),
-]
-
-
-@pytest.mark.parametrize(("url", "words"), URLS)
-def test_an_address_that_leads_nowhere_is_told_without_the_password(site, url, words):
-    site.server.by_hand("service", name="tags", type="trino")
-    who, place = f"{PUSHER}:{SECRET.replace('/', '%2F').replace('@', '%40')}", f"127.0.0.1:{site.server.port}"
-    url = url.format(who=who, place=place, service=site.service)
-    site.backend = lambda: ranger.open(url, realm="r", mark="m", type_=HIVE)
-    with pytest.raises(Misconfigured, match=re.escape(words)) as told:
-        look(site)
-    assert SECRET not in str(told.value)
-
-
-def test_a_server_that_is_away_is_tried_again():
-    backend = ranger.open("ranger+http://u:p@127.0.0.1:1/s", realm="r", mark="m", type_=HIVE)
-    with pytest.raises(Transient):
-        backend.observe()
-
-
-def test_an_account_that_sees_a_part_blocks_the_connection(site):
-    with site.blinded():
-        assert [one.text for one in findings(site) if one.blocks] == [
-            f"{PUSHER} is no administrator of Ranger and sees only a part; nothing can be written"
-        ]
-
-
-# proof
-
-
-def test_what_is_in_force_is_told_for_each_plugin(settled):
-    assert "nothing enforces them" in next(one.text for one in findings(settled) if not one.ok)
-    first, second = (Plugin(settled.server, settled.service, f"h{n}@hiveServer2").load() for n in (1, 2))
-    settle(settled, wanted({"r": WRITE}, r={"ana"}))
-    first.load()
-    version = first.version
-    told = [(one.ok, one.text) for one in findings(settled) if "on h" in one.text]
-    assert told == [
-        (True, "hiveServer2 on h1: in force"),
-        (False, f"hiveServer2 on h2: not yet in force, it has version {second.version}"),
-    ]
-    assert look(settled).in_force == (
-        f"hiveServer2 on h1: yes, hiveServer2 on h2: not yet, version {second.version} of {version}"
-    )
-
-
-FORMS = [
-    # what the form says, and the URL that comes of it
-    ("ranger-hive", {}, "ranger+https://us%2Fer:p%40ss@ranger.example.org:6182/cl1_hive"),
-    ("ranger-hive", {"tls": "no"}, "ranger+http://us%2Fer:p%40ss@ranger.example.org:6182/cl1_hive"),
-    (
-        "ranger-trino",
-        {"catalog": "la ke", "beside": "yes"},
-        "ranger+https://us%2Fer:p%40ss@ranger.example.org:6182/cl1_hive?catalog=la+ke&beside=yes",
-    ),
-]
-
-
-@pytest.mark.parametrize(("code", "more", "url"), FORMS)
-def test_a_form_becomes_a_url(code, more, url):
-    asked = {"host": "ranger.example.org", "port": "6182", "user": "us/er", "password": "p@ss"}
-    assert kinds.get(code).address({**asked, "service": "cl1_hive", **more}) == url
-    kinds.get(code).open(url, realm="r", mark="m").close()
