@@ -148,17 +148,22 @@ class MariaSite:
     def account(self, person: str, host: str = "%") -> str:
         return f"{self.admin.escape(person)}@{self.admin.escape(host)}"
 
+    @contextmanager
+    def blinded(self) -> Iterator[None]:
+        """The account loses its own rights, and with them its sight of what there is."""
+        self.do(f"REVOKE {RIGHTS}, GRANT OPTION ON *.* FROM {self.pusher}@localhost")
+        yield
+        self.do(f"GRANT {RIGHTS} ON *.* TO {self.pusher}@localhost WITH GRANT OPTION")
+
     def give_by_hand(self, right: Right, holder: str) -> None:
         self.do(f"GRANT {right.right} ON {self._target(right)} TO {self.account(holder)}")
 
     def foreign(self) -> set[Foreign]:
         """What people hold by themselves on tables, read past the backend."""
-        rows = self.do(
-            "SELECT Db, Table_name, User, Grantor, Table_priv FROM mysql.tables_priv WHERE Host = '%'"
-        )
+        rows = self.do("SELECT Db, Table_name, User, Table_priv FROM mysql.tables_priv WHERE Host = '%'")
         return {
-            Foreign(Right("table", (db, table), word.upper()), user, grantor)
-            for db, table, user, grantor, words in rows
+            Foreign(Right("table", (db, table), word.upper()), user)
+            for db, table, user, words in rows
             for word in words.split(",")
             if user in self._people
         }

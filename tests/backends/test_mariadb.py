@@ -55,6 +55,7 @@ class TestMariaDB(Contract):
     READ, WRITE, COSTS = READ, WRITE, COSTS
     on = staticmethod(on)
 
+    blinds = True
     refuses = True
     rights_follow = "names"
     odd_names = NAMES
@@ -188,6 +189,83 @@ def test_a_role_of_ours_in_anothers_hands_is_foreign(site, ana):
     assert (found.right.kind, found.holder) == ("role", bo)
     settle(site, wanted({"r": READ}, r={ana}), orders=[Order(found)])
     assert look(site).foreign == ()
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_a_role_that_others_gave_to_one_of_ours_is_foreign(site, ana, own):
+    settle(site, desired := wanted({"r": COSTS}, r={ana}))
+    ours = site.identity.person_role(ana) if own else site.identity.role_name("r")
+    site.do("CREATE ROLE theirs")
+    site.do("GRANT SELECT ON sales.orders TO theirs")
+    site.do(f"GRANT theirs TO `{ours}`")
+    assert site.may(ana, "SELECT", "sales", "orders")
+    [found] = [one for one in look(site).foreign if one.holder == ours]
+    assert found.right == Right("role", ("theirs",), "MEMBER")
+    settle(site, desired)
+    assert found in look(site).foreign
+    site.do(f"GRANT theirs TO {site.pusher}@localhost WITH ADMIN OPTION")
+    assert [one.error for one in settle(site, desired, orders=[Order(found)])] == [None]
+    assert not site.may(ana, "SELECT", "sales", "orders")
+    assert_settled(site, desired)
+
+
+def test_every_right_on_everything_that_a_role_of_ours_was_given_is_extra_and_taken(site, ana):
+    settle(site, desired := wanted({"r": READ}, r={ana}))
+    site.do(f"GRANT ALL ON *.* TO {site.role('r')} WITH GRANT OPTION")
+    assert site.may(ana, "SELECT", "sales", "costs")
+    assert plan_of(site, desired).extra > 35
+    # what the account lacks itself it cannot take; that keeps nothing else
+    assert [type(one.error) for one in settle(site, desired)] == [Misconfigured]
+    assert not site.may(ana, "SELECT", "sales", "costs")
+    site.do(f"GRANT ALL ON *.* TO {site.pusher}@localhost WITH GRANT OPTION")
+    settle(site, desired)
+    assert_settled(site, desired)
+
+
+def test_what_others_gave_on_columns_is_not_taken_with_what_they_gave_on_the_table(site, ana):
+    site.do(f"GRANT SELECT, SELECT (x), UPDATE (x) ON sales.orders TO {site.account(ana)}")
+    by_word = {one.right.right: one for one in look(site).foreign}
+    assert {*by_word} == {"SELECT", "SELECT(x)", "UPDATE(x)"}
+    [outcome] = settle(site, wanted({}), orders=[Order(by_word["SELECT"])])
+    assert type(outcome.error) is Rejected
+    assert {one.right.right for one in look(site).foreign} == {"SELECT", "SELECT(x)", "UPDATE(x)"}
+    for word in ("SELECT(x)", "SELECT"):
+        outcomes = settle(site, wanted({}), orders=[Order(by_word[word])])
+        assert [one.error for one in outcomes] == [None]
+    assert {one.right.right for one in look(site).foreign} == {"UPDATE(x)"}
+
+
+def test_a_name_that_may_be_two_accounts_is_not_taken_from(site, ana):
+    site.schema("more")
+    for host in ("%", "here"):
+        site.do(
+            f"CREATE USER {site.account(ana + '@here', '%')}"
+            if host == "%"
+            else f"CREATE USER {site.account(ana, 'here')}"
+        )
+    site._people.append(f"{ana}@here")
+    site.do(f"GRANT SELECT ON sales.orders TO {site.account(ana + '@here')}")
+    [found] = look(site).foreign
+    [outcome] = settle(site, wanted({}), orders=[Order(found)])
+    assert "may be" in str(outcome.error)
+    assert look(site).foreign == (found,)
+
+
+def test_a_role_and_an_account_of_one_name_are_told_apart(site, ana):
+    site.do(f"CREATE ROLE `{ana}`")
+    for holder in (f"`{ana}`", site.account(ana)):
+        site.do(f"GRANT SELECT ON sales.orders TO {holder}")
+    assert {one.holder for one in look(site).foreign} == {ana, f"{ana}@%"}
+    [ordered] = [one for one in look(site).foreign if one.holder != ana]
+    settle(site, wanted({}), orders=[Order(ordered)])
+    assert {one.holder for one in look(site).foreign} == {ana}
+
+
+def test_what_cannot_be_taken_is_an_error_and_the_rest_is_taken(site, ana):
+    settle(site, wanted({"r": WRITE}, r={ana}))
+    odd = Right("catalog", (), "RIGHTS FROM BIT 99 ON")
+    assert type(try_step(site, Step("take", role="r", rights=(odd, *WRITE)))) is Rejected
+    assert look(site).roles["r"] == frozenset()
 
 
 def test_a_role_that_is_only_called_like_ours_is_left_alone(site, ana):

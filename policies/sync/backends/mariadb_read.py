@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -22,11 +22,12 @@ from lakewarden.backends.base import (
 )
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_session import Account, Session
+from policies.sync.backends.mariadb_words import database_of, everywhere, listed, switched_on
 
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 _DATABASES = "SELECT * FROM mysql.db"
 _TABLES = """
-    SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Grantor AS grantor, Table_priv AS rights
+    SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Table_priv AS rights
       FROM mysql.tables_priv
 """
 _COLUMNS_GIVEN = """
@@ -61,16 +62,9 @@ _NUMBERS = """
       FROM information_schema.{} WHERE NAME LIKE '%/%' GROUP BY 1, 2
 """
 _GLOBAL = """
-    SELECT GRANTEE AS grantee, GROUP_CONCAT(PRIVILEGE_TYPE ORDER BY PRIVILEGE_TYPE SEPARATOR ', ') AS rights,
-           COUNT(*) AS many
-      FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE <> 'USAGE' GROUP BY GRANTEE
+    SELECT GRANTEE AS grantee, PRIVILEGE_TYPE AS word
+      FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE <> 'USAGE' ORDER BY 1, 2
 """
-_WORDS = {
-    "Grant": "GRANT OPTION",
-    "Create_tmp_table": "CREATE TEMPORARY TABLES",
-    "Delete_history": "DELETE HISTORY",
-    "Delete versioning rows": "DELETE HISTORY",
-}
 NOBODY = {"", "mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
 PUBLIC = "PUBLIC"
 
@@ -91,7 +85,9 @@ class Look:
         self.columns = session.rows(_COLUMNS)
         numbers = session.rows(_NUMBERS.format(session.dialect.numbers))
         self.numbers = {(row["db"], row["name"]): row["id"] for row in numbers}
-        self.globals = session.rows(_GLOBAL)
+        self.globals = [
+            (row["grantee"].rsplit("@", 1)[0][1:-1], row["word"]) for row in session.rows(_GLOBAL)
+        ]
 
     @cached_property
     def about(self) -> dict[Account, dict[str, Any]]:
@@ -138,29 +134,30 @@ class Look:
 
     def label(self, user: str, host: str) -> str:
         """How a holder is called: by name alone where that says which account is meant."""
-        alone = self.of_role(user, host) or self.people.get(user) == [host]
+        alone = self.of_role(user, host) or (self.people.get(user) == [host] and user not in self.roles)
         return user if alone else f"{user}@{host}"
 
-    def given(self) -> Iterator[tuple[str, str, Right, str]]:
-        """Every right that any account or role was given: to whom, from which host, which, by whom."""
+    def given(self) -> Iterator[tuple[str, str, Right]]:
+        """Every right that any account or role was given: to whom, from which host, which.
+
+        What an account has on everything is no right of its own but a bypass; a role passes it on.  Who gave
+        it is not told: the server keeps only who changed anything on the same table last.
+        """
+        for (user, host), about in self.about.items():
+            for word in everywhere(about.get("access") or 0) if about.get("is_role") else ():
+                yield user, host, Right("catalog", (), word)
+        for user, word in self.globals:
+            if user in self.roles:  # where roles are accounts
+                yield user, "", Right("catalog", (), word)
         for row in self.databases:
-            kind, path, suffix = _database_of(row["Db"])
-            for word in _switched_on(row):
-                yield row["User"], row["Host"], Right(kind, path, word + suffix), ""
-        for row in self.tables:
+            kind, path, suffix = database_of(row["Db"])
+            for word in switched_on(row):
+                yield row["User"], row["Host"], Right(kind, path, word + suffix)
+        for row in (*self.tables, *self.column_rights):
             path = (row["db"], row["name"])
-            for word in _listed(row["rights"]):
-                right = Right(self.kinds.get(path, "table"), path, word)
-                yield row["user"], row["host"], right, row["grantor"] or ""
-        for row in self.column_rights:
-            path = (row["db"], row["name"])
-            for word in _listed(row["rights"]):
-                yield (
-                    row["user"],
-                    row["host"],
-                    Right(self.kinds.get(path, "table"), path, f"{word}({row['col']})"),
-                    "",
-                )
+            column = f"({row['col']})" if "col" in row else ""
+            for word in listed(row["rights"]):
+                yield row["user"], row["host"], Right(self.kinds.get(path, "table"), path, word + column)
 
 
 def observe(session: Session) -> Observation:
@@ -168,8 +165,9 @@ def observe(session: Session) -> Observation:
     look = Look(session)
     roles, foreign, public = _rights(look)
     members, amiss = _members(look)
+    hidden = _hidden(look, roles)
     return Observation(
-        complete=True,
+        complete=not hidden,
         position="",
         objects=tuple(_objects(look)),
         people=frozenset(look.people),
@@ -177,9 +175,23 @@ def observe(session: Session) -> Observation:
         members=members,
         foreign=tuple(sorted({*foreign, *_foreign_members(look)}, key=_order)),
         bypasses=(*public, *_bypasses(look)),
+        unknown=tuple(hidden),
         amiss_members=amiss,
         groups=_groups(look),
     )
+
+
+def _hidden(look: Look, roles: Mapping[str, Iterable[Right]]) -> list[str]:
+    """What our roles have rights on and the account does not see, though it is there.
+
+    A server tells nobody of what he has no right on, and that must not pass for dropped.
+    """
+    there = {database for database, _ in look.numbers}
+    named = {right.path for rights in roles.values() for right in rights if right.path}
+    hidden = {path for path in named if path in look.numbers and path not in look.kinds}
+    hidden |= {path[:1] for path in named if path[0] in there and path[0] not in look.schemata}
+    said = "is there, and the account cannot see it: give it its rights there again"
+    return [f"{'.'.join(path)} {said}" for path in sorted(hidden)]
 
 
 def _order(one: Foreign) -> tuple[Right, str, str]:
@@ -213,13 +225,13 @@ def _objects(look: Look) -> Iterator[FoundObject]:
 def _rights(look: Look) -> tuple[dict[str, frozenset[Right]], list[Foreign], list[Bypass]]:
     held: dict[str, set[Right]] = {key: set() for key in look.managed.values()}
     foreign, public = [], []
-    for user, host, right, grantor in look.given():
+    for user, host, right in look.given():
         if look.ours(user, host):
             held[look.managed[user]].add(right)
         elif user == PUBLIC and not host:
             public.append(Bypass(PUBLIC, right.right, right.path))
         elif right.path[:1] not in {(name,) for name in SYSTEM} and user not in NOBODY:
-            foreign.append(Foreign(right, look.label(user, host), grantor))
+            foreign.append(Foreign(right, look.label(user, host)))
     return {key: frozenset(rights) for key, rights in held.items()}, foreign, public
 
 
@@ -262,23 +274,29 @@ def _attached(look: Look) -> set[str]:
 
 
 def _foreign_members(look: Look) -> Iterator[Foreign]:
-    """Roles of ours in somebody else's hands: in another role, or a person's own with another person."""
+    """Roles of ours in somebody else's hands, and roles of others in ours: in another role, or a person's own
+    with another person."""
     for row in look.mapped:
         role, holder = row["role"], row["user"]
-        if holder == look.me or (not row["host"] and holder in look.wrappers):
+        inside = not row["host"] and holder in look.wrappers
+        if holder == look.me or (inside and role in look.managed):
             continue
         strange = role in look.managed and not row["host"]
         strange |= role in look.wrappers and look.wrappers[role] != holder
+        # what somebody gave one of ours all its people have
+        strange |= inside or (not row["host"] and holder in look.managed)
         if strange:
             yield Foreign(Right("role", (role,), "MEMBER"), look.label(holder, row["host"]))
 
 
 def _bypasses(look: Look) -> Iterator[Bypass]:
-    for row in look.globals:
-        user = row["grantee"].rsplit("@", 1)[0].strip("'")
+    held: dict[str, set[str]] = defaultdict(set)
+    for user, word in look.globals:
         if user in look.people:
-            rights = row["rights"] if row["many"] <= 4 else f"{row['many']} rights"
-            yield Bypass(user, f"holds {rights} on every database")
+            held[user].add(word)
+    for user, words in sorted(held.items()):
+        rights = ", ".join(sorted(words)) if len(words) <= 4 else f"{len(words)} rights"
+        yield Bypass(user, f"holds {rights} on every database")
 
 
 def _groups(look: Look) -> dict[str, frozenset[str]]:
@@ -287,31 +305,3 @@ def _groups(look: Look) -> dict[str, frozenset[str]]:
         if row["role"] not in {*look.managed, *look.wrappers} and row["user"] != look.me:
             groups[row["role"]].add(row["user"])
     return {name: frozenset(members) for name, members in groups.items()}
-
-
-def _database_of(pattern: str) -> tuple[ObjectKind, tuple[str, ...], str]:
-    """The database a stored name means; one with a bare `_` or `%` means many, and stays a pattern."""
-    name, at, wild = "", 0, False
-    while at < len(pattern):
-        if pattern[at] == "\\" and at + 1 < len(pattern):
-            at += 1
-        elif pattern[at] in "_%":
-            wild = True
-        name += pattern[at]
-        at += 1
-    return ("catalog", (), f" ON {pattern}.*") if wild else ("schema", (name,), "")
-
-
-def _switched_on(row: dict[str, Any]) -> Iterable[str]:
-    for column, value in row.items():
-        if column.endswith("_priv") and value == "Y":
-            yield _word(column.removesuffix("_priv"))
-
-
-def _listed(rights: str | Iterable[str]) -> Iterable[str]:
-    names = rights.split(",") if isinstance(rights, str) else rights
-    return (_word(name) for name in names if name)
-
-
-def _word(name: str) -> str:
-    return _WORDS.get(name, name.replace("_", " ").upper())

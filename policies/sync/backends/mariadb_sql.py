@@ -20,10 +20,11 @@ def quoted(name: str) -> str:
 class Dialect:
     """One server's statements.  Roles have the host "" in all rows, whatever the server keeps for them.
 
-    `accounts` tells user, host and `priv`, a JSON object of `is_role` and `default_roles`; `mapped` who is in
-    which role; `numbers` what survives a rename.  `roles`, `hosts`, `inside` and `holders` ask for one name.
-    `sessions` tells a user's connections where they cannot be ended by his
-    name, `keys` the key of each role that bears our mark where its name does not hold it.
+    `accounts` tells user, host and `priv`, a JSON object of `is_role`, `default_roles` and, as `access`, the
+    bits of what there is on everything where `many_roles` do not show it; `mapped` who is in which role;
+    `numbers` what survives a rename.  `roles`, `hosts`, `inside` and `holders` ask for one name.
+    `sessions` tells a user's connections where they cannot be ended by his name, `keys` the key of each role
+    that bears our mark where its name does not hold it.
     """
 
     label: str
@@ -63,6 +64,7 @@ MARIADB = Dialect(
     accounts="""
         SELECT User AS user, Host AS host, JSON_OBJECT(
                'is_role', COALESCE(JSON_VALUE(Priv, '$.is_role'), 0) + 0,
+               'access', COALESCE(JSON_VALUE(Priv, '$.access'), 0) + 0,
                'default_roles', JSON_ARRAY(JSON_VALUE(Priv, '$.default_role'))) AS priv
           FROM mysql.global_priv
     """,

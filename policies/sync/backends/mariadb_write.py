@@ -13,12 +13,18 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from lakewarden.backends.base import Right, Step
-from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient, worst
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends.mariadb_names import PERSON
 from policies.sync.backends.mariadb_session import Account, Session, escaped
 from policies.sync.backends.mariadb_sql import quoted
+from policies.sync.backends.mariadb_words import listed
 
-_RIGHT = re.compile(r"(?P<word>[A-Z ]+?)(?:\((?P<column>.+)\))?(?: ON (?P<pattern>.+)\.\*)?", re.DOTALL)
+_RIGHT = re.compile(r"(?P<word>[A-Z_ ]+?)(?:\((?P<column>.+)\))?(?: ON (?P<pattern>.+)\.\*)?", re.DOTALL)
+_COLUMNS = """
+    SELECT Column_name AS col, Column_priv AS rights FROM mysql.columns_priv
+     WHERE User = %(user)s AND Host IN (%(host)s, IF(%(host)s = '', '%%', %(host)s))
+       AND Db = %(db)s AND Table_name = %(tab)s
+"""
 _DATABASE = "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = %s"
 
 
@@ -29,7 +35,7 @@ def make_role(session: Session, step: Step) -> None:
 
 
 def change_rights(session: Session, step: Step) -> None:
-    """Give or take the rights of a step, as many as can be; raises the worst of what went wrong."""
+    """Give or take the rights of a step, as many as can be; raises the first of what went wrong."""
     with session.alone():
         role, errors = session.identity.role_name(step.role), list[BackendError]()
         if not session.rows(session.dialect.roles, (role,)):
@@ -41,10 +47,12 @@ def change_rights(session: Session, step: Step) -> None:
                 if isinstance(statement, BackendError):
                     raise statement
                 session.run(statement, missing_is_done=step.kind == "take")
-            except (Gone, Rejected) as error:
-                errors.append(error)
-        if errors and step.kind == "give":
-            raise worst(errors)
+            except (Gone, Misconfigured, Rejected) as error:
+                # what is gone is taken
+                if step.kind == "give" or not isinstance(error, Gone):
+                    errors.append(error)
+        if errors:
+            raise errors[0]
 
 
 def _statements(session: Session, step: Step, role: str) -> Iterable[str | BackendError]:
@@ -60,7 +68,14 @@ def _statements(session: Session, step: Step, role: str) -> Iterable[str | Backe
             yield f"GRANT {words} ON {_target(rights[0])} TO {role}"
         else:
             # one by one: a right that is gone must not keep the others
-            yield from (f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {role}" for right in rights)
+            yield from (_revocation(right, role) for right in rights)
+
+
+def _revocation(right: Right, role: str) -> str | BackendError:
+    try:
+        return f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {role}"
+    except Rejected as error:
+        return error
 
 
 def _word(right: Right) -> tuple[str, str | None]:
@@ -186,26 +201,44 @@ def drop_role(session: Session, step: Step) -> None:
 
 
 def take_foreign(session: Session, step: Step) -> None:
-    """Revoke exactly the rights that somebody was given by others."""
+    """Revoke exactly the rights that somebody was given by others.  Raises Rejected where more would go."""
     with session.alone():
         holder = _holder(session, step.person)
         if holder is None:
             return
+        named = session.account(holder) if holder[1] else quoted(holder[0])
         for right in step.rights:
             if right.kind == "role":
-                session.run(f"REVOKE {quoted(right.path[0])} FROM {holder}", missing_is_done=True)
+                session.run(f"REVOKE {quoted(right.path[0])} FROM {named}", missing_is_done=True)
             else:
-                statement = f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {holder}"
+                _spare_columns(session, holder, right)
+                statement = f"REVOKE {_word(right)[0]} ON {_target(right)} FROM {named}"
                 session.run(statement, missing_is_done=True)
 
 
-def _holder(session: Session, label: str) -> str | None:
-    """The account or role that a label means; None when it is gone."""
+def _spare_columns(session: Session, holder: Account, right: Right) -> None:
+    """A right that is taken on a table is taken on its columns too, where it was given by itself."""
+    if len(right.path) != 2 or _word(right)[0] != right.right or "(" in right.right:
+        return
+    place = {"user": holder[0], "host": holder[1], "db": right.path[0], "tab": right.path[1]}
+    rows = session.rows(_COLUMNS, place)
+    columns = sorted(row["col"] for row in rows if right.right in {*listed(row["rights"])})
+    if columns:
+        raise Rejected(
+            f"{right.right} on {'.'.join(right.path)} cannot be taken without that on {', '.join(columns)}, "
+            "which was given by itself: take that first"
+        )
+
+
+def _holder(session: Session, label: str) -> Account | None:
+    """The account that a label means, or the role, without a host; None when it is gone.  Raises Rejected."""
     if session.rows(session.dialect.roles, (label,)):
-        return quoted(label)
+        return label, ""
     hosts = session.rows(session.dialect.hosts, (label,))
-    if len(hosts) == 1:
-        return session.account((label, hosts[0]["host"]))
+    found = [(label, str(row["host"])) for row in hosts if len(hosts) == 1]
     user, at, host = label.rpartition("@")
-    known = at and host in {row["host"] for row in session.rows(session.dialect.hosts, (user,))}
-    return session.account((user, host)) if known else None
+    if at and host in {row["host"] for row in session.rows(session.dialect.hosts, (user,))}:
+        found.append((user, host))
+    if len(found) > 1:
+        raise Rejected(f"{label} may be {' or '.join(map(session.account, found))}: take it there")
+    return found[0] if found else None
