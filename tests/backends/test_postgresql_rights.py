@@ -86,8 +86,11 @@ def test_an_owner_out_of_reach_is_said_and_the_others_are_served(shop, ana):
     assert shop.may(ana, "SELECT", "sales", "orders")
 
 
-def test_a_grant_that_only_warns_is_a_failure_and_leaves_nothing(shop, ana, monkeypatch):
+@pytest.mark.parametrize("silenced", [False, True])
+def test_a_grant_that_only_warns_is_a_failure_and_leaves_nothing(shop, ana, monkeypatch, silenced):
     """Not acting as the owner, the account is given a warning and a friendly `GRANT`."""
+    if silenced:
+        shop.do("ALTER DATABASE {} SET client_min_messages TO error", shop.database)
     settle(shop, wanted({"r": frozenset(COSTS)}, r={ana}))
     shop.do("GRANT SELECT ON sales.orders TO {}", shop.other)
     shop.do("GRANT USAGE ON SCHEMA sales TO {}", shop.other)
@@ -212,6 +215,20 @@ def test_a_foreign_right_is_taken_in_its_givers_name(shop, ana):
     shop.do("GRANT {} TO {}", giver, shop.pusher)
     assert try_step(shop, step) is None
     assert [one.grantor for one in shop.foreign() if one.holder == ana] == [shop.owner]
+
+
+@pytest.mark.parametrize("word", ["SELECT", "SELECT WITH GRANT OPTION"])
+def test_what_others_gave_on_columns_stays_when_what_they_gave_on_the_table_is_taken(shop, ana, word):
+    with shop.acting_as(shop.owner):
+        shop.do("GRANT SELECT ON sales.orders TO {} WITH GRANT OPTION", ana)
+        shop.do("GRANT SELECT (x), UPDATE (id) ON sales.orders TO {}", ana)
+        shop.do("GRANT SELECT (id) ON sales.orders TO {} WITH GRANT OPTION", ana)
+    before = {*look(shop).foreign}
+    right = Right("table", ("sales", "orders"), word)
+    assert try_step(shop, Step("take_foreign", person=ana, rights=(right,), grantor=shop.owner)) is None
+    gone = {one.right.right for one in before - {*look(shop).foreign}}
+    assert gone == ({word} if "OPTION" in word else {"SELECT", "SELECT WITH GRANT OPTION"})
+    assert {*look(shop).foreign} <= before
 
 
 def test_a_foreign_right_that_was_granted_on_is_not_cut_through(shop, ana):

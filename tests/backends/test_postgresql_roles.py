@@ -39,6 +39,25 @@ def test_other_options_of_a_membership_are_put_right(shop, ana, options, stays):
     assert shop.may(ana, "SELECT", "sales", "orders") is stays
 
 
+@pytest.mark.parametrize("stays", [True, False])
+def test_who_was_made_administrator_of_a_role_of_ours_is_so_no_longer(shop, ana, stays):
+    settle(shop, wanted({"r": READ}, r={ana}))
+    with psycopg.connect(shop.url(shop.pusher), autocommit=True) as connection:
+        connection.execute(f'GRANT {shop.role("r")} TO "{ana}" WITH ADMIN OPTION')
+    settle(shop, desired := wanted({"r": READ}, r={ana} if stays else set()))
+    assert_settled(shop, desired)
+    assert shop.may(ana, "SELECT", "sales", "orders") is stays
+
+
+@newest_only
+def test_a_role_of_ours_that_somebody_can_sign_in_as_is_told(shop, ana):
+    settle(shop, wanted({"r": READ}, r={ana}))
+    assert look(shop).unknown == ()
+    shop.do("ALTER ROLE {} LOGIN BYPASSRLS", shop.role("r"))
+    [said] = look(shop).unknown
+    assert said.endswith(f"ALTER ROLE {shop.role('r')} NOLOGIN NOBYPASSRLS")
+
+
 def test_a_membership_given_by_others_is_foreign(shop, ana):
     at_least_16(shop)
     settle(shop, wanted({"r": READ}))

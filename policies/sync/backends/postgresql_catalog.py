@@ -99,6 +99,16 @@ MARK = sql.SQL("""
      WHERE r.rolname = %s
 """)
 
+GIVEN_ON_COLUMNS = sql.SQL("""
+    SELECT c.attname AS name, a.is_grantable AS grantable
+      FROM pg_attribute c CROSS JOIN LATERAL aclexplode(c.attacl) a
+      JOIN pg_class t ON t.oid = c.attrelid JOIN pg_namespace n ON n.oid = t.relnamespace
+      JOIN pg_roles h ON h.oid = a.grantee JOIN pg_roles g ON g.oid = a.grantor
+     WHERE n.nspname = %(schema)s AND t.relname = %(table)s AND NOT c.attisdropped
+       AND h.rolname = %(holder)s AND g.rolname = %(grantor)s AND a.privilege_type = %(word)s
+     ORDER BY c.attnum
+""")
+
 LOCATED = sql.SQL("""
     SELECT 'schema' AS place, n.nspname AS schema, NULL::name AS name, r.rolname AS owner
       FROM pg_namespace n JOIN pg_roles r ON r.oid = n.nspowner

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import psycopg
 from psycopg import sql
@@ -34,9 +35,30 @@ def _take(tx: Transaction, step: Step) -> None:
 
 def _revoke(tx: Transaction, right: Right, step: Step) -> None:
     name = sql.Identifier(*(right.path or (tx.rows(catalog.SERVER)[0].name,)))
+    columns = _on_columns(tx, right, step)
     with _as_grantor(tx, step.grantor):
         for statement in revocations([right.right], KEYWORD[right.kind], name, sql.Identifier(step.person)):
             tx.run(statement)
+        for column in columns:
+            # what is taken on a table is taken on its columns too, where it was given by itself
+            tx.run(_given_on(column, right, name, step))
+
+
+def _on_columns(tx: Transaction, right: Right, step: Step) -> list[Any]:
+    if len(right.path) != 2 or "(" in right.right:
+        return []
+    word = right.right.partition(" ")[0]
+    schema, table = right.path
+    asked = {"schema": schema, "table": table, "word": word, "holder": step.person, "grantor": step.grantor}
+    return tx.rows(catalog.GIVEN_ON_COLUMNS, asked)
+
+
+def _given_on(column: Any, right: Right, name: sql.Identifier, step: Step) -> sql.Composed:
+    option = sql.SQL(" WITH GRANT OPTION" if column.grantable else "")
+    word, holder = sql.SQL(right.right.partition(" ")[0]), sql.Identifier(step.person)
+    return sql.SQL("GRANT {} ({}) ON {} TO {}{}").format(
+        word, sql.Identifier(column.name), name, holder, option
+    )
 
 
 def _leave(tx: Transaction, right: Right, step: Step) -> None:

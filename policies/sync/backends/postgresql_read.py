@@ -129,11 +129,23 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
         members=members,
         foreign=tuple(sorted(_foreign(look), key=lambda found: (found.right, found.holder, found.grantor))),
         bypasses=(*public_rights(look), *bypasses(look)),
-        unknown=(*look.unknown, *crowded(look)),
+        unknown=(*look.unknown, *_awake(look), *crowded(look)),
         amiss_rights=amiss_rights,
         amiss_members=amiss_members,
         groups=_groups(look),
     )
+
+
+def _awake(look: Look) -> Iterator[str]:
+    """Roles of ours that somebody made into more than a list of rights."""
+    for oid in sorted(look.managed):
+        row = look.roles[oid]
+        powers = {"LOGIN": row.login, "SUPERUSER": row.superuser, "CREATEROLE": row.createrole}
+        powers |= {"BYPASSRLS": row.bypassrls, "REPLICATION": row.replication}
+        held = [word for word, has in powers.items() if has]
+        if held:
+            undo = f"ALTER ROLE {row.name} {' '.join(f'NO{word}' for word in held)}"
+            yield f"role {row.name} is ours and was made {', '.join(held)} by others: {undo}"
 
 
 def _objects(look: Look) -> Iterator[FoundObject]:

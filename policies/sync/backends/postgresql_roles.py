@@ -58,6 +58,10 @@ def _switch(tx: Transaction, identity: Identity, step: Step) -> None:
     person = sql.Identifier(step.person)
     if step.joins:
         options = sql.SQL(" WITH INHERIT TRUE, SET FALSE, ADMIN FALSE" if tx.version >= 16 else "")
+        again = sorted(before & set(step.joins))
+        if again and tx.version < 16:
+            # there a grant without the option leaves it to who has it
+            tx.run(sql.SQL("REVOKE ADMIN OPTION FOR {} FROM {}").format(_listed(tx, identity, again), person))
         tx.run(sql.SQL("GRANT {} TO {}{}").format(_listed(tx, identity, step.joins), person, options))
     leaves = sorted(before & set(step.leaves))
     if leaves:

@@ -22,6 +22,8 @@ _ATTEMPTS = 3
 _SETTINGS = {
     # ours are system catalogs only; a function or operator somebody put into `public` must never run for us
     "search_path": "pg_catalog",
+    # whoever owns the database may have silenced the warnings by which a grant says that it did nothing
+    "client_min_messages": "warning",
     "statement_timeout": "60s",
     "idle_in_transaction_session_timeout": "60s",
 }
