@@ -7,12 +7,16 @@ was exported, each in a process of its own, whose memory is all it ever had.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -20,7 +24,9 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
 GROWTH = 1.3
 """How much more memory ten times the changes may take."""
-STEP = 5_000
+STEP = 20_000
+SEARCHES = ("changes_by_facets", "events_by_facets", "events_by_people", "events_by_lineage")
+"""Indexes that only searching needs: filled by the million they take longer than all that is measured."""
 
 
 def fill(changes: int) -> None:
@@ -29,27 +35,50 @@ def fill(changes: int) -> None:
 
     django.setup()
     from django.core.management import call_command
+    from django.db import connection
     from django.utils import timezone
 
     call_command("migrate", verbosity=0)
-    from policies.changes import digest_of
     from policies.models import Change, Counter, Event
 
     digest, at = "", timezone.now()
-    for first in range(1, changes + 1, STEP):
-        rows, events = [], []
-        for revision in range(first, min(first + STEP, changes + 1)):
-            row = Change(
-                revision=revision, kind="account.made", at=at, actor="operator", via="bench", previous=digest
-            )
-            said = {"name": f"person{revision % 400}", "reason": "as asked by the team that owns the table"}
-            event = Event(change=row, number=0, kind="account.made", people=[f"p{revision % 400}"], data=said)
-            row.digest = digest = digest_of(row, [event])
-            rows.append(row)
-            events.append(event)
-        Change.objects.bulk_create(rows)
-        Event.objects.bulk_create(events)
+    with connection.cursor() as cursor:
+        for name in SEARCHES:
+            cursor.execute(f"DROP INDEX {name}")
+        for first in range(1, changes + 1, STEP):
+            rows = list(following(range(first, min(first + STEP, changes + 1)), digest, at))
+            digest = rows[-1][0].digest
+            copy(cursor, Change, [change for change, _ in rows])
+            copy(cursor, Event, [event for _, event in rows])
+        cursor.execute("ANALYZE")
     Counter.objects.update(revision=changes, digest=digest)
+
+
+def following(revisions: Iterable[int], digest: str, at: datetime) -> Iterator[tuple[Any, Any]]:
+    """Changes that follow from a digest, each with its event."""
+    from policies.changes import digest_of
+    from policies.models import Change, Event
+
+    for revision in revisions:
+        kind, who = "account.made", f"p{revision % 400}"
+        change = Change(revision=revision, kind=kind, at=at, actor="operator", via="bench", previous=digest)
+        said = {"name": who, "reason": "as asked by the team that owns the table"}
+        event = Event(change=change, number=0, kind=kind, people=[who], data=said)
+        change.digest = digest = digest_of(change, [event])
+        yield change, event
+
+
+def copy(cursor: Any, model: Any, rows: Iterable[Any]) -> None:
+    """Write rows of a table in one go, their numbers as the table gives them."""
+    fields = [field for field in model._meta.concrete_fields if field.name != "id"]
+    names = ", ".join(field.column for field in fields)
+    with cursor.copy(f"COPY {model._meta.db_table} ({names}) FROM STDIN") as target:
+        for row in rows:
+            target.write_row([_plain(getattr(row, field.attname)) for field in fields])
+
+
+def _plain(value: object) -> object:
+    return json.dumps(value) if isinstance(value, dict) else value
 
 
 def spent(*command: str) -> tuple[float, float]:
@@ -98,7 +127,7 @@ def main() -> int:
         grown = memory / small
         good &= grown <= GROWTH
         print(f"{name:18}{many // 10:>9,} changes: {less:6.1f} s {small:5.0f} MB", end="  ")
-        print(f"{many:>9,}: {seconds:6.1f} s {memory:5.0f} MB, {grown:.2f} times (limit {GROWTH})")
+        print(f"{many:>9,}: {seconds:6.1f} s {memory:5.0f} MB, {grown:.2f} times the memory (limit {GROWTH})")
     return 0 if good else 1
 
 

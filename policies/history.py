@@ -99,7 +99,7 @@ class Sight:
     site: bool
 
     @cached_property
-    def _inside(self) -> frozenset[int]:
+    def inside(self) -> frozenset[int]:
         return frozenset(self.objects)
 
     def covers(self) -> Q:
@@ -117,7 +117,7 @@ class Sight:
         return seen | Q(lineage=[]) if self.site else seen
 
     def sees(self, node: Node) -> bool:
-        return not self._inside.isdisjoint(node.lineage)
+        return not self.inside.isdisjoint(node.lineage)
 
 
 def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
@@ -178,10 +178,15 @@ class Entry:
 
 @dataclass(frozen=True)
 class Page:
-    """Entries, newest first; `next` is the revision to go on before, None at the end."""
+    """Entries, newest first; `next` is the revision to go on before, None at the end.
+
+    `searched` is the time back to which changes were looked at, when there was more to look at than one page
+    may: then it holds fewer than was asked for, or none, and `next` goes on from there.
+    """
 
     entries: tuple[Entry, ...]
     next: int | None
+    searched: datetime | None = None
 
 
 def page(
@@ -210,7 +215,10 @@ def page(
         names.entry(one, mine[one.revision], max(0, counts.get(one.revision, 0) - len(mine[one.revision])))
         for one in shown
     )
-    return Page(entries, shown[-1].revision if len(found.changes) > len(shown) else None)
+    if len(found.changes) > len(shown):
+        return Page(entries, shown[-1].revision)
+    edge = Change.objects.filter(revision=found.edge).first() if found.edge else None
+    return Page(entries, found.edge, edge.at if edge else None)
 
 
 def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> Found:

@@ -24,6 +24,8 @@ FIRST, GROWTH = 128, 4
 """Changes that are judged at once, and how many times more whenever they do not fill a page."""
 SOME, MANY = 32, 800
 """Of the rows of a block: so few are judged as they are, so many are not read in search of what is rare."""
+JUDGED, BLOCKS = 8192, 512
+"""So many changes are judged, and so many blocks passed, before who asks is told how far back that was."""
 _BY_REVISION = (F("revision") + 0).desc()
 """No index knows this order, so that none is read from its end in search of what is not there."""
 
@@ -45,11 +47,16 @@ class Sought:
 
 @dataclass(frozen=True)
 class Found:
-    """Changes, newest first, and which of them have the words that were asked for in their reason."""
+    """Changes, newest first, and which of them have the words that were asked for in their reason.
+
+    `edge` is the revision before which nothing was looked at, when what was asked for is so rare that the
+    search ended before the record did.
+    """
 
     changes: tuple[Change, ...]
     by_reason: frozenset[int] = frozenset()
     words: SearchQuery | None = None
+    edge: int | None = None
 
     def told(self, events: QuerySet[Event]) -> QuerySet[Event]:
         """Of a change whose reason has the words all its events; of others those that have them."""
@@ -69,16 +76,21 @@ def newest(
 ) -> Found:
     """The newest of `rows`, up to the revision `last`, that have some event among `events`, and the words.
 
-    `sought` says the same to the index.  One query where these are frequent, else a few.
+    `sought` says the same to the index.  One query where these are frequent, else a few: what two things have
+    in common that are each frequent may be nothing, so the search ends after so much work and says where.
     """
     found: list[Change] = []
     by_reason: set[int] = set()
-    for here, mine in _stretches(rows, events, sought, last):
-        fitting, told = _fitting(here, mine, words, most - len(found))
+    judged = 0
+    for here in _stretches(rows, events, sought, last):
+        fitting, told = _fitting(here.rows, here.events, words, most - len(found))
         found += fitting
         by_reason |= told
+        judged += here.many
         if len(found) >= most:
             break
+        if here.edge > 1 and judged >= JUDGED:
+            return Found(tuple(found), frozenset(by_reason), words, here.edge)
     return Found(tuple(found), frozenset(by_reason), words)
 
 
@@ -90,20 +102,32 @@ def all_within(
     return Found(tuple(fitting), frozenset(told), words)
 
 
+@dataclass(frozen=True)
+class _Stretch:
+    """Some of the changes and events: all that may fit from where the last ended down to revision `edge`."""
+
+    rows: QuerySet[Change]
+    events: QuerySet[Event]
+    edge: int
+    many: int = 0
+
+
 def _stretches(
     rows: QuerySet[Change], events: QuerySet[Event], sought: Sought, last: int
-) -> Iterator[tuple[QuerySet[Change], QuerySet[Event]]]:
+) -> Iterator[_Stretch]:
     """The newest changes, then ever more of those that may fit."""
-    edge = max(0, last - NEWEST)
+    edge = max(1, last - NEWEST + 1)
     # said of both tables, else one of them is read from its end
-    within = events.filter(change__gt=edge, change__lte=last)
-    yield rows.filter(revision__gt=edge, revision__lte=last), within
+    within = events.filter(change__gte=edge, change__lte=last)
+    yield _Stretch(rows.filter(revision__gte=edge, revision__lte=last), within, edge)
     many = FIRST
-    while edge:
-        listed = candidates(sought, edge, many)
-        if listed:
-            yield rows.filter(revision__in=listed), events.filter(change__in=listed)
-        edge = listed[-1] - 1 if len(listed) == many else 0
+    while edge > 1:
+        listed = candidates(sought, edge - 1, many)
+        bottom = max(1, ((edge - 1 >> 14) - BLOCKS + 1) << 14)
+        full = len(listed) == many
+        edge = listed[-1] if full else bottom
+        passed = len(listed) if full else JUDGED
+        yield _Stretch(rows.filter(revision__in=listed), events.filter(change__in=listed), edge, passed)
         many *= GROWTH
 
 
@@ -127,8 +151,9 @@ def among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
 
 
 def candidates(sought: Sought, last: int, most: int) -> list[int]:
-    """The newest revisions up to one that may fit, newest first; fewer than `most` when there are no more."""
+    """The newest revisions up to one that may fit, newest first; all of `BLOCKS` when fewer than `most`."""
     values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}"}
+    values["bottom"] = max(0, (last >> 14) - BLOCKS + 1)
     values |= {"since": sought.since, "until": sought.until, "words": words_in(sought.text)}
     values |= {f"facets{n}": list(one) for n, one in enumerate(sought.facets)}
     with connection.cursor() as cursor:
@@ -144,7 +169,7 @@ def _statement(sought: Sought) -> str:
     return f"""
 SELECT found.id
   FROM (SELECT n, lpad(to_hex(n), 8, '0') AS name
-          FROM generate_series(%(last)s::bigint >> 14, 0, -1) n {_timely(sought)}) b
+          FROM generate_series(%(last)s::bigint >> 14, %(bottom)s, -1) n {_timely(sought)}) b
  CROSS JOIN LATERAL (
        SELECT one.id FROM ({_fit(sought)}) one
         WHERE one.id <= %(last)s
@@ -221,7 +246,8 @@ def _events(conditions: tuple[str, ...]) -> str:
 
 
 def _changes(conditions: tuple[str, ...]) -> str:
-    return f"SELECT t.revision AS id FROM policies_change t WHERE {' AND '.join(conditions)}"  # noqa: S608
+    # no index knows this number, so that none is read from its end to have them in order
+    return f"SELECT t.revision + 0 AS id FROM policies_change t WHERE {' AND '.join(conditions)}"  # noqa: S608
 
 
 def _listed(array: str) -> str:

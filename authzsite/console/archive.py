@@ -2,31 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import HttpResponse
 
 from accounts.models import Principal
+from authzsite.console import words
 from authzsite.console.door import signed_in
-from authzsite.console.history import somebody
+from authzsite.console.history import Question, fields, read
 from authzsite.console.history_tabs import tabs
+from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Empty, Note
-from authzsite.console.requests import Request, asker_of
+from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from policies import history
-from policies.archiving import reading
+from policies.archiving import reading, searching
 from policies.archiving.files import ArchiveBroken
-from policies.archiving.reading import Sought
-from policies.history import Names
+from policies.archiving.searching import Place
+from policies.history import Names, Sight
 from policies.models import Event
 from policies.queries import realms_of
 from policies.services.grants import revision_now
 
-MOST = 100
-SLOW = "Every file of the realm is read for each search, so a long history takes some seconds."
+SHOWN = 100
+SLOW = "Its files are read from the newest back, those parts alone in which something may fit."
 
 
 @dataclass(frozen=True)
@@ -46,23 +49,21 @@ def room(request: Request) -> HttpResponse:
     """A search in the archive of one realm, for who may read the history there."""
     asker = asker_of(request)
     places = _places(asker)
-    name, text, person = (request.GET.get(one, "").strip()[:255] for one in ("realm", "q", "person"))
-    chosen = next((node for node in places if node.name == name), None)
+    root = next((one for one in places if one.name == request.GET.get("realm")), None)
+    seen = history.sight(asker, [root] if root else [])
+    asked = read(request, seen, realm=root.name if root else "")
     context = {
         "heading": "History",
         "lead": "What is older than a realm's retention is in files that belong to the same verified chain.",
         "tabs": tabs("history_archive"),
-        "realms": [node.name for node in places],
-        "realm": chosen.name if chosen else "",
-        "q": text,
-        "person": person,
+        **fields(asked, places),
         "slow": Note("plain", "This is slower than the history that is live.", SLOW),
         "none": Empty(
             "Nothing is archived",
             "A realm keeps all of its history live unless its owner says else.",
             level=2,
         ),
-        **(_found(asker, chosen, text, person) if chosen else {}),
+        **(_found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}),
     }
     return page(request, "console/archive.html", context, room="history", revision=revision_now())
 
@@ -74,19 +75,26 @@ def _places(asker: Principal) -> list[Node]:
     return [node for node in nodes if history.sight(asker, [node]).objects]
 
 
-def _found(asker: Principal, root: Node, text: str, person: str) -> dict[str, object]:
-    who = somebody(person) if person else None
-    if person and who is None:
-        return {"problem": f"Nobody is called {person}."}
-    inside = frozenset(history.sight(asker, [root]).objects)
-    sought = Sought(root.realm_id, text=text, person=who, inside=None if root.id in inside else inside)
+def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, object]:
     try:
-        return {"searched": True, "lines": _lines(reading.search(sought, MOST)), "most": MOST}
+        found = searching.search(root.realm_id, asked.filter, seen, before=_place(before), limit=SHOWN)
     except ArchiveBroken as broken:
         return {"broken": Note("bad", "The archive cannot be read.", f"It says: {broken}.")}
+    next_ = asked.url(before=f"{found.next[0]}.{found.next[1]}") if found.next else ""
+    told = f"{words.count(len(found.events), 'event')}, newest first"
+    return {
+        "searched": True,
+        "lines": _lines(found.events),
+        "pager": Pager(told, asked.url() if before else "", next_),
+    }
 
 
-def _lines(events: list[Event]) -> list[Line]:
+def _place(text: str) -> Place | None:
+    revision, number = (number_in(part) for part in (text.partition(".")[0], text.partition(".")[2]))
+    return None if revision is None or number is None else (revision, number)
+
+
+def _lines(events: Sequence[Event]) -> list[Line]:
     names = Names([event.change for event in events], events)
     return [
         Line(

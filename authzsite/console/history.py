@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Q
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
@@ -17,6 +17,7 @@ from authzsite import sheet
 from authzsite.console import naming, record, words
 from authzsite.console.door import signed_in
 from authzsite.console.errors import show
+from authzsite.console.history_kinds import KINDS, kinds_in
 from authzsite.console.history_tabs import tabs
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
@@ -33,42 +34,19 @@ from policies.services import duties
 from policies.services.grants import revision_now
 
 SHOWN = 50
+EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
 EXPORT_HISTORY = "export_history"
 NO_EXPORT = "The history is taken away by those who have the duty to export it. Nothing was changed."
-KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("", "Everything", ()),
-    ("grants", "Grants and revocations", ("grant.added", "grant.removed")),
-    ("denials", "Denials", ("denial.added", "denial.removed")),
-    ("roles", "Roles", ("role.created", "role.deleted", "role.assigned", "role.unassigned")),
-    (
-        "people",
-        "Groups and members",
-        ("group.made", "group.joined", "group.left", "member.added", "member.removed"),
-    ),
-    ("owners", "Owners", ("owner.set", "owner.ended")),
-    ("objects", "Objects", ("object.registered", "object.renamed", "object.dropped", "object.left")),
-    ("duties", "Duties", ("duty.given", "duty.taken")),
-    (
-        "accounts",
-        "Accounts and tokens",
-        (
-            *("account.made", "account.bound", "account.unbound", "account.closed", "account.opened"),
-            *("account.link", "account.password", "keeper.set", "keeper.ended"),
-            *("token.created", "token.revoked"),
-        ),
-    ),
-    (
-        "site",
-        "Realms and backends",
-        ("realm.created", "realm.repaired", "realm.mode", "realm.mode.ended", "backend.connected"),
-    ),
-)
 
 
 @dataclass(frozen=True)
 class Question:
-    """What the address asks the record for; `problems` name what it could not find."""
+    """What the address asks the record for; `problems` name what it could not find.
 
+    `realm` is the name of one that was chosen to ask about, all of which is then the filter's object.
+    """
+
+    realm: str = ""
     kind: str = ""
     person: str = ""
     actor: str = ""
@@ -82,6 +60,7 @@ class Question:
 
     def url(self, **changed: object) -> str:
         kept = {
+            "realm": self.realm,
             "request": self.filter.request,
             "kind": self.kind,
             "person": self.person,
@@ -92,17 +71,17 @@ class Question:
             "revision": self.revision,
             **changed,
         }
-        if self.filter.object and "object" not in changed:
+        if self.filter.object and not self.realm:
             kept["object"] = self.filter.object.id
         return "?" + urlencode({name: value for name, value in kept.items() if value})
 
 
-def read(request: Request, seen: Sight, object_: Node | None = None) -> Question:
+def read(request: Request, seen: Sight, object_: Node | None = None, realm: str = "") -> Question:
     """The question in an address.  A person who is not found is a problem, never somebody else."""
-    kind = request.GET.get("kind", "")
-    kinds = next((codes for code, _, codes in KINDS if code == kind), ())
+    kind, kinds = kinds_in(request.GET.get("kind", ""))
     asked = Question(
-        kind=kind if kinds else "",
+        realm=realm,
+        kind=kind,
         person=request.GET.get("person", "").strip()[:255],
         actor=request.GET.get("actor", "").strip()[:255],
         before=number_in(request.GET.get("before", "")),
@@ -110,7 +89,7 @@ def read(request: Request, seen: Sight, object_: Node | None = None) -> Question
         until=request.GET.get("until", "").strip()[:40],
         text=request.GET.get("q", "").strip()[:255],
         revision=number_in(request.GET.get("revision", "")),
-        filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "")[:64]),
+        filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "").strip()[:64]),
         problems={},
     )
     return _with_times(_with_people(asked, seen))
@@ -156,11 +135,11 @@ def somebody(text: str) -> Principal | None:
 
 
 def shown(
-    request: Request, viewer: Principal, realms: Sequence[Node], object_: Node | None
+    request: Request, viewer: Principal, realms: Sequence[Node], object_: Node | None, realm: str = ""
 ) -> dict[str, Any]:
     """Rows and pager of one page of the record."""
     seen = history.sight(viewer, realms)
-    asked = read(request, seen, object_)
+    asked = read(request, seen, object_, realm)
     if asked.problems:
         return {"question": asked, "rows": [], "empty": _nothing(asked)}
     before = asked.revision + 1 if asked.revision and not asked.before else asked.before
@@ -170,24 +149,26 @@ def shown(
     return {
         "question": asked,
         "rows": record.followed(record.rows(entries)),
-        "pager": _pager(asked, len(entries), found.next, export=bool(duties.held(viewer, EXPORT_HISTORY))),
-        "empty": _nothing(asked),
+        "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
+        "empty": record.nothing_so_far(found, asked.url(before=found.next), _nothing(asked)),
     }
 
 
-def _pager(asked: Question, count: int, next_: int | None, *, export: bool) -> Pager:
+def _pager(asked: Question, found: history.Page, *, export: bool) -> Pager:
     if asked.revision:
         return Pager(f"Change {words.number(asked.revision)} alone", previous=asked.url(revision=""))
-    text = f"{words.count(count, 'change')}, newest first"
+    text = f"{words.count(len(found.entries), 'change')}, newest first"
+    text = ". ".join(filter(None, (text, record.as_far(found))))
     csv = reverse("console:history_csv") + asked.url() if export else ""
-    return Pager(text, asked.url() if asked.before else "", asked.url(before=next_) if next_ else "", csv)
+    next_ = asked.url(before=found.next) if found.next else ""
+    return Pager(text, asked.url() if asked.before else "", next_, csv)
 
 
 def _nothing(asked: Question) -> Empty:
     if asked.url() != Question(filter=Filter(object=asked.filter.object)).url():
         everything = Action(
             "Show everything",
-            asked.url(kind="", person="", actor="", since="", until="", q="", revision=""),
+            asked.url(**dict.fromkeys(EVERYTHING, "")),
             "",
         )
         return Empty(
@@ -206,11 +187,13 @@ def room(request: Request) -> HttpResponse:
     asker = asker_of(request)
     node = _object(request)
     realms = realms_of(asker)
-    context = shown(request, asker, realms, node)
+    root = None if node else realm_in(request, realms)
+    context = shown(request, asker, realms, node or root, root.name if root else "")
+    asked = context["question"]
     return page(
         request,
         "console/history.html",
-        {**context, **_frame(node, context["question"]), "tabs": None if node else tabs("history")},
+        {**context, **_frame(node), **fields(asked, realms), "tabs": None if node else tabs("history")},
         room="history",
         realm=_realm(realms),
         revision=revision_now(),
@@ -226,7 +209,26 @@ def _object(request: Request) -> Node | None:
     return visit(request, number).node if number else None
 
 
-def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
+def realm_in(request: Request, realms: Sequence[Node]) -> Node | None:
+    """The realm that is asked about, None for all.  One that is not the asker's is absent: Http404."""
+    name = request.GET.get("realm", "")
+    found = next((one for one in realms if one.name == name), None)
+    if name and found is None:
+        raise Http404
+    return found
+
+
+def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
+    """What the form of filters needs."""
+    return {
+        "kinds": [(code, word) for code, word, _ in KINDS],
+        "realms": [one.name for one in realms],
+        "asked": asked,
+        "problems": asked.problems,
+    }
+
+
+def _frame(node: Node | None) -> dict[str, Any]:
     every = [("History", reverse("console:history"))] if node else []
     above = (
         [(one.name, f"{reverse('console:history')}?object={one.id}") for one in node.above()] if node else []
@@ -236,10 +238,7 @@ def _frame(node: Node | None, asked: Question) -> dict[str, Any]:
         "heading": f"History of {node.name}" if node else "History",
         "lead": "What changed, who did it, when and why. Nothing here can be edited or removed.",
         "actions": [Action("Open it", naming.page_of(node.id, node.type), "")] if node else [],
-        "kinds": [(code, word) for code, word, _ in KINDS],
-        "asked": asked,
         "object": node.id if node else "",
-        "problems": asked.problems,
     }
 
 
@@ -252,7 +251,9 @@ def as_csv(request: Request) -> HttpResponseBase:
     if not exportable:
         return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
     seen = Sight(asker, tuple(sorted(exportable)), site=False)
-    asked = read(request, seen, _object(request))
+    node = _object(request)
+    root = realm_in(request, realms_of(asker)) if node is None and "realm" in request.GET else None
+    asked = read(request, seen, node or root, root.name if root else "")
     head = ["revision", "when", "by", "what", "object", "reason"]
     return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from authzsite.console import naming, words
 from authzsite.console.applied import arrived
-from authzsite.console.parts import Moment, State, Timeline
+from authzsite.console.parts import Action, Empty, Moment, State, Timeline
 from catalog.nodes import Node
 from policies import history
 from policies.history import Entry, Filter, Line, Sight
@@ -94,6 +94,19 @@ class Row:
     @property
     def revision_url(self) -> str:
         return f"{reverse('console:history')}?revision={self.number}"
+
+
+def as_far(found: history.Page) -> str:
+    """How far back was searched, where that is not to the beginning."""
+    return f"Searched back to {words.moment(found.searched)}" if found.searched else ""
+
+
+def nothing_so_far(found: history.Page, further: str, empty: Empty) -> Empty:
+    """What stands in the place of rows: nothing so far, with the way on, or the `empty` one at the end."""
+    if not found.searched:
+        return empty
+    action = Action("Look further back", further, "")
+    return Empty("Nothing found so far", f"{as_far(found)}.", drawn=False, actions=(action,))
 
 
 def rows(entries: Iterable[Entry]) -> list[Row]:

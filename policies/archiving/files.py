@@ -7,7 +7,10 @@ import json
 import os
 import secrets
 import shutil
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,13 +21,16 @@ from django.conf import settings
 from django.db import transaction
 
 from catalog.models import Realm
+from policies.archiving import facets
 from policies.exports import columns
 from policies.exports.columns import NUMBER, NUMBERS, TEXT, Row, Written
-from policies.models import Event
+from policies.models import Change, Event
 
 MANIFEST = "manifest.json"
-EVENTS, FACTS = "events.parquet", "facts.parquet"
+EVENTS, FACTS, INDEX = "events.parquet", "facts.parquet", "index.parquet"
 BATCH = 5_000
+SEARCHED = 2_000
+"""Events of a row group: so many are read where one of them may be what is looked for."""
 
 EVENT_COLUMNS = pa.schema(
     [
@@ -42,6 +48,7 @@ EVENT_COLUMNS = pa.schema(
 FACT_COLUMNS = pa.schema(
     [("table", TEXT), ("id", NUMBER), ("opened", NUMBER), ("closed", NUMBER), ("row", TEXT)]
 )
+INDEX_COLUMNS = pa.schema([("facet", TEXT)])
 EVENT_ROWS = """
 SELECT e.change_id, e.number, e.kind, e.object_type, e.object_name, e.object_key, e.lineage, e.people,
        e.data::text
@@ -96,12 +103,22 @@ def write(realm: Realm, first: int, upto: int) -> tuple[str, str, int, int]:
 
 def _write(place: Path, values: dict[str, int]) -> dict[str, Written]:
     with transaction.atomic():
-        events = columns.streamed(EVENT_ROWS.format(which=OLD), values, BATCH)
+        events = columns.streamed(EVENT_ROWS.format(which=OLD), values, SEARCHED)
         facts = (rows for table in TABLES for rows in columns.streamed(_ended(table), values, BATCH))
         return {
-            EVENTS: columns.write(place / EVENTS, EVENT_COLUMNS, events),
+            EVENTS: columns.write(place / EVENTS, EVENT_COLUMNS, events, group=1),
             FACTS: columns.write(place / FACTS, FACT_COLUMNS, facts),
+            INDEX: columns.write(place / INDEX, INDEX_COLUMNS, _index(place), group=1),
         }
+
+
+def _index(place: Path) -> Iterator[list[Row]]:
+    """Of each group of the events what occurs in it, in order, a group of the index each."""
+    with pq.ParquetFile(place / EVENTS) as file:
+        for number in range(file.num_row_groups):
+            rows = file.read_row_group(number).to_pylist()
+            changes = Change.objects.in_bulk({row["change"] for row in rows})
+            yield [(facet,) for facet in sorted(facets.occurring(rows, changes))]
 
 
 def _ended(table: str) -> str:
@@ -141,9 +158,16 @@ def check(folder: str, digest: str) -> Path:
 
 def batches(folder: str, name: str, wanted: Sequence[str] | None = None) -> Iterator[Any]:
     """The record batches of one file of an archive.  Raises ArchiveBroken."""
+    with opened(folder, name) as file:
+        yield from file.iter_batches(BATCH, columns=wanted)
+
+
+@contextmanager
+def opened(folder: str, name: str) -> Iterator[Any]:
+    """One file of an archive, to be read group by group.  Raises ArchiveBroken."""
     try:
         with pq.ParquetFile(top() / folder / name) as file:
-            yield from file.iter_batches(BATCH, columns=wanted)
+            yield file
     except (OSError, pa.ArrowException) as error:
         raise ArchiveBroken(f"archive {folder} cannot be read: {error}") from error
 
@@ -156,9 +180,29 @@ def events(folder: str, after: int = 0) -> Iterator[Event]:
                 yield event_of(row)
 
 
+def events_among(folder: str, revisions: Sequence[int]) -> Iterator[Event]:
+    """The events of some revisions, which are given in order; groups without any are not read.
+
+    Raises ArchiveBroken.
+    """
+    with opened(folder, EVENTS) as file:
+        for number in range(file.num_row_groups):
+            first, last = _span(file, number)
+            here = set(revisions[bisect_left(revisions, first) : bisect_right(revisions, last)])
+            if here:
+                rows = file.read_row_group(number).to_pylist()
+                yield from (event_of(row) for row in rows if row["change"] in here)
+
+
+def _span(file: Any, number: int) -> tuple[int, int]:
+    """The first and the last revision of a group, as the file tells without being read."""
+    told = file.metadata.row_group(number).column(0).statistics
+    return (told.min, told.max) if told and told.has_min_max else (0, sys.maxsize)
+
+
 def event_of(row: dict[str, Any]) -> Event:
     told = {name: value for name, value in row.items() if name not in ("change", "data")}
     return Event(change_id=row["change"], data=json.loads(row["data"]), **told)
 
 
-__all__ = ["ArchiveBroken", "Row", "batches", "check", "events", "write"]
+__all__ = ["ArchiveBroken", "Row", "batches", "check", "events", "events_among", "opened", "write"]

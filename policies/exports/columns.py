@@ -16,7 +16,7 @@ from django.db import connection
 BATCH = 10_000
 """Rows that are in memory at a time."""
 GROUP = 5
-"""Batches that make a row group, which one Spark task reads at the least."""
+"""Batches that make a row group, which one Spark task reads at the least, unless a file is to be searched."""
 BLOCK = 1 << 20
 NUMBER, TEXT, TRUTH = pa.int64(), pa.string(), pa.bool_()
 MOMENT = pa.timestamp("us", tz="UTC")  # Spark refuses nanoseconds
@@ -42,23 +42,23 @@ def streamed(statement: str, values: Mapping[str, Any], size: int = BATCH) -> It
             yield rows
 
 
-def write(path: Path, schema: pa.Schema, batches: Iterable[Sequence[Row]]) -> Written:
+def write(path: Path, schema: pa.Schema, batches: Iterable[Sequence[Row]], *, group: int = GROUP) -> Written:
     """Write one file that only its owner may read, and read it back for its digest.  Raises OSError."""
     with path.open("xb") as file:
         path.chmod(0o600)
-        count = _write(file, schema, batches)
+        count = _write(file, schema, batches, group)
         file.flush()
         os.fsync(file.fileno())
     return Written(count, path.stat().st_size, digest_of(path))
 
 
-def _write(file: Any, schema: pa.Schema, batches: Iterable[Sequence[Row]]) -> int:
+def _write(file: Any, schema: pa.Schema, batches: Iterable[Sequence[Row]], group: int) -> int:
     count, waiting = 0, []
     with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
         for rows in batches:
             count += len(rows)
             waiting.append(batch_of(schema, rows))
-            if len(waiting) == GROUP:
+            if len(waiting) == group:
                 writer.write_table(pa.Table.from_batches(waiting, schema))
                 waiting = []
         if waiting or not count:

@@ -22,9 +22,8 @@ from catalog.models import Placement, Realm
 from catalog.nodes import Node
 from policies import checkpoints
 from policies.access import AccessMap
-from policies.archiving import files, moving, reading, retention
+from policies.archiving import files, moving, retention
 from policies.archiving.files import ArchiveBroken
-from policies.archiving.reading import Sought
 from policies.errors import Archived, Conflict, Invalid
 from policies.exports import whole
 from policies.models import Archive, Change, Counter, Event, Grant
@@ -297,31 +296,6 @@ def test_names_of_people_are_not_in_the_files(shop: Node, top: Path) -> None:
         if path.suffix == ".parquet":
             assert "~ana" not in str(pq.read_table(path).to_pylist())
     assert "SELECT_TABLE" in str(pq.read_table(top / archive.folder / files.FACTS).to_pylist())
-
-
-SEARCHES = [
-    ({"text": "refunds"}, {"object.dropped", "object.registered"}),
-    ({"text": "YEARLY"}, {"grant.added", "role.created", "role.assigned"}),
-    ({"kind": "grant"}, {"grant.added", "grant.removed"}),
-    ({"text": "nowhere"}, set()),
-    ({"inside": frozenset({-1})}, set()),
-]
-
-
-@pytest.mark.parametrize(("asked", "kinds"), SEARCHES)
-def test_it_can_be_searched(shop: Node, asked: dict[str, Any], kinds: set[str]) -> None:
-    moved(shop)
-    found = reading.search(Sought(shop.realm_id, **asked), 100)
-    assert {event.kind for event in found} == kinds
-    assert [event.change_id for event in found] == sorted((event.change_id for event in found), reverse=True)
-
-
-def test_of_a_person_and_no_more_than_asked_for(shop: Node) -> None:
-    moved(shop)
-    ana = people.ensure("user", "ana")
-    found = reading.search(Sought(shop.realm_id, person=ana), 2)
-    assert len(found) == 2 and all(ana.pseudonym in event.people for event in found)
-    assert found[0].change.reason or found[0].change.kind
 
 
 def test_a_full_disk_moves_nothing(shop: Node, top: Path) -> None:

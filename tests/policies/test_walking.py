@@ -105,6 +105,23 @@ def test_what_is_found_by_the_index_is_what_is_there(
     assert seen_at_all > 100
 
 
+def test_a_search_that_ends_early_says_where_and_goes_on(told: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, "JUDGED": 3, "BLOCKS": 1}.items():
+        monkeypatch.setattr(walking, name, value)
+    early = 0
+    for filter_, seen in product(asked(told), sights(told)):
+        page, shown = history.page(filter_, seen, limit=4), []
+        while True:
+            shown += [entry.change.revision for entry in page.entries]
+            early += page.searched is not None
+            assert page.searched is None or (page.next is not None and len(page.entries) <= 4)
+            if page.next is None:
+                break
+            page = history.page(filter_, seen, before=page.next, limit=4)
+        assert shown == plainly(filter_, seen, None, 500), filter_
+    assert early > 20
+
+
 def test_a_word_of_any_length_is_found_and_breaks_nothing(told: Node) -> None:
     long = "x" * 1900
     wish = Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)

@@ -1,0 +1,75 @@
+"""The room of the history: every kind of event has its filter, realms and requests can be asked for."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable
+from itertools import chain
+
+import pytest
+from django.test import Client
+from django.urls import get_resolver
+
+from authzsite.console.history_kinds import KINDS
+from catalog.nodes import Node
+from policies import walking
+from policies.authority import Actor
+from policies.events import SENTENCES
+from policies.models import Event
+from policies.services import grants
+from policies.services.grants import Wish
+from tests.factories import a_metalake, a_person, the
+
+Enter = Callable[[str], Client]
+
+
+def words(client: Client, address: str, status: int = 200) -> str:
+    response = client.get(address)
+    assert response.status_code == status, response.content
+    return re.sub(r"<[^>]+>|\s+", " ", response.content.decode())
+
+
+def test_every_kind_of_event_stands_under_one_filter() -> None:
+    _ = get_resolver().url_patterns  # events are registered by what says them
+    listed = list(chain.from_iterable(kinds for _, _, kinds in KINDS))
+    assert sorted(listed) == sorted(SENTENCES)
+
+
+def test_a_realm_is_chosen_where_there_are_more(shop: Node, signed_in: Enter) -> None:
+    assert 'name="realm"' not in signed_in("marek").get("/history").content.decode()
+    a_metalake("second")
+    page = signed_in("marek").get("/history?realm=demo&kind=roles").content.decode()
+    assert "<option selected>demo</option>" in page and "gave role sales_read to" in page
+    assert "realm second" not in words(signed_in("marek"), "/history?realm=demo")
+    words(signed_in("ana"), "/history?realm=second", 404)
+    words(signed_in("marek"), "/history?realm=nowhere", 404)
+
+
+def test_a_request_is_asked_for_by_its_number(shop: Node, signed_in: Enter) -> None:
+    wish = Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)
+    by = Actor(a_person("olivia"), "console", request_id="4711")
+    grants.add(wish, by=by, reason="quarterly report")
+    page = words(signed_in("olivia"), "/history?request=4711")
+    assert "quarterly report" in page and "1 change, newest first" in page
+    assert "No change matches" in words(signed_in("olivia"), "/history?request=4712")
+    assert "No change matches" in words(signed_in("olivia"), "/history?request=%004711")
+
+
+def test_a_search_that_ends_early_says_how_far_it_came(
+    shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, "JUDGED": 2}.items():
+        monkeypatch.setattr(walking, name, value)
+    marek, address = signed_in("marek"), "/history?q=nowhere+never"
+    assert "No change matches" in words(marek, address)  # the index alone knew
+    address, early, shown = "/history?kind=roles", 0, []
+    while address:
+        body = marek.get(address).content.decode()
+        early += "Searched back to" in body
+        shown += re.findall(r'<tr role="row" id="r(\d+)"', body)
+        onward = re.search(r'href="(\?[^"]*before=\d+)"', body)
+        address = f"/history{html.unescape(onward[1])}" if onward else ""
+    assert early and "Searched back to" not in body
+    told = Event.objects.filter(kind__startswith="role.").order_by("-change")
+    assert [*map(int, shown)] == list(told.values_list("change", flat=True))
