@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from lakewarden.backends.base import Right, Step
-from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient, worst
 from policies.sync.backends.mariadb_names import PERSON
 from policies.sync.backends.mariadb_session import Account, Session, escaped
 from policies.sync.backends.mariadb_sql import quoted
@@ -35,7 +35,7 @@ def make_role(session: Session, step: Step) -> None:
 
 
 def change_rights(session: Session, step: Step) -> None:
-    """Give or take the rights of a step, as many as can be; raises the first of what went wrong."""
+    """Give or take the rights of a step, as many as can be; raises the worst of what went wrong."""
     with session.alone():
         role, errors = session.identity.role_name(step.role), list[BackendError]()
         if not session.rows(session.dialect.roles, (role,)):
@@ -52,7 +52,7 @@ def change_rights(session: Session, step: Step) -> None:
                 if step.kind == "give" or not isinstance(error, Gone):
                     errors.append(error)
         if errors:
-            raise errors[0]
+            raise worst(errors)
 
 
 def _statements(session: Session, step: Step, role: str) -> Iterable[str | BackendError]:
