@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +19,16 @@ from django.utils import timezone
 from catalog.nodes import Node
 from lakewarden.spark.pipelines import archive as program
 from lakewarden.spark.pipelines.telling import Telling
-from policies.archiving import files
+from policies.archiving import files, moving
+from policies.changes import digest_of
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, Event, PipelineRun
 from policies.pipelines import archive
 from policies.pipelines.known import Work
-from policies.verify import verify
-from tests.policies.test_archiving import realm, shop, spoil, superuser, top
+from policies.services import objects
+from policies.verify import verify, with_events
+from tests.factories import AUTHORITY, BY, the
+from tests.policies.test_archiving import age, realm, shop, spoil, superuser, top
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 __all__ = ["shop", "top"]  # fixtures
@@ -42,9 +47,16 @@ def carried(plain: Any, work: Work, between: Callable[[], Any] = bool) -> None:
     archive._prepare(work)
     between()
     options = {**archive._options(work), "output": str(work.output)}
-    given = Namespace(**{**options, "last": int(options["last"])})
-    program.run(plain, given, Telling())
+    program.run(plain, Namespace(**options), Telling())
     archive._carry(work, work.output)
+
+
+def finished(work: Work) -> dict[str, Any]:
+    """The run's end as the worker notes it."""
+    told = dict(archive._load(work, work.output))
+    rows = PipelineRun.objects.filter(pk=work.run.pk)
+    rows.update(state="done", ended=timezone.now(), result=told)
+    return told
 
 
 def test_what_is_old_is_moved_once_the_chain_was_read(plain: Any, work: Work, shop: Node) -> None:
@@ -53,13 +65,84 @@ def test_what_is_old_is_moved_once_the_chain_was_read(plain: Any, work: Work, sh
     [row] = Archive.objects.all()
     assert (row.state, row.facts) == ("removed", 4)
     assert not Event.objects.filter(change__lte=row.upto, change__realm=shop.realm_id).exists()
-    told = archive._load(work, work.output)
+    told = finished(work)
     assert (told["changes"], told["events"]) == (before.changes, before.events)
     assert (told["moved"], told["events_moved"], told["retention_days"]) == (1, row.events, 400)
     assert verify() and not (work.output / "chain").exists()
-    # and again, when there is nothing more to move
+    # and again, when there is nothing more to move: the one change that said so is read
     carried(plain, work)
+    again = finished(work)
+    assert (again["changes"], again["events"], again["whole"]) == (1, 1, told["whole"])
     assert Archive.objects.count() == 1 and verify()
+
+
+def older(shop: Node) -> int:
+    """Something more goes beyond the retention; up to which revision."""
+    objects.drop(the("view", "shop.sales.top"), by=BY, authority=AUTHORITY)
+    age(timedelta(days=500))
+    # what an earlier run noted is true again of the changes whose times were changed
+    for row in PipelineRun.objects.filter(state="done"):
+        digest = Change.objects.get(revision=row.result["verified"]).digest
+        PipelineRun.objects.filter(pk=row.pk).update(result={**row.result, "digest": digest})
+    return Counter.objects.get().revision
+
+
+def test_a_later_run_reads_what_is_new_and_what_it_moves(plain: Any, work: Work, shop: Node) -> None:
+    carried(plain, work)
+    first = finished(work)
+    last = older(shop)
+    carried(plain, work)
+    told, second = finished(work), Archive.objects.latest("pk")
+    assert told["moved"] == 2 and second.first < second.upto
+    assert told["verified"] == last and first["changes"] + 2 < last + told["changes"]
+    assert told["changes"] <= last - second.first
+    assert verify()
+    with_old = replace(work, now=work.now + timedelta(days=31))
+    carried(plain, with_old)
+    assert finished(with_old)["changes"] == Counter.objects.get().revision
+
+
+def tampered_live() -> None:
+    rewrite(Archive.objects.latest("pk").upto)
+
+
+def tampered_link() -> None:
+    """Written anew from a change that was read before, with digests that follow, to the end."""
+    with superuser():
+        Change.objects.filter(revision=Archive.objects.latest("pk").first + 1).update(reason="another")
+    relinked()
+
+
+LATER = [
+    ("an event that moves", tampered_live, "was changed after it was written"),
+    ("all that follows, with digests that fit", tampered_link, "has not the digest that the site knows"),
+    ("its end cut off", lambda: cut(), "the record has"),
+]
+
+
+@pytest.mark.parametrize(("deed", "words"), [row[1:] for row in LATER], ids=[row[0] for row in LATER])
+def test_what_was_read_before_and_changed_since_is_not_moved(
+    plain: Any, work: Work, shop: Node, deed: Callable[[], None], words: str
+) -> None:
+    carried(plain, work)
+    finished(work)
+    older(shop)
+    moving.write(realm(shop), timezone.now())
+    deed()
+    with pytest.raises(Conflict, match=words):
+        carried(plain, work)
+    assert Archive.objects.latest("pk").state == "written"
+
+
+def relinked() -> None:
+    """Give every change the digest that follows from the one before."""
+    last, previous = Counter.objects.get().revision, ""
+    with superuser():
+        for change, events in list(with_events(last)):
+            change.previous = previous
+            previous = change.digest = digest_of(change, events)
+            Change.objects.filter(pk=change.pk).update(previous=change.previous, digest=previous)
+        Counter.objects.update(digest=previous)
 
 
 def rewrite(revision: int) -> None:
