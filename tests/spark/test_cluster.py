@@ -93,7 +93,9 @@ def shop(site: Site) -> Shop:
     return shop
 
 
-def submit(master: str, archive: Path, job: Path, *words: str, **variables: str) -> subprocess.Popen[str]:
+def submit(
+    master: str, archive: Path, job: Path, *words: str, place: Path | None = None, **variables: str
+) -> subprocess.Popen[str]:
     """Start a job as anybody would, from a folder in which there is nothing of ours."""
     import pyspark
 
@@ -104,7 +106,7 @@ def submit(master: str, archive: Path, job: Path, *words: str, **variables: str)
     return subprocess.Popen(
         [*command, "--py-files", str(archive), str(job), *words],
         env={**unknown, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1", **variables},
-        cwd=job.parent,
+        cwd=place or job.parent,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -182,21 +184,27 @@ def is_at_work(one: Any, words: list[str], master: str) -> bool:
 def test_effective_access_is_the_same_there_and_here(
     master: str, archive: Path, shop: Shop, tmp_path: Path
 ) -> None:
+    """By spark-submit on the cluster, and as the worker starts it, on a Spark in the driver itself."""
     parquet.export(shop.realm, Counter.objects.get().revision, tmp_path / "input")
+
+    def words(name: str) -> list[str]:
+        places = ["--input", str(tmp_path / "input"), "--output", str(tmp_path / name)]
+        return ["effective_access", "--alone", *places]
+
+    program = ROOT / "lakewarden" / "spark" / "pipelines" / "__main__.py"
+    submitted = submit(master, archive, program, *words("there"), place=tmp_path)
+    environment = {**os.environ, "PYTHONPATH": str(archive), "PYSPARK_PYTHON": sys.executable}
+    started = subprocess.Popen(
+        [sys.executable, "-m", "lakewarden.spark.pipelines", *words("here"), "--master", "local[1]"],
+        env=environment | {"SPARK_LOCAL_IP": "127.0.0.1"},
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     told = {}
-    for name, place in (("there", master), ("here", "local[1]")):
-        words = ["-m", "lakewarden.spark.pipelines", "effective_access", "--alone", "--master", place]
-        words += ["--input", str(tmp_path / "input"), "--output", str(tmp_path / name)]
-        environment = {**os.environ, "PYTHONPATH": str(archive), "PYSPARK_PYTHON": sys.executable}
-        environment["SPARK_LOCAL_IP"] = "127.0.0.1"
-        done = subprocess.run(
-            [sys.executable, *words],
-            env=environment,
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            timeout=600,
-        )
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    for name, process in (("there", submitted), ("here", started)):
+        out, trouble = process.communicate(timeout=600)
+        assert process.returncode == 0, out[-2000:] + trouble[-2000:]
         told[name] = json.loads((tmp_path / name / "summary.json").read_text())
     assert told["there"] == told["here"] and told["there"]["sampled"] > 0

@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace
+from contextlib import suppress
 from typing import Any
 
 from lakewarden.spark.pipelines.session import session
@@ -38,8 +39,9 @@ def main(words: list[str]) -> int:
         program.run(spark, given, telling)
         spark.stop()
     except Exception as error:  # noqa: BLE001 - the end of this process: its starter reads a line, the log has all
-        traceback.print_exc()
         telling.say(trouble=words_of(error))
+        with suppress(OSError):  # the log may lie on the disk that is full
+            traceback.print_exc()
         return 1
     return 0
 

@@ -13,19 +13,20 @@ PACKAGE = Path(__file__).resolve().parents[2]
 
 
 def session(master: str, name: str) -> Any:
-    """A session on that master.  Raises what Spark raises when there is none."""
+    """A session on that master, or on that of spark-submit.  Raises what Spark raises when there is none."""
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName(f"lakewarden {name}")
-    if not os.environ.get("PYSPARK_GATEWAY_PORT"):  # else spark-submit has said which
+    submitted = bool(os.environ.get("PYSPARK_GATEWAY_PORT"))  # then spark-submit has said which
+    if not submitted:
         builder = builder.master(master)
     settings = {
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",
     }
-    if master.startswith("local"):
+    if master.startswith("local") and not submitted:
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
         settings |= {"spark.ui.enabled": "false"}
     for option, value in settings.items():
@@ -34,7 +35,8 @@ def session(master: str, name: str) -> Any:
     spark.sparkContext.setLogLevel("WARN")
     # what is shuffled is small: a task for each core, not two hundred
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-    if not (master == "local" or master.startswith("local[")):
+    where = spark.sparkContext.master
+    if not (where == "local" or where.startswith("local[")):
         spark.sparkContext.addPyFile(packed())
     return spark
 
