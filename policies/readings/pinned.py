@@ -38,13 +38,20 @@ class Range:
 
 
 def pinned(root: Node, realm: Realm, revision: int | None = None, at: datetime | None = None) -> Pin:
-    """The state now, or at a revision.  Raises Gone where that is not kept, or not yet there."""
+    """The state now, or at a revision.
+
+    Raises Gone where that is not kept or not yet there, Archived where it lies in the archive.
+    """
     last = Counter.objects.get().revision
     if revision is None or revision == last:
         return Pin(root, realm, last, at or timezone.now())
+    if revision < realm.opened:
+        raise Gone(
+            f"{root.realm} was not there yet: it begins at revision {realm.opened}. Ask for a later one."
+        )
     live.must_be_live(realm.pk, revision)
     past = at_revision(revision)
-    if past is None or revision < realm.opened:
+    if past is None:
         raise Gone(f"Revision {revision} of {root.realm} is gone; ask for splits again.")
     return Pin(root, realm, revision, at or past.moment)
 

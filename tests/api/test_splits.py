@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
@@ -11,8 +12,9 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import Token
+from catalog.models import Realm
 from policies import uses
-from policies.models import AccessRecord, Counter
+from policies.models import AccessRecord, Archive, Counter
 from policies.readings.views import VIEWS
 from policies.services import duties, members, objects
 from policies.services.objects import NewObject
@@ -269,6 +271,37 @@ def test_a_revision_that_is_not_there_is_gone(marek: Caller, revision: int) -> N
     assert (response.status_code, response["Content-Type"]) == (410, "application/problem+json")
     assert "ask for splits again" in response.json()["detail"]
     assert get(marek, "splits", view="grants", realm="demo", as_of=revision).status_code == 410
+
+
+BEFORE = [
+    ("before the realm", lambda live: (live, 1), "was not there yet: it begins at revision"),
+    (
+        "before anything",
+        lambda live: (live, "2001-01-01T00:00:00Z"),
+        "was not there yet: it begins at revision",
+    ),
+    (
+        "in the archive",
+        lambda live: (live, live - 1),
+        "is in the archive: the live history begins at revision",
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "asked", "told"), BEFORE, ids=[case for case, *_ in BEFORE])
+def test_a_past_that_cannot_be_told_is_no_short_answer(
+    marek: Caller, full: Shop, case: str, asked: Callable[[int], tuple[int, Any]], told: str
+) -> None:
+    realm = Realm.objects.get(pk=full.realm.realm_id)
+    Realm.objects.filter(pk=realm.pk).update(opened=2)
+    live, as_of = asked(Counter.objects.get().revision - 1)
+    whole = {"folder": "", "digest": "", "events": 0, "facts": 0, "at": timezone.now()}
+    Archive.objects.create(realm=realm, first=0, upto=live, state="removed", removed=live, **whole)
+    if case == "in the archive":
+        assert splits(marek, "grants", as_of=live)["revision"] == live
+    response = get(marek, "splits", view="grants", realm="demo", as_of=as_of)
+    assert (response.status_code, response["Content-Type"]) == (410, "application/problem+json")
+    assert told in response.json()["detail"]
 
 
 WRONG = [
