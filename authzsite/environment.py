@@ -71,6 +71,7 @@ class Environment:
     audit_feed_secret: str
     emergency_hours: int
     runs_kept: int
+    unused_after: int
     mail: Mapping[str, Any]
     mail_from: str
     site: str
@@ -109,6 +110,7 @@ def read() -> Environment:
         audit_feed_secret=env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip(),
         emergency_hours=_hours(env, "LAKEWARDEN_EMERGENCY_HOURS", 4),
         runs_kept=_days(env, "LAKEWARDEN_RUNS_KEPT", 180),
+        unused_after=_days(env, "LAKEWARDEN_UNUSED_AFTER", 30, least=0),
         mail=_mail(env, var),
         mail_from=_mail_from(env),
         site=outgoing.site_of(_site(env), hosts, os.environ, public=public),
@@ -301,9 +303,9 @@ def _hours(env: Env, name: str, default: int) -> int:
     return int(text)
 
 
-def _days(env: Env, name: str, default: int) -> int:
+def _days(env: Env, name: str, default: int, *, least: int = 1) -> int:
     text = env.str(name, str(default)).strip()
-    if not re.fullmatch(r"[1-9][0-9]{0,4}", text):
+    if not re.fullmatch(r"0|[1-9][0-9]{0,4}", text) or int(text) < least:
         raise WrongSetting(f"{name}={text!r} is not a number of days")
     return int(text)
 

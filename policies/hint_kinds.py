@@ -27,7 +27,7 @@ KINDS = {
             "unused_grant",
             "Nobody uses it",
             "None of the {people} who have {privilege} by it used it in the {days} days that reports "
-            "cover; they tell of {reported} of the {objects} objects here.",
+            "cover; they tell of {reported} of the {objects} objects here{given}.",
             "Take {privilege} back",
             REMOVE,
         ),
@@ -41,7 +41,8 @@ KINDS = {
         Kind(
             "wide_grant",
             "Wider than used",
-            "{privilege} reaches {objects} objects here; in {days} days its holders used {used} of them.",
+            "{privilege} reaches {objects} objects here; in {days} days its holders used {used} of them"
+            "{given}.",
             "Give it on what is used, and take it here",
             NARROW,
         ),

@@ -13,7 +13,7 @@ from accounts.models import Membership, Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, any_of
 from lakewarden import engine
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.dialects.cdap.authorizable import matches, parse
 from lakewarden.facts import OWNER, Slice
 from policies import facts
 from policies.authority import Actor
@@ -29,11 +29,14 @@ WITHOUT_EFFECT = ("redundant_grant", "idle_deny")
 
 def end(row: Grant, place: Node, role: Node | None, *, kind: str, by: Actor, reason: str) -> None:
     """End one grant.  Raises Refused, and Conflict when it would change what the hint says it does not."""
-    people = _people(row) if kind in WITHOUT_EFFECT and not row.pattern else []
+    people = _people(row) if kind in WITHOUT_EFFECT else []
     with change(GRANT_REMOVED, realm=realm_of(place), by=by, reason=reason):
         before = _slices(place, people)
         _end(row, place, role, by, reason)
-        _must_be_equal(row, place, before, _slices(place, people))
+        after = _slices(place, people)
+        _none_changed(
+            row, _without(row, place, after) if row.pattern else _changed(row, place, before, after)
+        )
 
 
 def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> None:
@@ -42,7 +45,7 @@ def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> 
     if bearer is None:
         raise Conflict("Who holds it is no longer there.")
     if row.pattern:
-        patterns.revoke(place, parse(row.pattern), bearer, [row.privilege], by=by, reason=reason)
+        patterns.revoke(place, parse(row.pattern, others=True), bearer, [row.privilege], by=by, reason=reason)
     elif holder is not None and row.effect == "allow":
         grants.remove(place, [holder], [row.privilege], by=by, reason=reason)
     elif role is not None:
@@ -75,7 +78,22 @@ def _slices(place: Node, people: list[Principal]) -> Mapping[int, Slice]:
     return {one.pk: loaded.slice_of(one) for one in people}
 
 
-def _must_be_equal(row: Grant, place: Node, before: Mapping[int, Slice], after: Mapping[int, Slice]) -> None:
+def _without(row: Grant, root: Node, after: Mapping[int, Slice]) -> int:
+    """How many have no other rule that gives as much on all that the text names."""
+    law, now, text = patterns.law_of(root), timezone.now().timestamp(), parse(row.pattern, others=True)
+    bits, lacking = law.bits(row.privilege), 0
+    for slice_ in after.values():
+        given = (rule for rule in slice_.rules if rule.allow and rule.holds_at(now))
+        lacking += not any(
+            isinstance(rule.object, str)
+            and not bits & ~law.bits(rule.privilege)
+            and matches(parse(rule.object, others=True), text)
+            for rule in given
+        )
+    return lacking
+
+
+def _changed(row: Grant, place: Node, before: Mapping[int, Slice], after: Mapping[int, Slice]) -> int:
     moment, changed = timezone.now().timestamp(), 0
     for person, slice_ in after.items():
         was, would = (
@@ -83,6 +101,10 @@ def _must_be_equal(row: Grant, place: Node, before: Mapping[int, Slice], after: 
         )
         gains = row.effect == "deny" and _gains_below(slice_, row.privilege, place)
         changed += was != would or gains
+    return changed
+
+
+def _none_changed(row: Grant, changed: int) -> None:
     if changed:
         what = "get something by it" if row.effect == "deny" else "lose something by it"
         raise Conflict(

@@ -12,13 +12,13 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.nodes import Node, node, nodes
-from lakewarden import dialects, engine
-from policies import decisions, hint_mending, slices
+from lakewarden import dialects
+from policies import hint_mending, hint_sight
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.errors import Conflict, Invalid, NotFound
@@ -26,11 +26,12 @@ from policies.events import HINT_BROUGHT_BACK, HINT_DISMISSED
 from policies.hint_kinds import KINDS, REMOVE, Kind
 from policies.models import Grant, Hint
 from policies.saying import said
-from policies.services import duties, grants, realm_of
+from policies.services import grants, realm_of
 
 LOOKED_AT = 2_000
-"""So many hints at the most are gone through to find those that somebody may see."""
-REVIEW = "review_access"
+"""So many hints at the most are gone through to find those about one role or person."""
+Place = tuple[int, int]
+"""Where a hint stands in the order of the weightiest: how many people it concerns, and its number."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,9 @@ class Told:
     @cached_property
     def _words(self) -> dict[str, Any]:
         known = dialects.get(self.node.kind).privilege(self.row.privilege)
-        named = {"people": self.row.people, "privilege": known.label if known else self.row.privilege}
+        # one that was found before its ground told of its age has no `given`
+        named: dict[str, Any] = {"given": "", "people": self.row.people}
+        named["privilege"] = known.label if known else self.row.privilege
         return {**named, **self.row.data}
 
     def age(self, now: datetime | None = None) -> timedelta:
@@ -85,47 +88,59 @@ class Told:
 
 
 def about_object(place: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
-    """The hints on one object, for those who may change who has access to it or review that."""
-    if not _may_see_on(by, place):
-        return []
-    return told(_open(place, dismissed=dismissed).filter(securable=place.id), place)
+    """The hints on one object or on its very name, for those who may change that or review it."""
+    text = f"{place.type}:{'.'.join(place.names[1:] or place.names)}"
+    rows = _open(dismissed=dismissed).filter(
+        Q(securable=place.id) | Q(realm=place.realm_id, securable__isnull=True, pattern=text)
+    )
+    return _seen(by, told(rows, [place]), [place])
 
 
 def about_role(role: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
     """The hints about a role and what it gives, as far as the asker may see what they are about."""
-    rows = _open(role, dismissed=dismissed).filter(Q(role=role.id) | Q(other_role=role.id))
-    return _seen(by, told(rows[:LOOKED_AT], role))
+    rows = _open(dismissed=dismissed).filter(Q(role=role.id) | Q(other_role=role.id))
+    return _seen(by, told(rows[:LOOKED_AT], [role]), [role])
 
 
 def about_person(person: Principal, root: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
     """The hints about what a person holds in a realm, as far as the asker may see what they are about."""
-    rows = _open(root, dismissed=dismissed).filter(holder=person)
-    return _seen(by, told(rows[:LOOKED_AT], root))
+    rows = _open(dismissed=dismissed).filter(realm=root.realm_id, holder=person)
+    return _seen(by, told(rows[:LOOKED_AT], [root]), [root])
 
 
-def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) -> list[Told]:
-    """The weightiest hints of a realm that the asker may see; at most LOOKED_AT are looked at."""
-    rows = _open(root, dismissed=dismissed)
-    if kind:
-        rows = rows.filter(kind=kind)
-    return _seen(by, told(rows.order_by("-people", "id")[:LOOKED_AT], root))
+@dataclass(frozen=True)
+class Room:
+    """The hints of some realms that somebody may see, the weightiest first, however many there are."""
 
+    realms: tuple[Node, ...]
+    by: Actor
+    dismissed: bool = False
 
-def counts(root: Node) -> dict[str, int]:
-    """How many hints of each kind are open in a realm; for those who may see all of it.  One query."""
-    rows = _open(root, dismissed=False).values_list("kind", flat=True)
-    found = dict.fromkeys(KINDS, 0)
-    for kind in rows:
-        found[kind] = found.get(kind, 0) + 1
-    return {kind: n for kind, n in found.items() if n}
+    @cached_property
+    def rows(self) -> QuerySet[Hint]:
+        return _open(dismissed=self.dismissed).filter(hint_sight.visible(self.realms, self.by))
+
+    def counts(self) -> dict[str, int]:
+        """How many there are of each kind.  One query."""
+        counted = self.rows.order_by().values_list("kind").annotate(many=Count("pk"))
+        found = dict(counted)
+        return {kind: found[kind] for kind in KINDS if kind in found}
+
+    def page(self, limit: int, *, kind: str = "", after: Place | None = None) -> list[Told]:
+        """So many of them, of one kind or of all, from the first or behind a place.  Three queries."""
+        rows = self.rows.filter(kind=kind) if kind else self.rows
+        if after is not None:
+            people, number = after
+            rows = rows.filter(Q(people__lt=people) | Q(people=people, id__gt=number))
+        return told(rows[:limit], self.realms)
 
 
 def hint(number: int, by: Actor) -> Told:
     """One hint that the asker may see.  Raises NotFound."""
     row = Hint.objects.select_related("holder", "dismissed_by").filter(pk=number).first()
     root = _root_of(row) if row else None
-    found = told([row], root) if row and root else []
-    if not _seen(by, found):
+    found = told([row], [root]) if row and root else []
+    if root is None or not _seen(by, found, [root]):
         raise NotFound("There is no such hint.")
     return found[0]
 
@@ -186,23 +201,25 @@ def authority_over(about: Told, by: Actor) -> Authority:
     return grants.authority_to_grant(about.node, by)
 
 
-def told(rows: Iterable[Hint], near: Node) -> list[Told]:
-    """Hints with what they are about; those whose object or role is gone are left out.  Two queries."""
-    rows = list(rows)
+def told(rows: Iterable[Hint], near: Iterable[Node]) -> list[Told]:
+    """Hints with what they are about; those whose object or role is gone are left out.  Two queries.
+
+    `near` are objects of the realms that they are of.
+    """
+    rows, roots = list(rows), {one.realm_id: one.root_id for one in near}
     keys = {key for row in rows for key in (row.securable_id, row.role_id, row.other_role_id) if key}
-    known = nodes({*keys, near.root_id})
-    root = known.get(near.root_id, near)
+    known = nodes({*keys, *roots.values()}) if rows else {}
     found = []
     for row in rows:
-        about = known.get(row.securable_id) if row.securable_id else root
+        about = known.get(row.securable_id or roots[row.realm_id])
         gone = any(key and key not in known for key in (row.role_id, row.other_role_id))
         if about is not None and not gone:
             found.append(Told(row, about, known.get(row.role_id or 0), known.get(row.other_role_id or 0)))
     return found
 
 
-def _open(near: Node, *, dismissed: bool) -> QuerySet[Hint]:
-    rows = Hint.objects.filter(realm=near.realm_id, dismissed__isnull=not dismissed)
+def _open(*, dismissed: bool) -> QuerySet[Hint]:
+    rows = Hint.objects.filter(dismissed__isnull=not dismissed)
     return rows.select_related("holder", "dismissed_by").order_by("-people", "id")
 
 
@@ -215,26 +232,6 @@ def _root_of(row: Hint) -> Node | None:
     return root(row.realm)
 
 
-def _may_see_on(by: Actor, place: Node) -> bool:
-    who = by.decides_as
-    if who is None:
-        return by.via == "operator"
-    return bool(decisions.ask(who, grants.GRANT, place)) or duties.has(who, REVIEW, place)
-
-
-def _seen(by: Actor, found: list[Told]) -> list[Told]:
-    """Those of the hints whose object the asker may give access to, or reviews.  Three queries."""
-    who = by.decides_as
-    if who is None or not found:
-        return found if by.via == "operator" else []
-    now = timezone.now()
-    slice_ = slices.current(who, found[0].node, now=now)
-    reviewed = duties.held(who, REVIEW, now=now)
-    return [
-        one
-        for one in found
-        if not reviewed.isdisjoint(one.node.lineage)
-        or engine.decide(
-            slice_, decisions.operation_for(one.node, grants.GRANT), one.node.levels, now=now.timestamp()
-        )
-    ]
+def _seen(by: Actor, found: list[Told], near: Iterable[Node]) -> list[Told]:
+    seen = hint_sight.of_them(near, [one.node for one in found], by) if found else set()
+    return [one for one in found if one.node.id in seen]

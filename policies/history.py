@@ -124,7 +124,7 @@ def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
     given = duties.held(viewer, VIEW_HISTORY)
     roots = {node.id for node in realms}
-    held = {key for node in realms for key in _authority(slices.current(viewer, node), node)}
+    held = {key for node in realms for key in governed(slices.current(viewer, node), node)}
     # what is said of no object, such as accounts and groups, is the site's own business
     site = bool(given & roots) or is_service_admin(viewer)
     return Sight(viewer, tuple(sorted(given | held)), site)
@@ -136,11 +136,12 @@ def views_a_realm(viewer: Principal) -> bool:
     return roots.filter(securable__in=duties.held(viewer, VIEW_HISTORY)).exists()
 
 
-def _authority(slice_: Slice, root: Node) -> Iterable[int]:
+def governed(slice_: Slice, root: Node) -> Iterable[int]:
+    """Objects of a realm on and below which a principal owns or gives access, unless it is denied below."""
     if not slice_.member:
         return
-    governed = engine.visible(slice_, root.levels, "governed", now=slice_.since)
-    yield from (key for key in governed.exceptions if isinstance(key, int) and governed.shows(key))
+    listed = engine.visible(slice_, root.levels, "governed", now=slice_.since)
+    yield from (key for key in listed.exceptions if isinstance(key, int) and listed.shows(key))
     manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
     bit = manage.bit if manage else 0
     given = {key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.allow & bit}

@@ -31,3 +31,5 @@ PASSWORD_HASHERS = [
 ]
 # every test has a record of its own, and a file of checkpoints belongs to one
 LAKEWARDEN_CHECKPOINTS = ()
+# what tests give, they gave a moment ago; the age has tests of its own
+LAKEWARDEN_UNUSED_AFTER = 0

@@ -32,7 +32,7 @@ from policies.models import Change, Counter
 
 MANIFEST = "manifest.json"
 PART = "part-0.parquet"
-SCHEMA = 1
+SCHEMA = 2
 
 
 class NoSnapshot(Exception):

@@ -22,6 +22,8 @@ from policies.exports.columns import MOMENT, NUMBER, NUMBERS, TEXT, TRUTH, Row, 
 from policies.facts import is_service_admin
 
 WINDOW = (("from", MOMENT), ("until", MOMENT))
+SINCE = ("since", MOMENT)
+"""When a fact was recorded; null where that lies in the archive."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +163,13 @@ SELECT q.id, q.kind, q.name FROM accounts_principal q JOIN everybody ON everybod
     ),
     Table(
         "memberships",
-        (("group", NUMBER), ("member", NUMBER), *WINDOW),
+        (("group", NUMBER), ("member", NUMBER), *WINDOW, SINCE),
         """
 WITH {everybody}
-SELECT m.group_id, m.member_id, m.valid_from, m.valid_until
+SELECT m.group_id, m.member_id, m.valid_from, m.valid_until, c.at
   FROM accounts_membership m
   JOIN everybody one ON one.id = m.group_id JOIN everybody other ON other.id = m.member_id
+  LEFT JOIN policies_change c ON c.revision = m.opened
  WHERE {m}""",
     ),
     Table(
@@ -190,24 +193,26 @@ SELECT p.securable_id, p.name,
     ),
     Table(
         "assignments",
-        (("role", NUMBER), ("holder", NUMBER), *WINDOW),
+        (("role", NUMBER), ("holder", NUMBER), *WINDOW, SINCE),
         """
-SELECT a.role_id, a.holder_id, a.valid_from, a.valid_until
+SELECT a.role_id, a.holder_id, a.valid_from, a.valid_until, c.at
   FROM policies_assignment a JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
+  LEFT JOIN policies_change c ON c.revision = a.opened
  WHERE {a}""",
     ),
     Table(
         "grants",
         (
             ("key", NUMBER), ("role", NUMBER), ("holder", NUMBER), ("object", NUMBER), ("pattern", TEXT),
-            ("privilege", TEXT), ("effect", TEXT), *WINDOW, ("origin", TEXT),
+            ("privilege", TEXT), ("effect", TEXT), *WINDOW, SINCE, ("origin", TEXT),
         ),
         """
 SELECT g.id, g.role_id, g.holder_id, g.securable_id, nullif(g.pattern, ''), g.privilege, g.effect,
-       g.valid_from, g.valid_until, g.origin
+       g.valid_from, g.valid_until, c.at, g.origin
   FROM policies_grant g
   LEFT JOIN catalog_securable r ON r.id = g.role_id
   LEFT JOIN catalog_securable s ON s.id = g.securable_id
+  LEFT JOIN policies_change c ON c.revision = g.opened
  WHERE coalesce(r.realm_id, s.realm_id, g.realm_id) = %(realm)s AND {g}""",
     ),
     Table(

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+from django.conf import settings
 from django.db.models import Max, Min
 
 from accounts.models import Principal, Token, User
@@ -33,7 +34,7 @@ def _here(work: Work) -> Callable[[], Result]:
     work.tell(1, 3, "reading the facts")
     tables = rows.of(work.place, work.run.revision, work.now)
     work.tell(2, 3, "looking at what is given")
-    found = unused_grants.in_memory(tables)
+    found = unused_grants.in_memory(tables, after=settings.LAKEWARDEN_UNUSED_AFTER)
     return lambda: store(work, found)
 
 
@@ -167,6 +168,7 @@ PIPELINE = register(
         label="Least privilege",
         about="What is given and not needed: unused, given twice, too wide, asleep, without an owner.",
         program="unused_grants",
+        options=lambda work: {"after": str(settings.LAKEWARDEN_UNUSED_AFTER)},
         small=is_small,
         here=_here,
         load=_load,

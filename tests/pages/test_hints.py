@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.db import connection
@@ -191,8 +192,9 @@ def test_a_long_list_has_pages_and_a_constant_number_of_queries(
     assert len(many) == len(few)
     assert len(page.encode()) < 100_000
     assert "70 hints" in page
-    assert f"after={made[29].pk}" in page
-    second = text(marek, f"/hints?after={made[29].pk}")
+    behind = f"after={made[29].people}.{made[29].pk}"
+    assert behind in page
+    second = text(marek, f"/hints?{behind}")
     assert f"/hints/{made[30].pk}/dismiss" in second
     assert f"/hints/{made[29].pk}/dismiss" not in second
 
@@ -213,12 +215,26 @@ def test_they_stand_on_the_pages_of_object_and_role(unused: Hint, signed_in: Cal
                 continue
             page = text(client, address)
             assert "Nobody uses it" in page, address
-            assert f'href="/hints/{unused.pk}/mend"' in page
+            assert f'href="/hints/{unused.pk}/mend?back={quote(address, safe="")}"' in page
             assert f"Revision {unused.revision}, " in page
     for name in ("mia", "ana"):
         client = signed_in(name)
         for address in pages_of(name, unused):
             assert "Nobody uses it" not in client.get(address).content.decode()
+
+
+@pytest.mark.parametrize("deed", ["mend", "dismiss"])
+def test_one_comes_back_to_the_page_where_it_stood(
+    deed: str, unused: Hint, signed_in: Callable[[str], Client]
+) -> None:
+    olivia, page = signed_in("olivia"), f"/objects/{unused.securable_id}"
+    form = {"nonce": "c" * 24, "reason": "Not needed"}
+    address = f"/hints/{unused.pk}/{deed}"
+    for elsewhere in ("https://example.org/", "//example.org", "javascript:alert(1)", ""):
+        asked = f"{address}?{urlencode({'back': elsewhere})}"
+        assert '<a class="btn" href="/hints"' in text(olivia, asked), elsewhere
+    answer = olivia.post(f"{address}?{urlencode({'back': page})}", form)
+    assert (answer.status_code, answer.url) == (302, page)
 
 
 def test_they_stand_on_the_page_of_a_person(shop: Node, signed_in: Callable[[str], Client]) -> None:

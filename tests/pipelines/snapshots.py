@@ -49,13 +49,13 @@ def lake(size: Size, seed: int = 1) -> dict[str, list[tuple[Any, ...]]]:
     roles = [(20_000_000 + n, f"role_{n}", None) for n in range(size.roles)]
     _roles(objects, roles)
     assignments = [
-        (role[0], person[0], None, None)
+        (role[0], person[0], None, None, AT)
         for person in people
         for role in chance.sample(roles, min(size.roles_each, len(roles)))
     ]
     grants = list(_grants(chance, size.grants, roles, catalogs, schemas, tables))
     way = [
-        (30_000_000 + n, role[0], None, METALAKE, None, code, "allow", None, None, "hand")
+        (30_000_000 + n, role[0], None, METALAKE, None, code, "allow", None, None, AT, "hand")
         for n, role in enumerate(roles)
         for code in ("USE_CATALOG", "USE_SCHEMA")
     ]
@@ -114,7 +114,7 @@ def _grants(
         if (role[0], place[0], code) not in seen:
             seen.add((role[0], place[0], code))
             effect = "deny" if chance.random() < 0.01 else "allow"
-            yield (40_000_000 + number, role[0], None, place[0], None, code, effect, None, None, "hand")
+            yield (40_000_000 + number, role[0], None, place[0], None, code, effect, None, None, AT, "hand")
 
 
 def write(folder: Path, rows: Mapping[str, list[tuple[Any, ...]]]) -> Path:

@@ -8,11 +8,12 @@ import pytest
 from django.utils import timezone
 
 from accounts import people
+from accounts.models import Principal
 from catalog.nodes import Node
-from catalog.queries import find
+from catalog.queries import all_below, find
 from lakewarden.objects import ObjectRef
-from policies import hints
-from policies.authority import OPERATOR
+from policies import hints, slices
+from policies.authority import OPERATOR, Actor
 from policies.errors import Conflict, Invalid, NotFound
 from policies.hint_kinds import KINDS
 from policies.models import Event, Grant, Hint, PipelineRun
@@ -21,6 +22,7 @@ from policies.services.grants import Wish
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, a_role, acting, the
 from tests.factories import BY as OPERATED
+from tests.pipelines.worlds import a_lake
 from tests.policies.conftest import shop
 
 __all__ = ["shop"]
@@ -55,6 +57,11 @@ def a_hint(root: Node, grant: Grant | None = None, **more: Any) -> Hint:
     )
 
 
+def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) -> list[hints.Told]:
+    """Those of a realm that somebody sees in the room of hints."""
+    return hints.Room((root,), by, dismissed).page(1_000, kind=kind)
+
+
 @pytest.fixture
 def unused(shop: Node) -> Hint:
     """Nobody uses what role sales_read gives on schema sales, which Olivia owns."""
@@ -82,7 +89,7 @@ def test_those_see_it_who_may_act_on_it(shop: Node, unused: Hint, name: str, *, 
     assert role is not None
     assert [one.row.pk for one in hints.about_object(the("schema", "shop.sales"), by)] == expected
     assert [one.row.pk for one in hints.about_role(role, by)] == expected
-    assert [one.row.pk for one in hints.all_of(shop, by)] == expected
+    assert [one.row.pk for one in all_of(shop, by)] == expected
     if not sees:
         with pytest.raises(NotFound):
             hints.hint(unused.pk, by)
@@ -174,13 +181,13 @@ def test_it_is_dismissed_with_a_reason_and_brought_back(shop: Node, unused: Hint
     with pytest.raises(Invalid, match="Say why"):
         hints.dismiss(unused.pk, by=olivia, reason="  ")
     hints.dismiss(unused.pk, by=olivia, reason="For the yearly report")
-    assert hints.all_of(shop, olivia) == []
-    [gone] = hints.all_of(shop, olivia, dismissed=True)
+    assert all_of(shop, olivia) == []
+    [gone] = all_of(shop, olivia, dismissed=True)
     assert (gone.row.reason, gone.row.dismissed_by) == ("For the yearly report", olivia.principal)
     with pytest.raises(Conflict, match="already dismissed"):
         hints.dismiss(unused.pk, by=acting("marek"), reason="Me too")
     hints.bring_back(unused.pk, by=acting("marek"))
-    assert hints.counts(shop) == {"unused_grant": 1}
+    assert hints.Room((shop,), olivia).counts() == {"unused_grant": 1}
     kinds = Event.objects.filter(kind__startswith="hint.").order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["hint.dismissed", "hint.brought_back"]
 
@@ -200,6 +207,39 @@ def test_every_kind_can_be_told(shop: Node) -> None:
     }
     for kind in KINDS:
         a_hint(shop, kind=kind, data=data, privilege="SELECT_TABLE")
-    found = hints.all_of(shop, OPERATOR)
+    found = all_of(shop, OPERATOR)
     assert {one.row.kind for one in found} == set(KINDS)
     assert all(one.ground.endswith(".") and one.mends for one in found)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 9))])
+def test_the_room_holds_what_each_may_act_on_page_by_page(db: None, seed: int) -> None:
+    """The database leaves out what the law, asked hint by hint, leaves out; also what is denied below."""
+    root = a_lake(seed, mode="on")
+    places = all_below(root.id).exclude(type="role").order_by("securable")
+    for number, key in enumerate(places.values_list("securable", flat=True)):
+        a_hint(root, kind=("ownerless", "wide_grant")[number % 2], securable_id=key, people=number % 4)
+    a_hint(root, kind="near_roles", people=9)
+    sales, role = the("schema", "shop.sales").id, Grant.objects.filter(role__isnull=False).earliest("pk").role
+    denied = {"securable_id": sales, "privilege": "MANAGE_GRANTS", "effect": "deny"}
+    Grant.objects.create(role=role, opened=1, **denied)
+    slices.forget_all()
+    sizes = set()
+    for person in Principal.objects.filter(kind="user"):
+        by = Actor(person, "console")
+        expected = [one.pk for one in Hint.objects.order_by("-people", "id") if may_see(one, by)]
+        room, found, after = hints.Room((root,), by), list[int](), None
+        while page := room.page(4, after=after):
+            found += [one.row.pk for one in page]
+            after = (page[-1].row.people, page[-1].row.pk)
+        assert found == expected, person
+        assert sum(room.counts().values()) == len(expected)
+        sizes.add(len(expected))
+    assert len(sizes) > 1
+
+
+def may_see(one: Hint, by: Actor) -> bool:
+    try:
+        return bool(hints.hint(one.pk, by))
+    except NotFound:
+        return False

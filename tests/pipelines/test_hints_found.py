@@ -16,6 +16,7 @@ from policies.models import Grant, PipelineRun
 from policies.pipelines import asking, running
 from policies.uses import Used
 from tests.factories import acting, the
+from tests.pipelines.test_hints import all_of
 from tests.policies.conftest import shop
 
 __all__ = ["shop"]
@@ -36,7 +37,7 @@ def found(root: Node, kind: str) -> list[tuple[str, str]]:
     row = asking.ask("unused_grants", root, by=OPERATOR)
     running.run(row)
     assert (row.state, row.trouble) == ("done", "")
-    told = hints.all_of(root, OPERATOR, kind=kind)
+    told = all_of(root, OPERATOR, kind=kind)
     return sorted(
         (one.node.name, one.role.name if one.role else one.holder.name if one.holder else "") for one in told
     )
@@ -69,10 +70,10 @@ def test_used_again_it_is_no_hint(shop: Node) -> None:
 def test_what_was_dismissed_does_not_come_back(shop: Node) -> None:
     used("marek", 40)
     found(shop, "unused_grant")
-    [told] = [one for one in hints.all_of(shop, OPERATOR, kind="unused_grant") if one.node.name == "shop"]
+    [told] = [one for one in all_of(shop, OPERATOR, kind="unused_grant") if one.node.name == "shop"]
     hints.dismiss(told.row.pk, by=acting("marek"), reason="Everybody starts here")
     assert found(shop, "unused_grant") == [("sales", "sales_read"), ("sales", "sales_read")]
-    [kept] = hints.all_of(shop, OPERATOR, dismissed=True)
+    [kept] = all_of(shop, OPERATOR, dismissed=True)
     assert (kept.row.reason, kept.row.found < kept.row.seen) == ("Everybody starts here", True)
 
 

@@ -39,10 +39,12 @@ def hints(
     uses: str = "",
     owners: str = "lake:ana shop:ana lab:ana",
     groups: str = "",
+    after: int = 0,
 ) -> list[Found]:
     """The hints of a world of sentences: `reader may SELECT_TABLE on sales`, `ana: not`, `… until 5`.
 
-    `holds` are pairs `role:holder`, `uses` are `person:object:action:days ago`.
+    `holds` are pairs `role:holder`, also `role:holder:until` and `role:holder:until:since`; `uses` are
+    `person:object:action:days ago`.
     """
     grants = [_grant(number, sentence) for number, sentence in enumerate(sentences, 1)]
     people = table(
@@ -60,11 +62,11 @@ def hints(
         ),
         "principals": people,
         "members": table("principal from until", [(key, None, None) for key in PEOPLE.values()]),
-        "memberships": table("group member from until", [_window(pair) for pair in groups.split()]),
+        "memberships": table("group member from until since", [_window(pair) for pair in groups.split()]),
         "roles": table(
             "key name holder", [(key, name, PEOPLE.get(name.lstrip("~"))) for name, key in ROLES.items()]
         ),
-        "assignments": table("role holder from until", [_window(pair) for pair in holds.split()]),
+        "assignments": table("role holder from until since", [_window(pair) for pair in holds.split()]),
         "grants": grants,
         "ownerships": table(
             "object owner from until",
@@ -77,13 +79,17 @@ def hints(
     }
     for row in tables["roles"]:
         row["holder"] = row["holder"] if row["name"].startswith("~") else None
-    return in_memory(InMemory(tables))
+    return in_memory(InMemory(tables), after=after)
 
 
 def _window(pair: str) -> tuple[Any, ...]:
-    one, other, *end = pair.split(":")
+    one, other, end, since, *_ = (*pair.split(":"), "", "")
     known = PEOPLE | ROLES
-    return known[one], known[other], None, AT + int(end[0]) * DAY if end else None
+    return known[one], known[other], None, _day(end), _day(since)
+
+
+def _day(text: str) -> datetime | None:
+    return AT + int(text) * DAY if text else None
 
 
 def _use(text: str) -> tuple[Any, ...]:
@@ -102,8 +108,9 @@ def _grant(number: int, sentence: str) -> dict[str, Any]:
         "pattern": None,
         "privilege": code,
         "effect": "allow" if verb == "may" else "deny",
-        "from": AT + int(more["from"]) * DAY if "from" in more else None,
-        "until": AT + int(more["until"]) * DAY if "until" in more else None,
+        "from": _day(more.get("from", "")),
+        "until": _day(more.get("until", "")),
+        "since": _day(more.get("since", "")),
     }
 
 
@@ -135,7 +142,36 @@ def test_the_coverage_of_reports_is_said() -> None:
     found = hints(READS, holds="reader:bo reader:ana", uses="cem:orders:read:30")
     [one] = [one for one in found if one.kind == "unused_grant"]
     assert (one.object, one.role, one.people) == (SALES, ROLES["reader"], 2)
-    assert one.data == {"days": 30, "reported": 1, "objects": 3}
+    assert one.data == {"days": 30, "reported": 1, "objects": 3, "given": ""}
+
+
+@pytest.mark.parametrize(
+    ("case", "sentence", "holds", "groups", "expected"),
+    [
+        ("given long ago", f"{READS} since -31", "reader:bo", "", "; it was given 31 days ago"),
+        ("before the history that is kept", READS, "reader:bo", "", ""),
+        ("given yesterday", f"{READS} since -1", "reader:bo", "", None),
+        ("recorded long ago, begun lately", f"{READS} since -90 from -3", "reader:bo", "", None),
+        ("he has the role since last week", READS, "reader:bo::-7", "", None),
+        ("one has it for longer", READS, "reader:bo::-7 reader:etl::-31", "", ""),
+        ("he came into the group lately", READS, "reader:staff", "staff:bo::-2", None),
+        ("he has been in the group for long", READS, "reader:staff", "staff:bo::-40", ""),
+    ],
+)
+def test_what_was_given_lately_is_not_called_unused(
+    case: str, sentence: str, holds: str, groups: str, expected: str | None
+) -> None:
+    found = hints(sentence, holds=holds, groups=groups, uses="cem:orders:read:35", after=30)
+    said = [one.data["given"] for one in found if one.kind in ("unused_grant", "wide_grant")]
+    assert said == ([] if expected is None else [expected]), case
+
+
+def test_reports_must_cover_as_long_before_anything_is_called_unused() -> None:
+    def unused(days: int) -> set[Any]:
+        found = hints(READS, holds="reader:bo", uses=f"cem:orders:read:{days}", after=30)
+        return told(found, "unused_grant")
+
+    assert (unused(29), unused(30)) == (set(), UNUSED)
 
 
 def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console import words
+from authzsite.console import naming, words
 from authzsite.console.measures.hint_rows import Drawing, reasons
 from authzsite.console.measures.sight import actor
 from authzsite.console.place import Place
@@ -24,25 +24,27 @@ def on_object(place: Place) -> dict[str, Any]:
     """Those on the object itself.  A fixed number of queries."""
     if not place.may_look:
         return {}
-    return _drawn(place.asker, hints.about_object(place.node, place.actor), [place.node])
+    found = hints.about_object(place.node, place.actor)
+    return _drawn(place.asker, found, [place.node], reverse("console:object", args=[place.node.id]))
 
 
 def on_role(place: Place) -> dict[str, Any]:
     """Those about what the role gives, and about the role beside another."""
-    return _drawn(place.asker, hints.about_role(place.node, place.actor), [place.node])
+    found = hints.about_role(place.node, place.actor)
+    return _drawn(place.asker, found, [place.node], naming.page_of(place.node.id, place.node.type))
 
 
 def on_person(asker: Principal, person: Principal, realms: Sequence[Node]) -> dict[str, Any]:
     """Those about what somebody holds, realm by realm."""
     by = actor(asker)
     found = [told for one in realms for told in hints.about_person(person, one, by)]
-    return _drawn(asker, found, realms)
+    return _drawn(asker, found, realms, reverse("console:person", args=[person.pk]))
 
 
-def _drawn(asker: Principal, found: Sequence[Told], realms: Sequence[Node]) -> dict[str, Any]:
+def _drawn(asker: Principal, found: Sequence[Told], realms: Sequence[Node], back: str) -> dict[str, Any]:
     if not found:
         return {}
-    draw = Drawing.by(asker, realms)
+    draw = Drawing.by(asker, realms, back)
     lines = [draw.line(one) for one in found[:SHOWN]]
     more = len(found) - len(lines)
     url = f"{reverse('console:hints')}?{urlencode({'in': found[0].node.root_id})}"

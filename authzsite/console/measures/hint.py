@@ -14,6 +14,7 @@ from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.effects import Shown, out_there
 from authzsite.console.foretold import Foretold
+from authzsite.console.kept import is_own
 from authzsite.console.measures.hint_rows import about_words, found_words, mend_url, what
 from authzsite.console.methods import reads_and_writes, writes
 from authzsite.console.outside import behind
@@ -42,8 +43,10 @@ def _hint(request: Request, number: int) -> tuple[Told, Actor]:
         raise Http404 from absent
 
 
-def _room() -> str:
-    return reverse("console:hints")
+def _origin(request: Request) -> str:
+    """The page that one comes from and goes back to: that of an object, a role or a person, or the room."""
+    page = request.GET.get("back", "")
+    return page if page and is_own(request, page) else reverse("console:hints")
 
 
 def _locked(request: Request, told: Told, deed: str) -> HttpResponse | None:
@@ -54,7 +57,7 @@ def _locked(request: Request, told: Told, deed: str) -> HttpResponse | None:
     access_log.refused(asker, decisions.operation_for(node, GRANT), node, via="console")
     text = "That is done by who may give access to what it is about."
     verdict = Verdict("no", f"You cannot {deed} hints about {node.name}", text, level=1)
-    context = {"verdict": verdict, "actions": (Action("Back to the hints", _room()),)}
+    context = {"verdict": verdict, "actions": (Action("Back", _origin(request)),)}
     return page(request, "errors/refused.html", context, room="hints", realm=node.realm, status=403)
 
 
@@ -65,7 +68,7 @@ def mend(request: Request, id: int) -> HttpResponse:
     by = Actor(asker_of(request), "console", request_id=nonce_in(request))
     if request.method == "POST" and (before := done_before(by)) is not None:
         say(request, "It is taken back", undo=before)
-        return redirect("console:hints")
+        return redirect(_origin(request))
     told, by = _hint(request, id)
     if told.kind.deed != REMOVE:
         return redirect(mend_url(told))
@@ -82,7 +85,7 @@ def mend(request: Request, id: int) -> HttpResponse:
         return _ask(request, told, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     else:
         say(request, _done(told), undo=done_before(by))
-    return redirect("console:hints")
+    return redirect(_origin(request))
 
 
 def _done(told: Told) -> str:
@@ -108,7 +111,7 @@ def _ask(request: Request, told: Told, notes: list[Note]) -> HttpResponse:
         "reason": request.POST.get("reason", "") or f"{told.label}: {told.ground}",
         "problems": {},
         "button": "Take it back",
-        "back": _room(),
+        "back": _origin(request),
     }
     status = 422 if notes and open_ else 200
     return page(
@@ -156,7 +159,7 @@ def dismiss(request: Request, id: int) -> HttpResponse:
         say(request, str(late))
     else:
         say(request, f"Dismissed: {naming.lower(told.label)}, {what(told).name}")
-    return redirect("console:hints")
+    return redirect(_origin(request))
 
 
 def _why(request: Request, told: Told, problem: str) -> HttpResponse:
@@ -167,7 +170,7 @@ def _why(request: Request, told: Told, problem: str) -> HttpResponse:
         "found": found_words(told),
         "reason": request.POST.get("reason", ""),
         "problem": problem,
-        "back": _room(),
+        "back": _origin(request),
     }
     status = 422 if problem else 200
     return page(

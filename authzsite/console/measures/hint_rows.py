@@ -47,20 +47,24 @@ class Line:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One viewer: what he may change decides which buttons are his.  One slice a realm."""
+    """One viewer: what he may change decides which buttons are his.  One slice a realm.
+
+    `back` is the page that he comes back to when a hint is mended or dismissed; empty for the room of hints.
+    """
 
     asker: Principal
     slices: dict[int, Slice]
+    back: str = ""
 
     @classmethod
-    def by(cls, asker: Principal, realms: Sequence[Node]) -> Drawing:
-        return cls(asker, {one.realm_id: slices.current(asker, one) for one in realms})
+    def by(cls, asker: Principal, realms: Sequence[Node], back: str = "") -> Drawing:
+        return cls(asker, {one.realm_id: slices.current(asker, one) for one in realms}, back)
 
     def line(self, told: Told) -> Line:
         about = about_words(told)
         may = self._may(told)
         row = told.row
-        url = reverse("console:hint_dismiss", args=[row.pk])
+        url = self._with_back(reverse("console:hint_dismiss", args=[row.pk]))
         return Line(
             row.pk,
             what(told),
@@ -85,7 +89,13 @@ class Drawing:
         return slice_ is not None and bool(decisions.answer(slice_, "grant", told.node, now=timezone.now()))
 
     def _mend(self, told: Told, about: str) -> Action:
-        return Action(_button(told), mend_url(told), "mini", more=about)
+        url = mend_url(told)
+        if told.kind.deed == REMOVE:
+            url = self._with_back(url)
+        return Action(_button(told), url, "mini", more=about)
+
+    def _with_back(self, url: str) -> str:
+        return f"{url}?{urlencode({'back': self.back})}" if self.back else url
 
 
 def reasons(lines: Sequence[Line]) -> list[Reason]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -22,9 +21,8 @@ from authzsite.console.parts import Action, Empty
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from policies import hints
 from policies.hint_kinds import KINDS
-from policies.hints import LOOKED_AT, Told
+from policies.hints import Place, Room, Told
 from policies.models import PipelineRun
 from policies.pipelines import asking
 from policies.queries import realms_of
@@ -41,7 +39,7 @@ class Asked:
     realm: int
     kind: str
     dismissed: bool
-    after: int
+    after: Place | None
 
     def url(self, **changed: object) -> str:
         kept = {
@@ -59,8 +57,13 @@ def _asked(request: Request) -> Asked:
         number_in(request.GET.get("in", "")) or 0,
         kind if kind in KINDS else "",
         request.GET.get("show", "") == "dismissed",
-        number_in(request.GET.get("after", "")) or 0,
+        _place_in(request.GET.get("after", "")),
     )
+
+
+def _place_in(text: str) -> Place | None:
+    people, number = (number_in(part) for part in text.partition(".")[::2])
+    return None if people is None or number is None else (people, number)
 
 
 @reads
@@ -70,15 +73,15 @@ def room(request: Request) -> HttpResponse:
     asker, asked = asker_of(request), _asked(request)
     realms = realms_of(asker)
     chosen = [one for one in realms if not asked.realm or one.id == asked.realm]
-    found = _found(asker, chosen, dismissed=asked.dismissed)
-    wanted = [one for one in found if not asked.kind or one.row.kind == asked.kind]
-    shown, pager = _page_of(wanted, asked)
+    found = Room(tuple(chosen), actor(asker), asked.dismissed)
+    counts = found.counts()
+    shown, pager = _page_of(found, counts, asked)
     lines = list(map(Drawing.by(asker, chosen).line, shown))
     runs = _runs(chosen)
     context: dict[str, Any] = {
-        "heading": _heading(found, asked),
+        "heading": _heading(counts, asked),
         "lead": "What is given and may not be needed. Nothing changes until somebody mends it.",
-        "toggles": _kinds(found, asked),
+        "toggles": _kinds(counts, asked),
         "realms": _realms(realms, asked),
         "switch": _switch(asked),
         "lines": lines,
@@ -86,7 +89,7 @@ def room(request: Request) -> HttpResponse:
         "reasons": reasons(lines),
         "pager": pager,
         "looked": [(one.name, runs.get(one.realm_id)) for one in chosen],
-        "empty": _nothing(asker, chosen, asked, found=bool(found), looked=bool(runs)),
+        "empty": _nothing(asker, chosen, asked, found=bool(counts), looked=bool(runs)),
         "here": request.get_full_path(),
     }
     realm = chosen[0].name if len(chosen) == 1 else ""
@@ -95,42 +98,31 @@ def room(request: Request) -> HttpResponse:
     )
 
 
-def _found(asker: Principal, realms: Sequence[Node], *, dismissed: bool) -> list[Told]:
-    by = actor(asker)
-    found = [told for one in realms for told in hints.all_of(one, by, dismissed=dismissed)]
-    return sorted(found, key=_place)
+def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequence[Told], Pager]:
+    """Those behind the place that the address names."""
+    rows = found.page(SHOWN + 1, kind=asked.kind, after=asked.after)
+    shown = rows[:SHOWN]
+    last = shown[-1].row if len(rows) > SHOWN else None
+    next_ = asked.url(after=f"{last.people}.{last.pk}") if last else ""
+    many = counts.get(asked.kind, 0) if asked.kind else sum(counts.values())
+    text = f"{words.count(many, 'hint')}, those that concern most people first"
+    return shown, Pager(text, asked.url() if asked.after else "", next_)
 
 
-def _place(told: Told) -> tuple[int, int]:
-    return (-told.row.people, told.row.pk)
+def _heading(counts: Mapping[str, int], asked: Asked) -> str:
+    many = sum(counts.values())
+    word = "hint" if many == 1 else "hints"
+    return f"{words.spelled(many)} dismissed {word}" if asked.dismissed else f"{words.spelled(many)} {word}"
 
 
-def _page_of(wanted: Sequence[Told], asked: Asked) -> tuple[Sequence[Told], Pager]:
-    """Those after the one that the address names; from the first where it has gone."""
-    last = next((one for one in wanted if one.row.pk == asked.after), None)
-    rest = [one for one in wanted if last is None or _place(one) > _place(last)]
-    shown = rest[:SHOWN]
-    next_ = asked.url(after=shown[-1].row.pk) if len(rest) > SHOWN else ""
-    most = "; the weightiest are looked at" if len(wanted) >= LOOKED_AT else ""
-    text = f"{words.count(len(wanted), 'hint')}, those that concern most people first{most}"
-    return shown, Pager(text, asked.url() if last else "", next_)
-
-
-def _heading(found: Sequence[Told], asked: Asked) -> str:
-    many = words.spelled(len(found))
-    word = "hint" if len(found) == 1 else "hints"
-    return f"{many} dismissed {word}" if asked.dismissed else f"{many} {word}"
-
-
-def _kinds(found: Sequence[Told], asked: Asked) -> tuple[Toggle, ...]:
-    counts = Counter(one.row.kind for one in found)
-    every = Toggle("All", asked.url(kind=""), not asked.kind, words.number(len(found)))
+def _kinds(counts: Mapping[str, int], asked: Asked) -> tuple[Toggle, ...]:
+    every = Toggle("All", asked.url(kind=""), not asked.kind, words.number(sum(counts.values())))
     return (
         every,
         *(
-            Toggle(kind.label, asked.url(kind=code), asked.kind == code, words.number(counts[code]))
+            Toggle(kind.label, asked.url(kind=code), asked.kind == code, words.number(counts.get(code, 0)))
             for code, kind in KINDS.items()
-            if counts[code] or asked.kind == code
+            if code in counts or asked.kind == code
         ),
     )
 

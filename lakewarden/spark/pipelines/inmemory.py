@@ -10,7 +10,7 @@ from typing import Any
 
 from lakewarden.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, Who
+from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
 
 Tables = Mapping[str, Iterable[Mapping[str, Any]]]
 """Rows by table; each names its columns as the export does."""
@@ -30,17 +30,8 @@ class InMemory:
     def rows(self, name: str, *columns: str) -> list[Any]:
         return [tuple(row[one] for one in columns) for row in self.tables[name]]
 
-    def standing(self, when: str = NOW) -> Standing:
-        rows = self.rows
-        return Standing(
-            self.realm,
-            [Who(*row) for row in rows("principals", "key", "kind", "name", "able", "service_admin")],
-            memberships=rows("memberships", "group", "member", "from", "until"),
-            members=rows("members", "principal", "from", "until"),
-            assignments=rows("assignments", "role", "holder", "from", "until"),
-            roles=dict(rows("roles", "key", "name")),
-            when=when,
-        )
+    def standing(self, when: str = NOW, *, lasting: float = 0.0) -> Standing:
+        return standing_of(self.realm, self.rows, when, lasting=lasting)
 
     def places(self) -> list[Place]:
         """Every object with the facts on it."""
@@ -71,7 +62,7 @@ class InMemory:
             window, allow = (row["from"], row["until"]), row["effect"] == "allow"
             yield (
                 row["object"],
-                Fact(unit, row["privilege"], allow, window, row["key"], row["pattern"] or ""),
+                Fact(unit, row["privilege"], allow, window, row["key"], row["pattern"] or "", row["since"]),
             )
         for row in self.tables["ownerships"]:
             window = row["from"], row["until"]

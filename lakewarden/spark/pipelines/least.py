@@ -19,11 +19,13 @@ from lakewarden.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.crowds import Crowd, count
 from lakewarden.spark.pipelines.effective import data_types
 from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import HOLDER, ROLE, Standing, Unit, contains
+from lakewarden.spark.pipelines.standing import HOLDER, ROLE, Standing, Unit, began, contains
 
 WINDOW = 90
 """Days within which a use counts as a use."""
 DAY = 86_400.0
+AFTER = 30
+"""Days for which something must have been given, and uses told of, before it is called unused."""
 WIDE = 10
 """What is given on a container is wide when no more than one in so many of the objects in it was used."""
 FEW = 5
@@ -91,17 +93,20 @@ class Least:
     """Everything that is needed beside the object itself.
 
     `standing` is who stands where now, `lasting` the part of it that has no end, `ever` all that holds now or
-    later.  `since` is the moment of the first use that was told, `told_below` which objects right below the
-    root hold something that a use was told of.  `personal` are the holders of roles made for one person.
+    later, `settled` who has stood there for `after` days: what is newer is not called unused.  `since` is the
+    moment of the first use that was told, `told_below` which objects right below the root hold something that
+    a use was told of.  `personal` are the holders of roles made for one person.
     """
 
     standing: Standing
     lasting: Standing
     ever: Standing
+    settled: Standing
     containers: Mapping[int, Place]
     personal: Mapping[int, int]
     since: Optional[float] = None
     told_below: frozenset[int] = frozenset()
+    after: int = AFTER
     _kept: dict[int, dict[str, Crowd]] = field(default_factory=dict)
     _denied: dict[int, dict[str, Crowd]] = field(default_factory=dict)
 
@@ -135,12 +140,11 @@ class Least:
         known = self._privilege(fact, place)
         if known is None or self.since is None or known.category == "manage":
             return  # whoever manages does it here, where no job tells of it
-        if not self._told_here(place):
+        if not self._told_here(place) or not self.settled_in(fact):
             return
         ground = {"days": self.days, "reported": beneath.reported, "objects": beneath.objects}
+        ground["given"] = self.given(fact)
         crowd = self.standing.crowd(fact.unit)
-        if not crowd:
-            return
         if not crowd & self._users(known.code, beneath):
             yield self._about(fact, place, "unused_grant", ground)
         elif known.category != "use" and beneath.objects >= FEW:
@@ -149,6 +153,24 @@ class Least:
             )
             if touched * WIDE <= beneath.objects:
                 yield self._about(fact, place, "wide_grant", {**ground, "used": touched})
+
+    def settled_in(self, fact: Fact) -> bool:
+        """Whether somebody has had it for so long that not using it says something."""
+        age = self._age(fact)
+        young = self.days < self.after or (age is not None and age < self.after)
+        return not young and bool(self.settled.crowd(fact.unit) & self.standing.crowd(fact.unit))
+
+    def _age(self, fact: Fact) -> int | None:
+        """For how many days it has been given; None: for longer than the history that is kept tells."""
+        start = began(fact.window[0], fact.since)
+        return None if start is None else int((self.standing.realm.at - start) / DAY)
+
+    def given(self, fact: Fact) -> str:
+        """How long ago something was given, as the end of a sentence."""
+        age = self._age(fact)
+        if age is None:
+            return ""
+        return f"; it was given {'today' if age == 0 else 'a day ago' if age == 1 else f'{age} days ago'}"
 
     def _users(self, code: str, beneath: Beneath) -> Crowd:
         """Who did something here or below that the privilege serves."""
@@ -171,7 +193,7 @@ class Least:
         above = self._kept_on(place.ancestors[-1]) if place.ancestors else {}
         found: dict[int | None, str] = {}
         facts = [fact for fact in place.facts if self._now(fact) and self._privilege(fact, place)]
-        for fact in sorted(facts, key=self._ease):
+        for fact in sorted(facts, key=self.ease):
             side = _side(fact, self.law)
             others = above.get(side, 0)
             beside = [
@@ -186,7 +208,7 @@ class Least:
                 found[fact.key] = self._by(crowd, above.get(side, 0), beside)
         return found
 
-    def _ease(self, fact: Fact) -> tuple[int, int, int]:
+    def ease(self, fact: Fact) -> tuple[int, int, int]:
         """What is easiest to miss comes first: what one person has by himself, then what few have."""
         alone = fact.unit.kind == HOLDER or fact.unit.key in self.personal
         return (not alone, count(self.standing.crowd(fact.unit)), fact.key or 0)

@@ -19,7 +19,10 @@ from lakewarden.spark.pipelines.standing import Standing, Unit, Window, contains
 
 
 class Fact(NamedTuple):
-    """Something given on an object, or on a text: a privilege of the law, or OWNER."""
+    """Something given on an object, or on a text: a privilege of the law, or OWNER.
+
+    `since` is when it was recorded; None where no history that is kept tells that.
+    """
 
     unit: Unit
     privilege: str
@@ -27,6 +30,7 @@ class Fact(NamedTuple):
     window: Window = (None, None)
     key: Optional[int] = None
     on: str = ""
+    since: Optional[float] = None
 
 
 class Place(NamedTuple):

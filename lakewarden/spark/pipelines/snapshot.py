@@ -9,12 +9,12 @@ from typing import Any
 
 from lakewarden.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, Who
+from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
 
-MOMENTS = ("from", "until", "at")
+MOMENTS = ("from", "until", "since", "at")
 FACT = (
     "struct<kind:string,unit:bigint,privilege:string,allow:boolean,from:double,until:double,"
-    "key:bigint,on:string>"
+    "key:bigint,on:string,since:double>"
 )
 
 
@@ -57,17 +57,8 @@ class Snapshot:
             json.loads(row["settings"] or "{}"),
         )
 
-    def standing(self, realm: Realm, when: str = NOW) -> Standing:
-        rows = self.rows
-        return Standing(
-            realm,
-            [Who(*row) for row in rows("principals", "key", "kind", "name", "able", "service_admin")],
-            memberships=rows("memberships", "group", "member", "from", "until"),
-            members=rows("members", "principal", "from", "until"),
-            assignments=rows("assignments", "role", "holder", "from", "until"),
-            roles=dict(rows("roles", "key", "name")),
-            when=when,
-        )
+    def standing(self, realm: Realm, when: str = NOW, *, lasting: float = 0.0) -> Standing:
+        return standing_of(realm, self.rows, when, lasting=lasting)
 
     def facts(self) -> Any:
         """Every grant and ownership as (object, fact): `object` is null where the grant is on a text."""
@@ -84,6 +75,7 @@ class Snapshot:
                 "until",
                 "key",
                 f.coalesce("pattern", f.lit("")).alias("on"),
+                "since",
             ).alias("fact"),
         )
         owners = self.table("ownerships").select(
@@ -97,6 +89,7 @@ class Snapshot:
                 "until",
                 f.lit(None).cast("bigint").alias("key"),
                 f.lit("").alias("on"),
+                f.lit(None).cast("double").alias("since"),
             ).alias("fact"),
         )
         return grants.unionByName(owners)
@@ -136,8 +129,8 @@ def place_of(row: Any) -> Place:
 
 
 def fact_of(row: Any) -> Fact:
-    kind, unit, privilege, allow, start, end, key, on = row.values() if isinstance(row, dict) else row
-    return Fact(Unit(kind, unit), privilege, allow, (start, end), key, on)
+    kind, unit, privilege, allow, start, end, key, on, since = row.values() if isinstance(row, dict) else row
+    return Fact(Unit(kind, unit), privilege, allow, (start, end), key, on, since)
 
 
 def places_of(batch: Any) -> Iterator[Place]:

@@ -200,6 +200,39 @@ class Standing:
         return contains(window, self.realm.at) and (self._when == NOW or window[1] is None)
 
 
+Rows = Callable[..., list[Any]]
+"""Answers the rows of a table of the snapshot: its name, and the columns that are wanted."""
+
+
+def standing_of(realm: Realm, rows: Rows, when: str = NOW, *, lasting: float = 0.0) -> Standing:
+    """Who stands where, by the tables of a snapshot.
+
+    With `lasting` only those who have stood there for so many seconds, as far as the history that is kept
+    tells when it began.
+    """
+    window = ("from", "until", "since")
+    return Standing(
+        realm,
+        [Who(*row) for row in rows("principals", "key", "kind", "name", "able", "service_admin")],
+        memberships=_settled(rows("memberships", "group", "member", *window), lasting),
+        members=rows("members", "principal", "from", "until"),
+        assignments=_settled(rows("assignments", "role", "holder", *window), lasting),
+        roles=dict(rows("roles", "key", "name")),
+        when=when,
+    )
+
+
+def _settled(rows: Iterable[Sequence[Any]], lasting: float) -> Iterable[Sequence[Any]]:
+    for *who, start, end, since in rows:
+        begun = began(start, since) if lasting else None
+        yield (*who, start if begun is None else begun + lasting, end)
+
+
+def began(start: float | None, since: float | None) -> float | None:
+    """Since when something has counted: its window and its record both had to begin; None: for ever."""
+    return max((one for one in (start, since) if one is not None), default=None)
+
+
 def contains(window: Window, now: float) -> bool:
     """Whether a moment lies in a window, the beginning included, the end not."""
     start, end = window

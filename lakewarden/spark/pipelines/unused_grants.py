@@ -16,7 +16,8 @@ from typing import Any
 from lakewarden.spark.pipelines import beneath, people
 from lakewarden.spark.pipelines.effective import data_types
 from lakewarden.spark.pipelines.inmemory import InMemory
-from lakewarden.spark.pipelines.least import Beneath, Found, Least
+from lakewarden.spark.pipelines.least import AFTER, DAY, WINDOW, Beneath, Found, Least
+from lakewarden.spark.pipelines.least_texts import OnTexts
 from lakewarden.spark.pipelines.levels import Place
 from lakewarden.spark.pipelines.snapshot import Snapshot, place_of
 from lakewarden.spark.pipelines.standing import EVER, HOLDER, LASTING, ROLE
@@ -29,11 +30,12 @@ COLUMNS = (
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """It takes none of its own."""
+    told = "days for which something must have been given before it is called unused"
+    parser.add_argument("--after", type=int, default=AFTER, help=told)
 
 
-def in_memory(tables: InMemory) -> list[Found]:
-    """The hints of a small realm, from its rows."""
+def in_memory(tables: InMemory, *, after: int = AFTER) -> list[Found]:
+    """The hints of a small realm, from its rows; what was given less than `after` days ago is not unused."""
     places = tables.places()
     containers = tables.containers(places)
     uses = tables.rows("uses", "principal", "object", "action", "executed", "at")
@@ -45,10 +47,12 @@ def in_memory(tables: InMemory) -> list[Found]:
         standing,
         tables.standing(LASTING),
         tables.standing(EVER),
+        tables.standing(lasting=after * DAY),
         containers,
         personal,
         min((at for at, _ in done), default=None),
         _tops(places, {on for _, on in done}),
+        after,
     )
     last: dict[int, float] = {}
     for person, _, _, executed, at in uses:
@@ -62,8 +66,10 @@ def in_memory(tables: InMemory) -> list[Found]:
         if fact.unit.kind == ROLE
     ]
     assigned = tables.rows("assignments", "role", "holder")
+    used = {(one[0], one[1], one[2]) for one in uses if one[3] and tables.realm.at - one[4] < WINDOW * DAY}
     return [
         *(one for place in places for one in least.found(place, below[place.key])),
+        *(OnTexts(least, tables.texts(), places, sorted(used)).found() if least.law.by_text else ()),
         *people.sleeping(standing, assigned, people.counted(direct), people.counted(owners), last),
         *people.nearly_one(standing, rules, personal),
     ]
@@ -75,11 +81,12 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         snapshot = Snapshot(spark, given.input)
         facts, uses = snapshot.facts(), snapshot.table("uses")
         places = snapshot.places(facts).cache()
-        least = _least(snapshot, places, uses)
+        least = _least(snapshot, places, uses, given.after)
     target = str(output / "hints")
     if not (output / "hints" / "_SUCCESS").exists():
         with tell.step("looking at what is given", 650):
             rest = [*_sleeping(snapshot, least, facts, uses), *_nearly_one(least, facts)]
+            rest += _on_texts(snapshot, least, facts, places, uses) if least.law.by_text else ()
             rows = spark.createDataFrame([_row(one) for one in rest], COLUMNS)
             frame = beneath.with_beneath(places, facts, uses, data_types(least.law), least.standing.realm.at)
             found = _mapped(spark, least, frame)
@@ -120,7 +127,7 @@ def _arrays(pa: Any, rows: list[tuple[Any, ...]]) -> list[Any]:
     return [pa.array(list(column), type) for column, type in zip(columns, types)]  # noqa: B905
 
 
-def _least(snapshot: Snapshot, places: Any, uses: Any) -> Least:
+def _least(snapshot: Snapshot, places: Any, uses: Any, after: int) -> Least:
     from pyspark.sql import functions as f
 
     realm = snapshot.realm()
@@ -132,10 +139,12 @@ def _least(snapshot: Snapshot, places: Any, uses: Any) -> Least:
         snapshot.standing(realm),
         snapshot.standing(realm, LASTING),
         snapshot.standing(realm, EVER),
+        snapshot.standing(realm, lasting=after * DAY),
         snapshot.containers(places),
         _personal(snapshot.rows("roles", "key", "holder")),
         first[0],
         frozenset(row[0] for row in tops.distinct().collect()),
+        after,
     )
 
 
@@ -148,6 +157,17 @@ def _sleeping(snapshot: Snapshot, least: Least, facts: Any, uses: Any) -> Iterat
     owned = {row["unit"]: row["count"] for row in held if row["kind"] != HOLDER}
     assigned = snapshot.rows("assignments", "role", "holder")
     return people.sleeping(least.standing, assigned, direct, owned, {row[0]: row[1] for row in last})
+
+
+def _on_texts(snapshot: Snapshot, least: Least, facts: Any, places: Any, uses: Any) -> Iterator[Found]:
+    """Of texts there are few; what they name is looked up in the driver."""
+    from pyspark.sql import functions as f
+
+    lately = f.lit(least.standing.realm.at) - f.col("at") < WINDOW * DAY
+    done = uses.where("executed").where(lately).select("principal", "object", "action").distinct()
+    every = places.select("key", "type", "name", "ancestors").toLocalIterator()
+    named = (Place(row["key"], row["type"], row["name"], tuple(row["ancestors"])) for row in every)
+    return OnTexts(least, snapshot.texts(facts), named, sorted(map(tuple, done.collect()))).found()
 
 
 def _nearly_one(least: Least, facts: Any) -> Iterator[Found]:

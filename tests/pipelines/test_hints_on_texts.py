@@ -1,0 +1,122 @@
+"""In a CDAP realm privileges stand on texts: which of them nobody needs, and taking them back safely."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from catalog.nodes import Node
+from policies import hints, uses
+from policies.authority import OPERATOR
+from policies.errors import Conflict
+from policies.models import Grant, PipelineRun
+from policies.pipelines import asking, running
+from policies.uses import Used
+from tests.cdap.world import a_cdap, give
+from tests.factories import acting, the, under
+from tests.pipelines.test_hints import all_of
+
+READS = "dataset:sales.orders ana READ"
+
+
+@pytest.fixture
+def world(db: None) -> Callable[..., Node]:
+    """`world("dataset:sales.* ana READ", …, used="bo read sales.orders")`: jobs told of one use."""
+
+    def build(*given: str, used: str = "cem read sales.orders") -> Node:
+        root = a_cdap("4.3")
+        for namespace in under(root, "namespace", "sales", "hr"):
+            under(namespace, "dataset", "orders", "items")
+        for text, holder, privilege in map(str.split, given):
+            give(root, text, holder, privilege)
+        who, action, name = used.split()
+        person = people.ensure("user", who)
+        at = timezone.now() - timedelta(days=40)
+        told = [Used(person, the("dataset", name, realm="cdap"), action, True, at)]
+        uses.take(root.realm_id, people.ensure("service", "etl"), "run", told)
+        return root
+
+    return build
+
+
+def look(root: Node) -> list[hints.Told]:
+    PipelineRun.objects.filter(state="done").update(ended=timezone.now() - timedelta(days=1))
+    row = asking.ask("unused_grants", root, by=OPERATOR)
+    running.run(row)
+    assert (row.state, row.trouble) == ("done", "")
+    return [one for one in all_of(root, OPERATOR) if one.row.pattern]
+
+
+@pytest.mark.parametrize(
+    ("case", "given", "used", "expected"),
+    [
+        ("another reads it, who holds it does not", [READS], "cem read sales.orders", {READS}),
+        ("who holds it reads it", [READS], "ana read sales.orders", set()),
+        ("he does what it does not serve", [READS], "ana write sales.orders", {READS}),
+        ("a pattern that names what he reads", ["dataset:sales.* ana READ"], "ana read sales.items", set()),
+        ("jobs tell of another namespace alone", [READS], "cem read hr.orders", set()),
+        ("nothing is called so", ["dataset:sales.gone ana READ"], "cem read sales.orders", set()),
+        ("who manages does it here", ["dataset:sales.orders ana ADMIN"], "cem read sales.orders", set()),
+    ],
+)  # fmt: skip
+def test_a_privilege_on_a_text_that_nobody_uses(
+    case: str,
+    given: list[str],
+    used: str,
+    expected: set[str],
+    world: Callable[..., Node],
+) -> None:
+    found = [one for one in look(world(*given, used=used)) if one.row.kind == "unused_grant"]
+    told = {f"{one.row.pattern} {one.holder.name if one.holder else 0} {one.row.privilege}" for one in found}
+    assert told == expected, case
+    for one in found:
+        assert one.ground.startswith("None of the 1 who have"), case
+        assert "they tell of 1 of the 1 objects here; it was given today." in one.ground
+
+
+@pytest.mark.parametrize(
+    ("case", "given", "expected"),
+    [
+        ("a wider text", [READS, "dataset:sales.* ana READ"], [("dataset:sales.orders", "dataset:sales.*")]),
+        ("by a group", [READS, "dataset:*.orders group:all READ"], []),
+        ("another privilege", [READS, "dataset:sales.* ana WRITE"], []),
+        ("a text that names less", ["dataset:sales.* ana READ", "dataset:sales.o* bo READ"], []),
+        ("somebody else", [READS, "dataset:sales.* bo READ"], []),
+    ],
+)  # fmt: skip
+def test_a_privilege_that_a_wider_text_gives_too(
+    case: str,
+    given: list[str],
+    expected: list[tuple[str, str]],
+    world: Callable[..., Node],
+) -> None:
+    found = [one for one in look(world(*given)) if one.row.kind == "redundant_grant"]
+    assert [(one.row.pattern, one.row.data["others"].split()[-1]) for one in found] == expected, case
+
+
+def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., Node]) -> None:
+    root = world(READS, "dataset:sales.* ana READ")
+    [one] = [one for one in look(root) if one.row.kind == "redundant_grant"]
+    assert one.node == root
+    wider = Grant.objects.open().filter(pattern="dataset:sales.*")
+    wider.update(closed=99)
+    with pytest.raises(Conflict, match="1 would lose something by it now"):
+        hints.mend(one.row.pk, by=acting("admin"))
+    give(root, "dataset:sales.*", "ana", "READ")
+    hints.mend(one.row.pk, by=acting("admin"))
+    assert not Grant.objects.open().filter(pattern="dataset:sales.orders").exists()
+    assert wider.exists()
+
+
+def test_it_stands_on_the_page_of_the_very_entity(world: Callable[..., Node]) -> None:
+    look(world(READS))
+    orders, items = (the("dataset", name, realm="cdap") for name in ("sales.orders", "sales.items"))
+    told = [
+        [one.row.pattern for one in hints.about_object(place, acting("admin"))] for place in (orders, items)
+    ]
+    assert told == [["dataset:sales.orders"], []]
+    assert hints.about_object(orders, acting("ana")) == []
