@@ -6,9 +6,10 @@ changes may fit.  Those are read and judged by the conditions themselves.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from time import monotonic
 from typing import Any
 
 from django.contrib.postgres.search import SearchQuery
@@ -20,12 +21,12 @@ from policies.models.worded import NAME_WORDS, REASON_WORDS, words_in
 
 NEWEST = 1024
 """Revisions that are read as they are: what is frequent fills a page among so many."""
-FIRST, GROWTH = 128, 4
-"""Changes that are judged at once, and how many times more whenever they do not fill a page."""
+FIRST, GROWTH, MOST = 128, 4, 512
+"""Changes that are judged at once, how many times more whenever they do not fill a page, and at most."""
 SOME, MANY = 32, 800
 """Of the rows of a block: so few are judged as they are, so many are not read in search of what is rare."""
-JUDGED, BLOCKS = 8192, 512
-"""So many changes are judged, and so many blocks passed, before who asks is told how far back that was."""
+PATIENCE = timedelta(milliseconds=12)
+"""So long is gone back in search of what is rare before who asks is told how far that was."""
 _BY_REVISION = (F("revision") + 0).desc()
 """No index knows this order, so that none is read from its end in search of what is not there."""
 
@@ -77,19 +78,19 @@ def newest(
     """The newest of `rows`, up to the revision `last`, that have some event among `events`, and the words.
 
     `sought` says the same to the index.  One query where these are frequent, else a few: what two things have
-    in common that are each frequent may be nothing, so the search ends after so much work and says where.
+    in common that are each frequent may be nothing, so the search ends after a time and says how far it came.
     """
     found: list[Change] = []
     by_reason: set[int] = set()
-    judged = 0
+    begun: float | None = None
     for here in _stretches(rows, events, sought, last):
-        fitting, told = _fitting(here.rows, here.events, words, most - len(found))
+        fitting, told = _fitting(here.rows, here.events, words, most - len(found), here.having)
         found += fitting
         by_reason |= told
-        judged += here.many
         if len(found) >= most:
             break
-        if here.edge > 1 and judged >= JUDGED:
+        begun, late = begun or monotonic(), begun and monotonic() - begun >= PATIENCE.total_seconds()
+        if here.edge > 1 and late:
             return Found(tuple(found), frozenset(by_reason), words, here.edge)
     return Found(tuple(found), frozenset(by_reason), words)
 
@@ -98,18 +99,24 @@ def all_within(
     rows: QuerySet[Change], events: QuerySet[Event], words: SearchQuery | None, last: int, most: int
 ) -> Found:
     """The same of few `rows`, all of which are judged at once."""
-    fitting, told = _fitting(rows.filter(revision__lte=last), events, words, most)
+    fitting, told = _fitting(rows.filter(revision__lte=last), events, words, most, among)
     return Found(tuple(fitting), frozenset(told), words)
+
+
+Having = Callable[["QuerySet[Change]", "QuerySet[Event]"], "QuerySet[Change]"]
 
 
 @dataclass(frozen=True)
 class _Stretch:
-    """Some of the changes and events: all that may fit from where the last ended down to revision `edge`."""
+    """Some of the changes and events: all that may fit from where the last ended down to revision `edge`.
+
+    `having` narrows changes to those that have one of some events.
+    """
 
     rows: QuerySet[Change]
     events: QuerySet[Event]
     edge: int
-    many: int = 0
+    having: Having
 
 
 def _stretches(
@@ -119,27 +126,28 @@ def _stretches(
     edge = max(1, last - NEWEST + 1)
     # said of both tables, else one of them is read from its end
     within = events.filter(change__gte=edge, change__lte=last)
-    yield _Stretch(rows.filter(revision__gte=edge, revision__lte=last), within, edge)
+    yield _Stretch(rows.filter(revision__gte=edge, revision__lte=last), within, edge, among)
     many = FIRST
     while edge > 1:
-        listed = candidates(sought, edge - 1, many)
-        bottom = max(1, ((edge - 1 >> 14) - BLOCKS + 1) << 14)
-        full = len(listed) == many
-        edge = listed[-1] if full else bottom
-        passed = len(listed) if full else JUDGED
-        yield _Stretch(rows.filter(revision__in=listed), events.filter(change__in=listed), edge, passed)
-        many *= GROWTH
+        listed, edge = candidates(sought, edge - 1, many)
+        here = events.filter(change__in=listed)
+        yield _Stretch(rows.filter(revision__in=listed), here, edge, _among_few)
+        many = min(many * GROWTH, MOST)
 
 
 def _fitting(
-    rows: QuerySet[Change], events: QuerySet[Event], words: SearchQuery | None, most: int
+    rows: QuerySet[Change],
+    events: QuerySet[Event],
+    words: SearchQuery | None,
+    most: int,
+    having: Having,
 ) -> tuple[list[Change], set[int]]:
     """The newest of a bounded set of changes that have such an event; which have the words in the reason."""
     rows = rows.order_by(_BY_REVISION)
     if words is None:
-        return list(among(rows, events)[:most]), set()
-    reasons = among(rows.annotate(words=REASON_WORDS).filter(words=words), events)[:most]
-    names = among(rows, events.annotate(words=NAME_WORDS).filter(words=words))[:most]
+        return list(having(rows, events)[:most]), set()
+    reasons = having(rows.annotate(words=REASON_WORDS).filter(words=words), events)[:most]
+    names = having(rows, events.annotate(words=NAME_WORDS).filter(words=words))[:most]
     said = {change.revision: change for change in reasons}
     both = said | {change.revision: change for change in names}
     return [both[revision] for revision in sorted(both, reverse=True)][:most], set(said)
@@ -150,40 +158,56 @@ def among(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
     return rows.filter(Exists(events.filter(change=OuterRef("pk"))))
 
 
-def candidates(sought: Sought, last: int, most: int) -> list[int]:
-    """The newest revisions up to one that may fit, newest first; all of `BLOCKS` when fewer than `most`."""
-    values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}"}
-    values["bottom"] = max(0, (last >> 14) - BLOCKS + 1)
+def _among_few(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Change]:
+    """The same, asked one after the other: joined, each of some would be looked for among all the others."""
+    return rows.filter(revision__in=set(events.order_by().values_list("change", flat=True)))
+
+
+def candidates(sought: Sought, last: int, most: int) -> tuple[list[int], int]:
+    """The newest revisions up to one that may fit, newest first, and down to which revision that is all.
+
+    No more than `most`, and as far as is come in time; one block at the least.
+    """
+    values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}", "patience": PATIENCE}
     values |= {"since": sought.since, "until": sought.until, "words": words_in(sought.text)}
     values |= {f"facets{n}": list(one) for n, one in enumerate(sought.facets)}
     with connection.cursor() as cursor:
         cursor.execute(_statement(sought), values)
-        return [row[0] for row in cursor.fetchall()]
+        blocks = cursor.fetchall()
+    found = [revision for _, ids in blocks for revision in ids]
+    if len(found) >= most:
+        return found[:most], found[most - 1]
+    return found, max(1, blocks[-1][0] << 14)
 
 
 def _statement(sought: Sought) -> str:
-    """One statement that goes from block to block and ends when it has enough.
+    """One statement that goes from block to block, newest first, and ends when it has enough, or in time.
 
-    The blocks come newest first and each is ordered in itself, so what they are joined to is in order too.
+    In each block the newest of what may fit are listed; of blocks that are too old or too new, nothing.
     """
     return f"""
-SELECT found.id
-  FROM (SELECT n, lpad(to_hex(n), 8, '0') AS name
-          FROM generate_series(%(last)s::bigint >> 14, %(bottom)s, -1) n {_timely(sought)}) b
+WITH RECURSIVE walk AS (
+SELECT (%(last)s::bigint >> 14) + 1 AS n, '{{}}'::bigint[] AS ids, 0 AS many
+ UNION ALL
+SELECT b.n, found.ids, b.many + cardinality(found.ids)
+  FROM (SELECT n - 1 AS n, lpad(to_hex(n - 1), 8, '0') AS name, many
+          FROM walk
+         WHERE n > 0 AND many < %(most)s
+           AND (n > %(last)s::bigint >> 14 OR clock_timestamp() < statement_timestamp() + %(patience)s)) b
  CROSS JOIN LATERAL (
-       SELECT one.id FROM ({_fit(sought)}) one
-        WHERE one.id <= %(last)s
-        GROUP BY one.id ORDER BY one.id DESC LIMIT %(most)s) found
- LIMIT %(most)s"""  # noqa: S608  of our own words alone
+       SELECT CASE WHEN {_timely(sought)} THEN ARRAY(
+              SELECT one.id FROM ({_fit(sought)}) one
+               WHERE one.id <= %(last)s
+               GROUP BY one.id ORDER BY one.id DESC LIMIT %(most)s) ELSE '{{}}' END AS ids OFFSET 0) found)
+SELECT n, ids FROM walk OFFSET 1"""  # noqa: S608  of our own words alone
 
 
 def _timely(sought: Sought) -> str:
-    """Blocks in which something happened in the time that is asked for."""
+    """Whether something happened in the block in the time that is asked for."""
     times = _times(sought)
     if not times:
-        return ""
-    inside = " AND ".join(["t.revision >> 14 = n", *times])
-    return f"WHERE EXISTS (SELECT FROM policies_change t WHERE {inside})"
+        return "true"
+    return f"EXISTS (SELECT FROM policies_change t WHERE {' AND '.join(['t.revision >> 14 = b.n', *times])})"
 
 
 def _times(sought: Sought) -> tuple[str, ...]:
@@ -230,7 +254,7 @@ def _both(events: tuple[str, ...], changes: tuple[str, ...]) -> str:
        SELECT fit.id FROM (SELECT {_many(_changes(changes))} AS many OFFSET 0) c
         CROSS JOIN LATERAL (SELECT {told} AS many OFFSET 0) e
         CROSS JOIN LATERAL (
-              ({_changes(changes)} AND e.many = {MANY} AND t.revision <= %(last)s
+              ({_changes(changes)} AND e.many = {MANY} AND t.revision + 0 <= %(last)s
                 ORDER BY id DESC LIMIT %(most)s)
               UNION ALL {_events(events)} AND e.many < {MANY} AND c.many = {MANY}
               UNION ALL ({_changes(changes)} AND {few} INTERSECT {_events(events)} AND {few})) fit"""  # noqa: S608

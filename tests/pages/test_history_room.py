@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from itertools import chain
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_request_is_asked_for_by_its_number(shop: Node, signed_in: Enter) -> N
 def test_a_search_that_ends_early_says_how_far_it_came(
     shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, "JUDGED": 2}.items():
+    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, "PATIENCE": timedelta()}.items():
         monkeypatch.setattr(walking, name, value)
     marek, address = signed_in("marek"), "/history?q=nowhere+never"
     assert "No change matches" in words(marek, address)  # the index alone knew
