@@ -1,9 +1,9 @@
-"""Readings of sources that somebody asked for, run by a worker; progress and outcome are kept."""
+"""Readings of sources, asked for or due at night, run by a worker; progress and outcome are kept."""
 
 from __future__ import annotations
 
 import logging
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from celery import current_app
 from django.db.models import Q
@@ -14,10 +14,15 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import node
 from lakewarden.backends.errors import BackendError
-from policies.authority import Actor
+from policies.authority import SYSTEM, Actor, Authority, of_system
+from policies.changes import change
 from policies.errors import NotFound, PolicyError
+from policies.events import BACKEND_READ_NIGHTLY
 from policies.models import Backend, Discovery
+from policies.saying import said
+from policies.services import realm_of
 from policies.services.backends import authority_to_connect
+from policies.sync import nightly
 from policies.sync.connections import open_backend
 from policies.sync.discover import discover, read
 
@@ -39,6 +44,22 @@ def ask(row: Backend, *, by: Actor) -> Discovery:
     except OperationalError:
         logger.info("the broker is away; the beat will have the source read")
     return made
+
+
+def ask_nightly(now: datetime) -> list[Discovery]:
+    """Readings of those whose turn of this night has come; the law itself asks, as they were read before."""
+    rows = [Discovery(backend_id=pk, by=SYSTEM.pseudonym) for pk in nightly.unread(now)]
+    return Discovery.objects.bulk_create(rows)
+
+
+def set_nightly(row: Backend, *, by: Actor, on: bool) -> None:
+    """Have a source read again each night, or only when somebody asks.  Raises Refused."""
+    catalog = _catalog(row)
+    with change(BACKEND_READ_NIGHTLY, realm=realm_of(catalog), by=by) as current:
+        authority = authority_to_connect(by, catalog)
+        Backend.objects.filter(pk=row.pk).update(read_nightly=on)
+        told = "each night" if on else "only when somebody asks"
+        current.say(said(BACKEND_READ_NIGHTLY, catalog, when=told), by=authority)
 
 
 def _catalog(row: Backend) -> Node:
@@ -75,8 +96,7 @@ def _read(reading: Discovery) -> dict[str, int]:
     """Decided again as it begins: who asked may have lost the right meanwhile."""
     rows, backend = Discovery.objects.filter(pk=reading.pk), reading.backend
     catalog = _catalog(backend)
-    by = Actor(Principal.objects.filter(pseudonym=reading.by).first(), "console")
-    authority = authority_to_connect(by, catalog)
+    by, authority = _acting(reading, catalog)
     source = open_backend(backend, catalog)
     try:
         seen = read(source)
@@ -91,3 +111,10 @@ def _read(reading: Discovery) -> dict[str, int]:
         "described": result.described,
         "vanished": len(result.vanished),
     }
+
+
+def _acting(reading: Discovery, catalog: Node) -> tuple[Actor, Authority]:
+    if reading.by == SYSTEM.pseudonym:
+        return SYSTEM, of_system("a source is read again each night")
+    by = Actor(Principal.objects.filter(pseudonym=reading.by).first(), "console")
+    return by, authority_to_connect(by, catalog)

@@ -82,8 +82,11 @@ def compare(backend: int) -> None:
 
 @shared_task(name="policies.tasks.compare_nightly")
 def compare_nightly() -> None:
-    """Have the backends compared whose turn of this night has come."""
-    for backend in nightly.due(timezone.now()):
+    """Have the backends read again and compared whose turn of this night has come."""
+    now = timezone.now()
+    if discoveries.ask_nightly(now):
+        discover.apply_async(expires=300)
+    for backend in nightly.due(now):
         compare.apply_async((backend,), expires=300)
 
 

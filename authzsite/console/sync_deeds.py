@@ -191,10 +191,11 @@ def _show(
     status: int = 200,
 ) -> HttpResponse:
     told, names = DEEDS[code], {"what": _what(about), "who": about.first.holder, "on": _on(about)}
-    problem = about.problem() if code == "adopt" else ""
+    actor = Actor(place.asker, "console")
+    problem = (about.problem() or drift.denied(about, actor)) if code == "adopt" else ""
     if problem:
         notes = [*notes, Note("warn", "This cannot be adopted.", problem)]
-    seen = naming.lower(words.day(about.first.first_seen))
+    seen = words.said(words.day(about.first.first_seen))
     context = {
         "notes": notes,
         "heading": told.heading.format(**names),

@@ -209,6 +209,7 @@ urlpatterns = [
     path("sync/<number:id>/progress", sync_backend.progress, name="sync_progress"),
     path("sync/<number:id>/discover", discoveries.room, name="discover"),
     path("sync/<number:id>/discover/progress", discoveries.progress, name="discover_progress"),
+    path("sync/<number:id>/discover/owner", discoveries.owner, name="discover_owner"),
     path("sync/<number:id>/vanished", sync_vanished.room, name="sync_vanished"),
     path("sync/<number:id>/runs", sync_history.runs, name="sync_runs"),
     path("sync/<number:id>/<slug:deed>", sync_operate.operate, name="sync_operate"),

@@ -52,6 +52,10 @@ class Backend(models.Model):
     """At most so many rights and memberships are changed out there each second; 0 is as many as it takes."""
     paced_until = models.DateTimeField(null=True)
     """Until then the rate is used up, whichever worker used it."""
+    read_at = models.DateTimeField(null=True)
+    """When the objects that it has were last read and brought here."""
+    read_nightly = models.BooleanField(default=True)
+    """Whether they are read again each night, once somebody has had them read."""
     looked_at = models.DateTimeField(null=True)
     compared_at = models.DateTimeField(null=True)
     """When all of it was last worked out and compared; a look in between may find that nothing changed."""
@@ -88,6 +92,20 @@ class BackendLogins(models.Model):
 
     def __str__(self) -> str:
         return f"logins of {self.backend_id}"
+
+
+class FoundOwner(models.Model):
+    """Whose an object is out there, as of the last reading: a suggestion, as ownership is decided here."""
+
+    backend = models.ForeignKey(Backend, models.CASCADE, related_name="found_owners")
+    securable = models.OneToOneField(Securable, models.CASCADE, related_name="found_owner")
+    name = models.TextField()
+
+    class Meta:
+        indexes = [models.Index(fields=["backend", "name"], name="found_owners_by_name")]
+
+    def __str__(self) -> str:
+        return f"{self.name} owns {self.securable_id}"
 
 
 class OutboxEntry(models.Model):

@@ -15,7 +15,7 @@ from accounts.record import Origin
 from catalog.nodes import Node, node
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
-from policies import outbox
+from policies import outbox, preview
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound
@@ -144,7 +144,7 @@ def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None =
     with change(FOREIGN_ADOPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
         about = foreign(finding)
         authority = grants.authority_to_grant(about.node, by)
-        if problem := about.problem():
+        if problem := about.problem() or denied(about, by):
             raise Invalid(problem)
         _undecided(about)
         holder = about.holder or _admit(about, by)
@@ -153,6 +153,17 @@ def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None =
         grants.add(wish, by=by)
         _order(current, about, [row for row in about.rows if row.what in about.covered], by, replaced=True)
     return about
+
+
+def denied(about: Foreign, by: Actor) -> str:
+    """Why nothing would come of adopting: here its holder is denied it; "" when he is not."""
+    if about.holder is None or not about.privileges:
+        return ""
+    wish = Wish(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
+    if not any(one.denied for one in preview.of_grant(wish, by).effects):
+        return ""
+    name = about.first.holder
+    return f"Here {name} is denied this. Have it taken there, or end the denial first."
 
 
 def _admit(about: Foreign, by: Actor) -> Principal:

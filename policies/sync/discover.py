@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils import timezone
+
 from catalog.models import Detail, Securable
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
@@ -20,6 +22,7 @@ from policies.models import Backend
 from policies.saying import said
 from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
+from policies.sync import owners
 
 BATCH = 500
 
@@ -59,16 +62,23 @@ def discover(
 ) -> Discovered:
     """Register what is new, rename what the source's own id says was renamed, keep comments and columns.
 
+    Whose the objects are there is kept as a suggestion.
+
     `tell` hears after each batch how many objects are new so far.
     """
     result = Discovered()
-    types = kinds.get(Backend.objects.get(catalog=catalog.id).kind).discovers
+    row = Backend.objects.get(catalog=catalog.id)
+    types = kinds.get(row.kind).discovers
     found = [Found(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
     if seen.complete and seen.objects:  # a system that knows no objects says of none that it is gone
         _vanish(catalog, found, result, by, authority, close_vanished)
     for depth in sorted({len(one.path) for one in found}):
         level = [one for one in found if len(one.path) == depth]
         _bring_up(catalog, level, result, by, authority, tell)
+    row.read_at = timezone.now()
+    row.save(update_fields=["read_at"])
+    known = _known(catalog)
+    owners.remember(row, {known[one.key].id: one.source.owner for one in found if one.key in known})
     return result
 
 

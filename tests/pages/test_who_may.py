@@ -113,6 +113,7 @@ PAGES = (
     Page("object_applied", "/objects/{table}/applied", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("discover", "/sync/0/discover", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("discover_progress", "/sync/0/discover/progress", DOOR, 404, 404, 404, 404, 404, 404, 404),
+    Page("discover_owner", "/sync/0/discover/owner", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("connect", "/realms/{realm}/connect", DOOR, 404, 403, 403, 403, 403, 403, 403),
     Page("connect", "/realms/{realm}/connect", KEPT, 404, 403, 403, 403, 403, 403, 403, "post"),
     Page("sync_deed", "/sync/findings/0/revoke", DOOR, 404, 404, 404, 404, 404, 404, 404),

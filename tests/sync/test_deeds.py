@@ -15,7 +15,7 @@ from policies.history import Filter
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, Grant
 from policies.services import drift
 from policies.sync import worker
-from tests.factories import acting, admit, the
+from tests.factories import a_role, acting, admit, the
 from tests.sync.conftest import Source
 
 ORDERS = "shop.sales.orders"
@@ -84,6 +84,19 @@ def test_nobody_is_cut_off_by_adopting_what_cannot_be_used_yet(looked: Backend, 
     assert source.reads("legacy")
     assert ForeignOrder.objects.filter(done__isnull=True).exists()
     assert held_directly(source, "legacy") == [("orders", "SELECT")]
+
+
+def test_what_its_holder_is_denied_here_is_not_adopted(looked: Backend, source: Source) -> None:
+    """The denial would beat the grant, and what is there would stay for ever."""
+    admit(the("metalake"), "legacy")
+    a_role(the("metalake"), "no_legacy", "deny SELECT_TABLE on schema shop.sales", held_by=("legacy",))
+    with pytest.raises(Invalid, match="Here legacy is denied this"):
+        drift.adopt(finding(), by=acting("olivia"))
+    assert not ForeignOrder.objects.exists()
+    assert not Grant.objects.open().filter(securable=the("table", ORDERS).id).exists()
+    drift.revoke(finding(), by=acting("olivia"))
+    worker.deliver(looked)
+    assert not source.reads("legacy")
 
 
 def test_who_may_not_admit_members_cannot_adopt_a_strangers_grant(looked: Backend) -> None:

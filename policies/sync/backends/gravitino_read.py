@@ -250,7 +250,7 @@ def observe(lake: Lake, record: Record, admits: frozenset[str]) -> Observation:
     return Observation(
         complete=not (blind or seen.unread),
         position="",
-        objects=(FoundObject(LAKE, (), lake.name), *seen.found),
+        objects=(FoundObject(LAKE, (), lake.name), *_with_owners(seen.found, owners)),
         people=frozenset(people) | admits,
         roles={str(role.key): role.rights for role in ours} | owned,
         members={str(role.key): frozenset(role.members) for role in ours}
@@ -278,6 +278,11 @@ def _owners(lake: Lake, seen: Objects) -> dict[Fact, FoundObject]:
         if holder := lake.owner(one.kind, ".".join(one.path)):
             found[Fact(holder, Right(one.kind, one.path, OWNER))] = one
     return found
+
+
+def _with_owners(found: list[FoundObject], owners: Mapping[Fact, FoundObject]) -> Iterator[FoundObject]:
+    holders = {(one.kind, one.path): fact.holder for fact, one in owners.items()}
+    yield from (replace(one, owner=holders.get((one.kind, one.path), "")) for one in found)
 
 
 def _owned(facts: Iterator[Fact]) -> dict[str, frozenset[Right]]:

@@ -1,0 +1,104 @@
+"""Whose objects are out there, as a suggestion: who owns them here is decided here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
+from django.db.models.functions import Concat
+
+from accounts.models import Principal
+from catalog.models import Placement
+from catalog.nodes import Node, nodes
+from policies.authority import Actor
+from policies.errors import Invalid
+from policies.models import Backend, FoundOwner, Ownership, RealmMember
+from policies.services import owners
+
+GROUP = "group:"
+"""How the name of an owner begins that is a group."""
+MOST = 500
+"""So many objects are handed over in one change."""
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """Somebody who owns things out there; `left` are those that are not his here, `who` he is here, if known.
+
+    What lies in something that is his anyway is not counted among what is left.
+    """
+
+    name: str
+    objects: int
+    left: int
+    who: Principal | None
+
+
+def remember(row: Backend, found: Mapping[int, str]) -> None:
+    """Keep whose the objects are, by their number."""
+    rows = [FoundOwner(backend=row, securable_id=key, name=name) for key, name in found.items() if name]
+    FoundOwner.objects.bulk_create(
+        rows,
+        batch_size=1000,
+        update_conflicts=True,
+        unique_fields=["securable"],
+        update_fields=["backend", "name"],
+    )
+    mine = FoundOwner.objects.filter(backend=row)
+    gone = set(mine.values_list("securable", flat=True)) - {one.securable_id for one in rows}
+    mine.filter(securable__in=gone).delete()
+
+
+def suggestions(row: Backend, most: int) -> list[Suggestion]:
+    """Who owns most there, first.  Three queries."""
+    his = Count("pk", filter=Q(pk__in=_left(row)))
+    counted = FoundOwner.objects.filter(backend=row).values("name").annotate(objects=Count("pk"), left=his)
+    rows = list(counted.order_by("-objects", "name")[:most])
+    members = _members(row, [one["name"] for one in rows])
+    return [Suggestion(**one, who=members.get(one["name"])) for one in rows]
+
+
+def left(row: Backend, name: str) -> list[Node]:
+    """Those of somebody's objects there that are not his here, by name."""
+    keys = _left(row).filter(name=name).values_list("securable", flat=True)
+    return sorted(nodes(set(keys)).values(), key=lambda one: one.names)
+
+
+def adopt(row: Backend, name: str, *, by: Actor, reason: str = "") -> int:
+    """Make somebody the owner here of what he owns there; answers of how many.  Raises Refused, Invalid."""
+    who = _members(row, [name]).get(name)
+    if who is None:
+        raise Invalid(f"Nobody called {name} is a member here.")
+    return owners.hand_over(left(row, name)[:MOST], who, by=by, reason=reason)
+
+
+def member(row: Backend, name: str) -> Principal | None:
+    """Who of the realm is meant by the name of an owner there."""
+    return _members(row, [name]).get(name)
+
+
+def _left(row: Backend) -> QuerySet[FoundOwner]:
+    group = When(owner__kind=Principal.Kind.GROUP, then=Concat(Value(GROUP), "owner__name"))
+    told = Case(group, default=F("owner__name"), output_field=TextField())
+    own = (
+        Ownership.objects.open()
+        .annotate(told=told)
+        .filter(securable=OuterRef("securable"), told=OuterRef("name"))
+    )
+    inside = Placement.objects.open().filter(
+        securable=OuterRef("securable"),
+        parent__found_owner__backend=row,
+        parent__found_owner__name=OuterRef("name"),
+    )
+    return FoundOwner.objects.filter(~Exists(own), ~Exists(inside), backend=row)
+
+
+def _members(row: Backend, names: Sequence[str]) -> dict[str, Principal]:
+    plain = {name.removeprefix(GROUP) for name in names}
+    members = RealmMember.objects.open().filter(realm=row.realm_id, principal__name__in=plain)
+    found: dict[str, Principal] = {}
+    for one in members.select_related("principal"):
+        who = one.principal
+        found[f"{GROUP if who.kind == Principal.Kind.GROUP else ''}{who.name}"] = who
+    return {name: found[name] for name in names if name in found}
