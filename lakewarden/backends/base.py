@@ -90,6 +90,8 @@ class Observation:
     them (a missing sequence, wrong options): given again when wanted, taken when not.
     `groups` maps the roles of others to their members; `unknown` names what looks like ours and is not.
     `in_force` says in words where what was read is in force by now, when others enforce it than keep it.
+    A backend that is dear to read has a method `position` too, which answers in few calls what `position`
+    here would be: while that stays the same nobody has changed who may do what, as far as it can tell.
     """
 
     complete: bool
@@ -130,7 +132,9 @@ class Step:
     `make_role` role, label; `give`/`take` role rights; `switch` person joins, leaves and keeps (in one
     transaction where the backend has them; Transient when the person is in any other managed role by then);
     `drop_role` role; `take_foreign` rights that `grantor` gave to `person`, which only an order asks for.
-    One that `revokes` ends what is no longer decided for somebody, so it never waits for what is given.
+    One that `revokes` ends what is no longer decided for somebody, so it never waits for what is given.  One
+    that `denies` gives or takes nothing but denials, or moves somebody into or out of a role with some: he
+    joins in the order of `joins`, which names those first, and leaves in that of `leaves`, which does last.
     """
 
     kind: StepKind
@@ -143,6 +147,7 @@ class Step:
     label: str = ""
     grantor: str = ""
     revokes: bool = False
+    denies: bool = False
 
     @property
     def removes(self) -> int:

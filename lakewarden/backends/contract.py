@@ -350,9 +350,9 @@ class Contract(Suite):
         if self.others_grant:
             site.give_by_hand(self.one, ana)
         foreign = site.foreign()
-        states = [
-            self.as_told(random_desired(rng, people, (self.READ, self.WRITE, self.COSTS))) for _ in range(3)
-        ]
+        denial = (self.denial(*ORDERS),) if self.denies else ()
+        rights = (self.READ, self.WRITE, *denial, self.COSTS)
+        states = [self.as_told(random_desired(rng, people, rights)) for _ in range(3)]
         settle(site, states[0])
         for before, after in (states[:2], states[1:]):
             die_halfway(site, after, rng)

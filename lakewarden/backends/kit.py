@@ -10,6 +10,7 @@ from typing import Optional, Protocol
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Backend, Desired, Foreign, Observation, Order, Outcome, Plan, Right
+from lakewarden.backends.losses import effective
 
 READS, WRITES = "SELECT", "INSERT"
 """The two deeds that people try, and the words that `Contract.on` turns into rights."""
@@ -101,8 +102,10 @@ def wanted(roles: Mapping[str, frozenset[Right]], **members: Iterable[str]) -> D
 
 def by_person(desired: Desired) -> Desired:
     """The same where there are no roles: each person's rights under a key of his own."""
-    people = sorted(set().union(*desired.members.values()))
-    rights = {name: held(desired.roles, desired.members, name) for name in people}
+    rights: dict[str, frozenset[Right]] = {}
+    for key, people in desired.members.items():
+        for name in sorted(people):
+            rights[name] = rights.get(name, frozenset()) | desired.roles.get(key, frozenset())
     return Desired(
         {f"person:{name}": has for name, has in rights.items() if has},
         {f"person:{name}": frozenset({name}) for name, has in rights.items() if has},
@@ -112,9 +115,8 @@ def by_person(desired: Desired) -> Desired:
 def held(
     roles: Mapping[str, frozenset[Right]], members: Mapping[str, Iterable[str]], person: str
 ) -> frozenset[Right]:
-    """What a person has by the roles he is in."""
-    mine = [roles.get(key, frozenset()) for key, people in members.items() if person in people]
-    return frozenset().union(*mine)
+    """What a person has by the roles he is in, less what they deny him."""
+    return effective([key for key, people in members.items() if person in people], roles)
 
 
 def random_desired(rng: random.Random, people: Sequence[str], rights: Sequence[frozenset[Right]]) -> Desired:

@@ -5,6 +5,9 @@ and what a role loses is taken before anyone joins.  Soft rules keep everyone in
 where he goes is filled first, what he held is taken last.  Where they are at odds the firm ones win.
 Otherwise removals go first.
 
+Denials turn it round: what is denied is denied before anything is given, a denial is taken back last, and who
+moves by a role that denies is moved before the roles that he stays in are given more, after they lost.
+
 When a role could not be filled wholly, whoever would move into it stays where he is, if he has nothing there
 that is no longer decided for him; who has moves all the same, into what there is: less than was decided
 perhaps, never more.  A role whose denials could not be set is joined by nobody.
@@ -13,10 +16,10 @@ perhaps, never more.  A role whose denials could not be set is joined by nobody.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from heapq import heapify, heappop, heappush
 
-from lakewarden.backends.base import DENY, Step
+from lakewarden.backends.base import Step
 
 _RANKS = {"take_foreign": 0, "take": 1, "make_role": 2, "give": 3, "switch": 4, "drop_role": 5}
 
@@ -26,22 +29,67 @@ _Rules = set[tuple[int, int]]
 
 def in_order(steps: Iterable[Step], members: Mapping[str, Collection[str]]) -> tuple[Step, ...]:
     """The steps, sorted; `members` says who is in each role now."""
-    ranked = sorted(steps, key=_rank)
+    parts: tuple[list[Step], ...] = [], [], []
+    for step, part in _parted(sorted(steps, key=_rank)):
+        parts[part].append(step)
+    return tuple(step for part in parts for step in _arranged(part, members))
+
+
+def _parted(ranked: Sequence[Step]) -> Iterator[tuple[Step, int]]:
+    """Each step, and whether it goes before or after all that has nothing to do with denials: 0, 1 or 2."""
+    denied = {step.role for step in ranked if step.kind == "give" and step.denies}
+    allowed = {step.role for step in ranked if step.kind == "take" and step.denies}
+    for step in ranked:
+        if step.role in denied and (step.kind == "make_role" or (step.kind == "give" and step.denies)):
+            yield step, 0
+        elif step.role in allowed and (step.kind == "drop_role" or (step.kind == "take" and step.denies)):
+            yield step, 2
+        else:
+            yield step, 1
+
+
+def _arranged(ranked: Sequence[Step], members: Mapping[str, Collection[str]]) -> Iterator[Step]:
     firm = set(_firm(ranked))
     soft = set(_soft(ranked, members)) - firm
-    return tuple(ranked[at] for at in _sorted(len(ranked), firm, soft))
+    return (ranked[at] for at in _sorted(len(ranked), firm, soft))
 
 
 def waits_for(step: Step, failed: Iterable[Step]) -> Step | None:
     """The failed step that this one waits for, so that it gives or takes nothing that was not decided."""
     others = list(failed)
-    firm = (other for other in others if _firmly_before(other, step) or _denies(other, step))
+    firm = (other for other in others if _firmly_before(other, step) or _undenied(other, step))
     return next(firm, None) or _until_filled(step, others)
 
 
-def _denies(first: Step, then: Step) -> bool:
-    fills = first.kind == "give" and first.role in then.joins
-    return fills and any(right.right.startswith(DENY) for right in first.rights)
+def alone(steps: Sequence[Step], wanted: Callable[[Step], bool]) -> list[Step]:
+    """Those of ordered steps that are wanted, and what they wait for: without it they would give too much."""
+    found: list[Step] = []
+    for step in reversed(steps):
+        if wanted(step) or any(waits_for(one, [step]) for one in found):
+            found.append(step)
+    return found[::-1]
+
+
+def _undenied(first: Step, then: Step) -> bool:
+    """Whether a denial that failed would be missing, or one is still needed for what could not be taken."""
+    missing = first.kind == "give" and first.denies
+    if then.kind == "switch":
+        return missing and first.role in then.keeps + then.joins and bool(then.joins or then.denies)
+    if then.kind == "give":
+        return missing and not then.denies and _touch(first, then)
+    if then.kind == "take" and then.denies:
+        held = missing or (first.kind == "take" and not first.denies)
+        return first.kind == "switch" or (held and _touch(first, then))
+    return False
+
+
+def _touch(one: Step, other: Step) -> bool:
+    """Whether two steps are about the same object, or one above the other."""
+    return any(_within(a.path, b.path) for a in one.rights for b in other.rights)
+
+
+def _within(one: Sequence[str], other: Sequence[str]) -> bool:
+    return all(a == b for a, b in zip(one, other, strict=False))
 
 
 def _until_filled(step: Step, failed: Sequence[Step]) -> Step | None:
@@ -89,9 +137,12 @@ def _sorted(number: int, firm: _Rules, soft: _Rules) -> Iterator[int]:
 def _firmly_before(first: Step, then: Step) -> bool:
     made = first.kind == "make_role" and first.role == then.role
     if then.kind == "give":
-        return made or then.role in first.leaves
+        left = then.role in first.leaves or (first.denies and then.role in first.keeps)
+        return made or (left and not then.denies)
     if then.kind == "switch":
-        return first.kind in ("make_role", "take") and first.role in then.joins
+        if first.kind == "take" and not first.denies:
+            return first.role in then.joins or (then.denies and first.role in then.keeps)
+        return first.kind == "make_role" and first.role in then.joins
     if then.kind == "drop_role":
         return then.role in first.leaves or (first.kind == "take" and first.role == then.role)
     return False
@@ -103,7 +154,7 @@ def _firm(ranked: Sequence[Step]) -> Iterator[tuple[int, int]]:
     for at, step in enumerate(ranked):
         if step.role:
             about[step.role].append(at)
-        for role in (*step.joins, *step.leaves):
+        for role in (*step.joins, *step.leaves, *(step.keeps if step.denies else ())):
             switches[role].append(at)
     for role, ones in about.items():
         for one in ones:
@@ -115,8 +166,8 @@ def _firm(ranked: Sequence[Step]) -> Iterator[tuple[int, int]]:
 
 
 def _soft(ranked: Sequence[Step], members: Mapping[str, Collection[str]]) -> Iterator[tuple[int, int]]:
-    gives = {step.role: at for at, step in enumerate(ranked) if step.kind == "give"}
-    takes = {step.role: at for at, step in enumerate(ranked) if step.kind == "take"}
+    gives = {step.role: at for at, step in enumerate(ranked) if step.kind == "give" and not step.denies}
+    takes = {step.role: at for at, step in enumerate(ranked) if step.kind == "take" and not step.denies}
     switches = {step.person: at for at, step in enumerate(ranked) if step.kind == "switch"}
     roles: dict[str, set[str]] = defaultdict(set)
     for role, people in members.items():

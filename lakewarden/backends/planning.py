@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from lakewarden.backends.base import DENY, Desired, Observation, Order, Plan, Right, Step
+from lakewarden.backends.base import DENY, Desired, Observation, Order, Plan, Right, Step, StepKind
 from lakewarden.backends.losses import marked
 from lakewarden.backends.ordering import in_order
 
@@ -82,25 +82,61 @@ def _steps(
     memberships: Mapping[str, _Difference[str]],
 ) -> Iterator[Step]:
     left = set() if observed.complete else _should_be_left(desired, observed)
+    denying = _denying(desired.roles) | _denying(observed.roles)
     for key, change in rights.items():
         if key not in observed.roles and _needed(key, desired, observed):
             yield Step("make_role", role=key, label=desired.labels.get(key, ""))
-        given = frozenset(filter(_denies, change.missing)) if key in left else change.missing
-        if given:
-            yield Step("give", role=key, rights=_sorted(given))
-        if change.extra and observed.complete:
-            yield Step("take", role=key, rights=_sorted(change.extra))
+        given = change.missing if observed.complete else _harmless(change, denials_only=key in left)
+        yield from _about(key, "give", given, denying)
+        yield from _about(key, "take", change.extra if observed.complete else frozenset(), denying)
         if observed.complete and key not in desired.roles and key not in desired.members:
             yield Step("drop_role", role=key)
     too_rich = set() if observed.complete else {key for key, change in rights.items() if change.extra}
     for person, differing in memberships.items():
         step = _switch(person, differing, observed, too_rich)
         if step.joins or step.leaves:
-            yield step
+            yield _told_of_denials(step, denying) if denying else step
+
+
+def _harmless(change: _Difference[Right], *, denials_only: bool) -> frozenset[Right]:
+    """What may be given where nothing can be taken: nothing that cannot stand beside its opposite."""
+    return frozenset(
+        right
+        for right in change.missing
+        if (_denies(right) or not denials_only) and _opposite(right) not in change.extra
+    )
 
 
 def _denies(right: Right) -> bool:
     return right.right.startswith(DENY)
+
+
+def _opposite(right: Right) -> Right:
+    word = right.right[len(DENY) :] if _denies(right) else DENY + right.right
+    return replace(right, right=word)
+
+
+def _denying(roles: Mapping[str, Iterable[Right]]) -> set[str]:
+    return {key for key, held in roles.items() if any(map(_denies, held))}
+
+
+def _about(key: str, kind: StepKind, rights: frozenset[Right], denying: Collection[str]) -> Iterator[Step]:
+    """Denials apart from the rest, as they come first where that comes last."""
+    denials = frozenset(filter(_denies, rights)) if key in denying else frozenset[Right]()
+    if denials:
+        yield Step(kind, role=key, rights=_sorted(denials), denies=True)
+    if rights - denials:
+        yield Step(kind, role=key, rights=_sorted(rights - denials))
+
+
+def _told_of_denials(step: Step, denying: Collection[str]) -> Step:
+    """A move into roles that deny first and out of them last."""
+    return replace(
+        step,
+        joins=tuple(sorted(step.joins, key=lambda key: (key not in denying, key))),
+        leaves=tuple(sorted(step.leaves, key=lambda key: (key in denying, key))),
+        denies=not {*step.joins, *step.leaves}.isdisjoint(denying),
+    )
 
 
 def _should_be_left(desired: Desired, observed: Observation) -> set[str]:

@@ -13,6 +13,7 @@ from catalog.nodes import Node, last, node
 from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Misconfigured, kind_of
+from lakewarden.backends.ordering import alone
 from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
 from policies.sync import findings, glance, guard, orders, pace
@@ -67,7 +68,7 @@ class Report:
 
 
 Picks = Callable[[Step], bool]
-"""Which steps of a plan are to be done; the others wait."""
+"""Which steps of a plan are to be done, with what they wait for; the others stay."""
 
 
 def reconcile(row: Backend, *, dry_run: bool = False, only: Picks | None = None) -> Report:
@@ -133,7 +134,7 @@ class Look:
         if self._takes_too_much():
             self.held = True
             return
-        self._apply([step for step in self.plan.steps if only is None or only(step)])
+        self._apply(self.plan.steps if only is None else alone(self.plan.steps, only))
         if not any(one.error for one in self.outcomes):
             # what was adopted is taken from its holder only when our own was read back
             self._apply([step for step in self.plan.steps if step.kind == "take_foreign"])

@@ -46,8 +46,7 @@ class Claim:
             return None
         rows = SyncItem.objects.filter(pk__in=[int(key.removeprefix(ITEM)) for key in self.keys])
         wanted = set(rows.values_list("step", "role", "person"))
-        made = {("make_role", role, "") for _, role, _ in wanted if role}
-        return lambda step: (step.kind, step.role, step.person) in wanted | made
+        return lambda step: (step.kind, step.role, step.person) in wanted
 
 
 def claim(backend: Backend, *, now: datetime) -> Claim | None:

@@ -162,6 +162,12 @@ CASES = {
         ["give r c"],
         (2, 1, 2),
     ),
+    "what would push out its opposite waits": (
+        Desired(roles(r={B, NOT_C}), {}),
+        seen(roles(r={C}), complete=False),
+        ["give r b"],
+        (2, 1, 0),
+    ),
     "nobody joins a role that cannot lose what it should": (
         Desired(roles(r={A}, n={B}), members(r={"ana"}, n={"ana"})),
         seen(roles(r={A, C}, n=set()), complete=False),
@@ -265,7 +271,7 @@ def effective(observed: Observation) -> dict[str, set[Right]]:
     }
 
 
-WORLDS = 3000
+WORLDS = 1500
 
 
 @cache

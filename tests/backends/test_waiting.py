@@ -10,6 +10,7 @@ import pytest
 
 from lakewarden.backends.base import Desired, Observation, Right, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected, worst
+from lakewarden.backends.ordering import alone
 from lakewarden.backends.planning import plan
 from lakewarden.backends.steps import in_turn
 from tests.backends.test_planning import PEOPLE, A, B, C, done, effective, members, roles, seen, told, worlds
@@ -102,6 +103,13 @@ def test_whatever_cannot_be_filled_nobody_loses_what_he_keeps_or_gets_what_was_n
             assert now[person] <= before[person] | after[person]
             if before[person] <= after[person]:
                 assert before[person] <= now[person]
+
+
+def test_a_step_that_is_asked_for_alone_comes_with_what_it_waits_for() -> None:
+    there = seen(roles(r={A, C}, n={B}), members(r=set(), n={"ana", "bo"}))
+    steps = plan(Desired(roles(r={A}, n={B}, m={C}), members(r={"ana"}, n={"bo"}, m={"cy"})), there).steps
+    assert told(alone(steps, lambda step: step.person == "ana")) == ["take r c", "ana -n +r"]
+    assert told(alone(steps, lambda step: step.person == "cy")) == ["make_role m", "cy +m"]
 
 
 def test_the_worst_of_several_errors_is_told_with_how_many_more_there_are() -> None:
