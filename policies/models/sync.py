@@ -59,6 +59,10 @@ class Backend(models.Model):
     looked_at = models.DateTimeField(null=True)
     compared_at = models.DateTimeField(null=True)
     """When all of it was last worked out and compared; a look in between may find that nothing changed."""
+    whole_at = models.DateTimeField(null=True)
+    """When all of it was last read; where that is dear, a look in between reads only its position."""
+    position = models.CharField(max_length=64, blank=True)
+    """Where it stood then, for a backend that tells it in few calls."""
     seen = models.CharField(max_length=64, blank=True)
     """The digest of what was there when it was last compared."""
     forgotten = models.JSONField(default=dict)

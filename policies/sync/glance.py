@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
 
 from django.utils import timezone
 
 from catalog.nodes import last
+from lakewarden.backends import base
 from lakewarden.backends.base import Observation, Right
 from policies.models import Backend, ForeignOrder, OutboxEntry
 from policies.services.grants import revision_now
 from policies.sync.connections import open_backend
 from policies.sync.reporting import only_reports
+
+WHOLE_EVERY = timedelta(hours=1)
+"""Even a backend that tells its position is read wholly this often."""
 
 
 def unchanged(row: Backend) -> bool:
@@ -22,15 +27,26 @@ def unchanged(row: Backend) -> bool:
     catalog = last(row.catalog_id)
     if catalog is None or not row.seen or not _at_rest(row) or _waits(row):
         return False
+    mine = Backend.objects.filter(pk=row.pk, seen=row.seen, state=row.state)
     out_there = open_backend(row, catalog)
     try:
+        if position := _position(row, out_there, now):
+            # not all of it was read, so nothing is proved by this
+            return position == row.position and bool(mine.update(looked_at=now))
         same = digest(out_there.observe()) == row.seen
     finally:
         out_there.close()
     if same:
         proved = {"proved_at": now, "proved_revision": revision} if row.state == Backend.State.IN_SYNC else {}
-        Backend.objects.filter(pk=row.pk, seen=row.seen, state=row.state).update(looked_at=now, **proved)
+        mine.update(looked_at=now, whole_at=now, **proved)
     return same
+
+
+def _position(row: Backend, out_there: base.Backend, now: datetime) -> str:
+    """Where a backend stands that is dear to read and was read wholly not long ago; "" for any other."""
+    tells = getattr(out_there, "position", None)
+    lately = row.whole_at is not None and now - row.whole_at < WHOLE_EVERY
+    return str(tells()) if tells and row.position and lately else ""
 
 
 def _at_rest(row: Backend) -> bool:

@@ -53,10 +53,10 @@ def remember(row: Backend, found: Mapping[int, str]) -> None:
 def suggestions(row: Backend, most: int) -> list[Suggestion]:
     """Who owns most there, first.  Three queries."""
     his = Count("pk", filter=Q(pk__in=_left(row)))
-    counted = FoundOwner.objects.filter(backend=row).values("name").annotate(objects=Count("pk"), left=his)
-    rows = list(counted.order_by("-objects", "name")[:most])
-    members = _members(row, [one["name"] for one in rows])
-    return [Suggestion(**one, who=members.get(one["name"])) for one in rows]
+    counted = FoundOwner.objects.filter(backend=row).values("name").annotate(many=Count("pk"), left=his)
+    rows = list(counted.order_by("-many", "name").values_list("name", "many", "left")[:most])
+    members = _members(row, [name for name, *_ in rows])
+    return [Suggestion(name, many, rest, members.get(name)) for name, many, rest in rows]
 
 
 def left(row: Backend, name: str) -> list[Node]:

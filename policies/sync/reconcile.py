@@ -189,7 +189,8 @@ def _remember(look: Look, report: Report) -> None:
     if not look.held:
         proved["confirmed"] = ""
     mine = Backend.objects.filter(pk=look.row.pk)
-    looked = {"looked_at": now, "compared_at": now, "seen": glance.digest(look.seen)}
+    looked = {"looked_at": now, "compared_at": now, "whole_at": now, "seen": glance.digest(look.seen)}
+    looked["position"] = look.seen.position if hasattr(look.out_there, "position") else ""
     counts = {**report.line(), "in_force": look.seen.in_force}
     mine.update(error=report.error, error_kind=report.error_kind, counts=counts, **looked, **proved)
     mine.exclude(state=Backend.State.PAUSED).update(state=state)

@@ -18,7 +18,7 @@ from lakewarden.backends.steps import in_turn
 from lakewarden.dialects.gravitino.privileges import PRIVILEGES
 from policies.sync.backends.gravitino_check import check
 from policies.sync.backends.gravitino_names import HERE, Marks, tag
-from policies.sync.backends.gravitino_read import Lake, described, observe
+from policies.sync.backends.gravitino_read import Lake, described, observe, position
 from policies.sync.backends.gravitino_write import Hand, translated
 from policies.sync.backends.rest import (
     REACHED,
@@ -59,6 +59,13 @@ class Gravitino:
         must_not_lead_back(lake.rest, self._record.mark, tag(lake.marks.realm), tag(lake.name))
         try:
             return observe(lake, self._record, frozenset(self._admits()))
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    def position(self) -> str:
+        """Where it stands, without a call for each object: owners and objects are left to whole looks."""
+        try:
+            return position(self.lake)
         except Refused as refusal:
             raise translated(refusal) from None
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -233,23 +234,38 @@ def _column(row: Mapping[str, Any]) -> Column:
     )
 
 
+def position(lake: Lake) -> str:
+    """Where a metalake stands, by a call for each role and none for any object."""
+    people = lake.people()
+    return position_of(people, lake.roles(people))
+
+
+def position_of(people: Mapping[str, frozenset[str]], roles: Iterable[Role]) -> str:
+    """The same while nobody's roles and no role's rights have changed."""
+    held = sorted((name, sorted(mine)) for name, mine in people.items())
+    rights = sorted((role.name, role.key or "", sorted(map(str, role.rights))) for role in roles)
+    return hashlib.sha256(repr((held, rights)).encode()).hexdigest()
+
+
 def observe(lake: Lake, record: Record, admits: frozenset[str]) -> Observation:
     """Everything that matters of a metalake.  Not one consistent look: the API has none.
 
     `admits` are those who would be let in when they get something.
     """
     people = lake.people()
-    roles, seen = lake.roles(people), objects_of(lake)
+    roles = lake.roles(people)
+    seen = objects_of(lake)
     owners = _owners(lake, seen)
     ours = [role for role in roles if role.key is not None]
     theirs = [role for role in roles if role.key is None and not role.odd]
-    recorded = record.seen(set(owners), complete=not seen.unread)
     mine = lake.owner(LAKE, lake.name)
     blind = [] if lake.me and mine == user(lake.me) else [_blind(lake, mine)]
+    complete = not (blind or seen.unread)
+    recorded = record.seen(set(owners), complete=complete)
     owned = _owned(fact for fact in owners if fact in recorded)
     return Observation(
-        complete=not (blind or seen.unread),
-        position="",
+        complete=complete,
+        position=position_of(people, roles),
         objects=(FoundObject(LAKE, (), lake.name), *_with_owners(seen.found, owners)),
         people=frozenset(people) | admits,
         roles={str(role.key): role.rights for role in ours} | owned,
