@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.http import QueryDict
 
@@ -26,7 +26,8 @@ POLICIES = (
 SERVER = ("host", "port", "user")
 OWN = "its-"
 """Before the name of what only one kind asks for, so that it is never taken for what all do."""
-SAME = ("host", "port", "user")
+PLACE = ("host", "port")
+SAME = (*PLACE, "user")
 """A kept password is used again only for the very account that it was given for."""
 READ_AS = {"database": "dbname", "tls": "sslmode"}
 """What a driver calls, in a URL that it reads, what the form asks for."""
@@ -128,7 +129,19 @@ class Wanted:
     def url(self, kind: Kind) -> str:
         own = {one.id.removeprefix(OWN): one.value for one in self.fields()}
         server = {name: self.said(name) for name in SERVER} if self.asks_server else {}
-        return kind.address({**server, **own, "password": self.password})
+        return self._with_kept(kind, kind.address({**server, **own, "password": self.password}))
+
+    def _with_kept(self, kind: Kind, url: str) -> str:
+        """The URL with what was said of the same server by command, as an own authority, and no form asks."""
+        if self.before is None or self.before.kind != kind.code:
+            return url
+        parts = kept_parts(self.before)
+        if any(parts.get(name, "") != self.said(name) for name in PLACE):
+            return url
+        asked = {name for one in kind.fields for name in (one.name, READ_AS.get(one.name, ""))}
+        asked |= {name for name, _ in parse_qsl(urlsplit(url).query)}
+        kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in asked]
+        return f"{url}{'&' if '?' in url else '?'}{urlencode(kept)}" if kept else url
 
     def check(self) -> bool:
         for name, told in self._needed():
@@ -174,6 +187,13 @@ def kept_parts(row: Backend) -> dict[str, str]:
         return dict(kinds.get(row.kind).parts(unseal(row.sealed_url)))
     except BackendError:
         return {}
+
+
+def _whole(row: Backend) -> str:
+    try:
+        return unseal(row.sealed_url)
+    except BackendError:
+        return ""
 
 
 def _opened(sealed: str, ward: Ward) -> str | None:

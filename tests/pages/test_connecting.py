@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from django.db import connection
@@ -12,13 +12,15 @@ from django.test import Client
 from psycopg.conninfo import conninfo_to_dict
 
 from accounts import people
+from authzsite.console.connect_form import Wanted, prefilled
+from authzsite.console.realm import Ward
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
 from lakewarden.objects import ObjectRef
 from policies import discoveries
 from policies.models import Backend, Change
-from policies.services import duties
+from policies.services import backends, duties
 from policies.sync.seal import unseal
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.pages.test_forms import hidden
@@ -123,6 +125,27 @@ def test_a_connection_is_renewed_without_showing_its_secret(
     assert (row.policy, ":secret@" in unseal(row.sealed_url)) == ("repair", True)
     answer = posted(marek, page, **filled(source, password="", user="mia"), step="connect")
     assert answer.status_code == 422  # another account does not come in by this one's password
+
+
+@pytest.mark.parametrize(
+    ("changed", "keeps"),
+    [({}, True), ({"its-groups": ""}, True), ({"host": "elsewhere.example.org"}, False)],
+    ids=["as it was", "what the form asks is changed", "another server"],
+)
+def test_what_only_a_command_says_of_a_server_outlives_a_renewal(
+    changed: dict[str, str], keeps: bool, lake: Node
+) -> None:
+    only = "ca=%2Fetc%2Fown.pem&oauth=https%3A%2F%2Fidp.example.org%2Ftoken&scope=lake&user=admin"
+    url = f"gravitino+https://client:secret@lake.example.org:8090/prod?groups=native&{only}"
+    backends.connect(lake, "", "gravitino", url, policy="report", by=BY, authority=AUTHORITY)
+    ward = Ward(people.ensure("user", "marek"), lake)
+    first = prefilled({"kind": "gravitino"}, ward)
+    assert first["user"] == "client"
+    wanted = Wanted(ward, {**first, **changed, "password": "newer"})
+    there = urlsplit(wanted.url(kinds.get("gravitino")))
+    assert there.password == "newer"
+    assert (dict(parse_qsl(there.query)).items() >= dict(parse_qsl(only)).items()) is keeps
+    assert ("groups=native" in there.query) is ("its-groups" not in changed)
 
 
 def test_a_connected_source_is_read_with_what_it_brought(

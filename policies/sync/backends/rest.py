@@ -94,6 +94,8 @@ def parts_of(at: Address) -> dict[str, str]:
     """The reverse, for a form that renews a connection and for who judges where it leads."""
     elsewhere = urlsplit(at.options.get("oauth", "")).hostname
     return {
+        # first, as one of them is also called `user`
+        **at.options,
         "host": at.host,
         **({"hostaddr": elsewhere} if elsewhere else {}),
         "port": str(at.port),
@@ -102,7 +104,6 @@ def parts_of(at: Address) -> dict[str, str]:
         "password": at.secret,
         "way": "password" if at.user else TOKEN,
         "tls": TLS if at.tls else "http",
-        **at.options,
     }
 
 
