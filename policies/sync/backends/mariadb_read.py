@@ -186,10 +186,10 @@ def _hidden(look: Look, roles: Mapping[str, Iterable[Right]]) -> list[str]:
 
     A server tells nobody of what he has no right on, and that must not pass for dropped.
     """
-    there = {database for database, _ in look.numbers}
+    there = {database for database, _ in look.numbers} - {*look.schemata}
+    unseen: frozenset[tuple[str, ...]] = frozenset(look.numbers.keys() - look.kinds.keys())
     named = {right.path for rights in roles.values() for right in rights if right.path}
-    hidden = {path for path in named if path in look.numbers and path not in look.kinds}
-    hidden |= {path[:1] for path in named if path[0] in there and path[0] not in look.schemata}
+    hidden = (named & unseen) | {path[:1] for path in named if path[0] in there}
     said = "is there, and the account cannot see it: give it its rights there again"
     return [f"{'.'.join(path)} {said}" for path in sorted(hidden)]
 
