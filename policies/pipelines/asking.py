@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import datetime, timedelta
 
 from celery import current_app
@@ -23,6 +24,8 @@ from policies.models.pipelines import RUNS
 from policies.pipelines import known
 from policies.services import operating
 
+TELLING = 0.2
+"""From this share of the work on, the pace so far tells how long the rest will take."""
 FRESH = timedelta(hours=12)
 """A result of the same revision is not worked out again before it is so old."""
 
@@ -137,12 +140,29 @@ def latest(name: str, realm_id: int | None) -> PipelineRun | None:
     return rows.order_by("-revision").first()
 
 
-def left(run: PipelineRun, *, now: datetime | None = None) -> timedelta | None:
-    """How long a run will go on if it goes on as it did; None when nothing can be said yet."""
+def left(run: PipelineRun, last: timedelta | None = None, *, now: datetime | None = None) -> timedelta | None:
+    """How long a run will go on: as long as the `last` one, or else as it did so far; None: not known yet.
+
+    Its beginning tells nothing: Spark takes as long to start for a small realm as for a large one.
+    """
     if run.state != "running" or run.started is None or not 0 < run.done < run.total:
         return None
-    taken = (now or timezone.now()) - run.started
-    return taken * ((run.total - run.done) / run.done)
+    taken, share = (now or timezone.now()) - run.started, run.done / run.total
+    if last is not None and taken < last:
+        return last - taken
+    return taken * (1 / share - 1) if share >= TELLING else None
+
+
+def lasted(runs: Collection[PipelineRun]) -> dict[tuple[str, int | None], timedelta]:
+    """How long the last good run of the same pipeline over the same realm took, by both.  One query."""
+    going = [run for run in runs if run.state == "running"]
+    if not going:
+        return {}
+    rows = PipelineRun.objects.filter(
+        name__in={run.name for run in going}, state="done", started__isnull=False
+    )
+    latest = rows.order_by("name", "realm", "-ended").distinct("name", "realm")
+    return {(row.name, row.realm_id): row.ended - row.started for row in latest if row.ended and row.started}
 
 
 def who_asked(row: PipelineRun) -> Principal | None:

@@ -162,6 +162,11 @@ def test_time_left_is_what_it_took_so_far(shop: Node) -> None:
     row = PipelineRun(state="running", started=now - timedelta(minutes=3), done=75, total=100)
     assert asking.left(row, now=now) == timedelta(minutes=1)
     assert asking.left(PipelineRun(state="running", started=now, total=0), now=now) is None
+    row.done = 10  # the start of Spark tells nothing of the rest
+    assert asking.left(row, now=now) is None
+    assert asking.left(row, timedelta(minutes=5), now=now) == timedelta(minutes=2)
+    row.done = 75  # it takes longer than the last time
+    assert asking.left(row, timedelta(minutes=2), now=now) == timedelta(minutes=1)
 
 
 def test_every_realm_is_looked_at_each_night(shop: Node) -> None:

@@ -94,7 +94,7 @@ def result_of(name: str, where: Watched) -> str:
     return ""
 
 
-def going(row: PipelineRun, where: Watched) -> Going:
+def going(row: PipelineRun, where: Watched, last: timedelta | None = None) -> Going:
     percent = 100 * row.done // row.total if row.total else 0
     return Going(
         row.pk,
@@ -104,7 +104,7 @@ def going(row: PipelineRun, where: Watched) -> Going:
         row.state not in GOING,
         percent,
         _text(row),
-        left(row),
+        left(row, last),
         row.trouble,
         result_of(row.name, where) if row.state == "done" else "",
     )
@@ -112,7 +112,9 @@ def going(row: PipelineRun, where: Watched) -> Going:
 
 def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> dict[str, Any]:
     """What the part that follows runs is drawn from; without an address when none of them goes on."""
-    found = [going(row, places[row.realm_id]) for row in rows]
+    rows = list(rows)
+    last = asking.lasted(rows)
+    found = [going(row, places[row.realm_id], last.get((row.name, row.realm_id))) for row in rows]
     asked = urlencode([("run", one.id) for one in found])
     alive = any(not one.ended for one in found)
     return {
@@ -127,9 +129,9 @@ def _text(row: PipelineRun) -> str:
     return row.step[:1].upper() + row.step[1:]
 
 
-def left(row: PipelineRun) -> str:
+def left(row: PipelineRun, last: timedelta | None = None) -> str:
     """about 40 s left; empty where nothing can be said yet."""
-    found = asking.left(row)
+    found = asking.left(row, last)
     return f"about {spell(found)} left" if found is not None else ""
 
 

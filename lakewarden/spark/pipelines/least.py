@@ -142,8 +142,8 @@ class Least:
             return  # whoever manages does it here, where no job tells of it
         if not self._told_here(place) or not self.settled_in(fact):
             return
-        ground = {"days": self.days, "reported": beneath.reported, "objects": beneath.objects}
-        ground["given"] = self.given(fact)
+        counted = {"days": self.days, "reported": beneath.reported, "objects": beneath.objects}
+        ground = {**counted, "given": self.given(fact)}
         crowd = self.standing.crowd(fact.unit)
         if not crowd & self._users(known.code, beneath):
             yield self._about(fact, place, "unused_grant", ground)

@@ -35,7 +35,7 @@ def session(master: str, name: str) -> Any:
     spark.sparkContext.setLogLevel("WARN")
     # what is shuffled is small: a task for each core, not two hundred
     spark.conf.set("spark.sql.shuffle.partitions", str(spark.sparkContext.defaultParallelism))
-    where = spark.sparkContext.master
+    where = str(spark.sparkContext.master)
     if not (where == "local" or where.startswith("local[")):
         spark.sparkContext.addPyFile(packed())
     return spark
