@@ -10,6 +10,7 @@ from typing import IO, Any
 from django.template.loader import render_to_string
 from django.utils import timezone
 
+from accounts.models import Principal
 from authzsite.sheet import cell
 from lakewarden.record import chain
 from policies.exports import archives, evidence
@@ -17,14 +18,7 @@ from policies.exports.evidence import Evidence, Question
 from policies.history import Names
 from policies.models import Backend, BackendFinding, Change
 
-HOW = """Check this archive far from the site it comes from:
-
-    pip install lakewarden cryptography
-    python -m lakewarden.record {name} --key 'PUBLIC KEY'
-
-Get the public key from the site's operator by another way than this archive: `manage.py audit_key`.
-
-access.json, access.csv   who had access, by which facts
+FILES = """access.json, access.csv   who had access, by which facts
 changes.jsonl             what began and ended them, each with its proof
 checkpoints.txt           how far the record was signed
 applied.json              what each backend was given, and when
@@ -38,18 +32,26 @@ def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
     found = evidence.gather(question)
     objects = evidence.objects_named(found)
     files = {
-        "access.json": chain.canonical({"rows": found.rows, "objects": objects}).encode(),
+        "access.json": chain.canonical(
+            {"rows": found.rows, "objects": objects, "names": _names(found)}
+        ).encode(),
         "access.csv": _table(found, objects).encode(),
         "changes.jsonl": b"".join(chain.canonical(change).encode() + b"\n" for change in found.changes),
         "checkpoints.txt": found.checkpoint.note.encode(),
         "applied.json": json.dumps(_applied(question), indent=1).encode(),
         "report.html": _report(found, objects).encode(),
-        "README.txt": HOW.format(name=name).encode(),
+        "README.txt": (archives.CHECKED.format(name=name) + FILES).encode(),
     }
     archives.write(
         target, "evidence", files, {"question": _question(found), "population": _population(found)}
     )
     return found
+
+
+def _names(found: Evidence) -> dict[str, str]:
+    """What those who made the changes are called; who was erased is not among them."""
+    actors = {entry["change"]["actor"] for entry in found.changes}
+    return {row.pseudonym: str(row) for row in Principal.objects.filter(pseudonym__in=actors)}
 
 
 def _question(found: Evidence) -> dict[str, Any]:

@@ -18,14 +18,7 @@ from policies.models import Review
 from policies.reviews import closing, evidence
 from policies.reviews.evidence import Evidence
 
-HOW = """Check this archive far from the site it comes from:
-
-    pip install lakewarden cryptography
-    python -m lakewarden.record {name} --key 'PUBLIC KEY'
-
-Get the public key from the site's operator by another way than this archive: `manage.py audit_key`.
-
-population.jsonl          every row there was at the start, as it was sealed before anybody decided
+FILES = """population.jsonl          every row there was at the start, as it was sealed before anybody decided
 rows.jsonl, rows.csv      what was decided about each and why, what was done, when it was read again
 changes.jsonl             what the record says of it, each change with its proof
 checkpoints.txt           how far the record was signed
@@ -51,7 +44,7 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
             "checkpoints.txt": found.checkpoint.note.encode(),
             "names.json": chain.canonical({"names": found.names, "paces": _paces(found)}).encode(),
             "report.html": _report(found).encode(),
-            "README.txt": HOW.format(name=name).encode(),
+            "README.txt": (archives.CHECKED.format(name=name) + FILES).encode(),
         }
         archives.write(target, "review", files, {"review": found.about(), "population": found.counts})
     return found

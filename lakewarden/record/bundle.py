@@ -9,9 +9,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,11 @@ from lakewarden.record.merkle import Frontier, root_from_proof
 MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
 FORM = 1
 BLOCK = 1 << 20  # bytes
+DAMAGE = (
+    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError),
+    *(KeyError, TypeError, ValueError, AttributeError, IndexError),
+)
+"""What reading a changed archive raises: of a zip, of its compression, of what is written in its files."""
 LINKS = ("membership", "assignment", "realmmember")
 """Kinds of facts that tie a person to what is given: by group, by role, by being admitted."""
 
@@ -37,19 +45,27 @@ class Found:
 
 
 def check(path: Path, key: notes.PublicKey, person: str = "") -> Found:
-    """Check an archive; of evidence, tell about everybody or one `person`.  Raises Broken."""
-    try:
-        with zipfile.ZipFile(path) as archive:
-            manifest = _manifest(archive, key)
-            if manifest["kind"] == "record":
-                return _record(archive, key, manifest)
-            if manifest["kind"] == "review":
-                from lakewarden.record import review  # it builds on what is below
+    """Check an archive; of evidence, tell about everybody or one `person`.
 
-                return review.check(archive, key, manifest, person)
-            return _evidence(archive, key, manifest, person)
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
-        raise Broken(f"the archive is damaged: {error}") from error
+    Raises Broken, OSError when there is no such file.
+    """
+    with path.open("rb") as file:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                return _check(archive, key, person)
+        except DAMAGE as error:
+            raise Broken(f"the archive is damaged: {error}") from error
+
+
+def _check(archive: zipfile.ZipFile, key: notes.PublicKey, person: str) -> Found:
+    manifest = _manifest(archive, key)
+    if manifest["kind"] == "record":
+        return _record(archive, key, manifest)
+    if manifest["kind"] == "review":
+        from lakewarden.record import review  # it builds on what is below
+
+        return review.check(archive, key, manifest, person)
+    return _evidence(archive, key, manifest, person)
 
 
 def manifest_of(kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> bytes:
@@ -88,12 +104,15 @@ def _sha256(blocks: Iterator[bytes]) -> str:
 def _manifest(archive: zipfile.ZipFile, key: notes.PublicKey) -> dict[str, Any]:
     """The manifest, once its signature and every file's digest were found good."""
     text = archive.read(MANIFEST)
-    line = archive.read(SIGNATURE).decode().split()
+    said = archive.read(SIGNATURE)
+    line = said.decode().split()
     if len(line) != 3 or line[1] != key.name:
         raise Broken(f"the manifest is not signed by {key.name}")
-    signature = base64.b64decode(line[2])
+    signature = base64.b64decode(line[2])[4:]
+    if said != signature_line(key, signature):  # a signature is written in one way
+        raise Broken(f"{SIGNATURE} was changed")
     try:
-        notes.check(key, signature[4:], text)
+        notes.check(key, signature, text)
     except notes.BadNote as error:
         raise Broken(f"the manifest was changed: {error}") from None
     manifest: dict[str, Any] = json.loads(text)
@@ -170,15 +189,16 @@ def _evidence(
     archive: zipfile.ZipFile, key: notes.PublicKey, manifest: Mapping[str, Any], person: str
 ) -> Found:
     """Evidence: every change is in the signed tree, and every row rests on what the changes say."""
-    facts, last = Facts(manifest["question"]["revision"]), 0
+    question = manifest["question"]
+    facts, last = Facts(question["revision"], _moment(question["as_of"])), 0
     for size, change in proved(archive, key):
         facts.take(change)
         last = size
     told = json.loads(archive.read("access.json"))
+    facts.names = told.get("names", {})
     rows = [row for row in told["rows"] if person in ("", row["principal"])]
     if not rows:
         raise Broken(f"the evidence says nothing about {person}")
-    question = manifest["question"]
     where = f"{question['object']['type']} {question['object']['id']}"
     when = f"{question['as_of']} (revision {question['revision']})"
     found = Found([f"proved: {where} as of {when}, record signed up to {last}"])
@@ -206,10 +226,14 @@ def proved(archive: zipfile.ZipFile, key: notes.PublicKey) -> Iterator[tuple[int
 
 
 class Facts:
-    """When each fact began and ended and what it stated, by the changes alone."""
+    """When each fact began and ended and what it stated, by the changes alone.
 
-    def __init__(self, revision: int):
-        self.revision = revision
+    `names` are what the site calls people, by pseudonym: no part of the record, so the site answers for them.
+    """
+
+    def __init__(self, revision: int, moment: datetime):
+        self.revision, self.moment = revision, moment
+        self.names: Mapping[str, str] = {}
         self.begun: dict[str, Mapping[str, Any]] = {}
         self.ended: dict[str, Mapping[str, Any]] = {}
         self.stated: dict[str, Mapping[str, Any]] = {}
@@ -239,16 +263,35 @@ class Facts:
             raise Broken(f"{code} had not begun at revision {self.revision}")
         if ended is not None and ended["revision"] <= self.revision:
             raise Broken(f"{code} had ended at revision {self.revision}")
+        since, until = (self._window(code, edge) for edge in ("valid_from", "valid_until"))
+        if (since and since > self.moment) or (until and until <= self.moment):
+            raise Broken(f"{code} did not hold at {self.moment.isoformat()}: it says from when until when")
+
+    def _window(self, code: str, edge: str) -> datetime | None:
+        told = self.stated[code]["data"]["state"].get(edge)
+        return _moment(told) if told else None
 
     def span(self, codes: list[str]) -> str:
         """Since when all of them held, and until when, in words."""
         begun = max((self.begun[code] for code in codes), key=lambda change: change["revision"])
+        text = f"since {self._change(begun)}"
         ends = [self.ended[code] for code in codes if code in self.ended]
-        text = f"since change {begun['revision']} ({begun['at']}, by {begun['actor']}{_because(begun)})"
-        if not ends:
+        end = min(ends, key=lambda change: change["revision"], default=None)
+        window = min(filter(None, (self._window(code, "valid_until") for code in codes)), default=None)
+        if window and (end is None or window <= _moment(end["at"])):
+            return f"{text}, given until {window.isoformat()} and no longer"
+        if end is None:
             return f"{text}, and it had not ended when the record was signed"
-        end = min(ends, key=lambda change: change["revision"])
-        return f"{text}, ended by change {end['revision']} ({end['at']}, by {end['actor']}{_because(end)})"
+        return f"{text}, ended by {self._change(end)}"
+
+    def _change(self, change: Mapping[str, Any]) -> str:
+        who = self.names.get(change["actor"], change["actor"])
+        because = f": {change['reason']}" if change["reason"] else ""
+        return f"change {change['revision']} ({change['at']}, by {who}{because})"
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
 
 
 def _given(state: Mapping[str, Any]) -> tuple[str, bool, Any]:
@@ -257,10 +300,6 @@ def _given(state: Mapping[str, Any]) -> tuple[str, bool, Any]:
         return "OWNER", True, state["securable_id"]
     on = state["securable_id"] if state["securable_id"] is not None else state["pattern"]
     return state["privilege"], state["effect"] == "allow", on
-
-
-def _because(change: Mapping[str, Any]) -> str:
-    return f": {change['reason']}" if change["reason"] else ""
 
 
 def _told(row: Mapping[str, Any], objects: Mapping[str, Mapping[str, str]], facts: Facts) -> Iterator[str]:

@@ -13,6 +13,16 @@ from policies import checkpoints, signing
 from policies.exports import whole
 from policies.models import Checkpoint
 
+CHECKED = """Check this archive far from the site it comes from:
+
+    pip install cryptography
+    PYTHONPATH=lakewarden.zip python -m lakewarden.record {name} --key 'PUBLIC KEY'
+
+lakewarden.zip is what `make wheel` packs of Lakewarden's source (dist/lakewarden-*.zip): have it from where
+you trust it.  Get the public key from the site's operator by another way than this archive: `manage.py
+audit_key`, or History, Integrity.
+
+"""
 STAMP = (1980, 1, 1, 0, 0, 0)  # the same content makes the same bytes
 
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import io
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,12 +31,14 @@ from policies.exports.evidence import Question
 from policies.past import at_moment, latest
 from policies.services import grants, members
 from policies.services.grants import Wish
+from scripts import package
 from tests.factories import AUTHORITY, BY, a_person, acting, the
 from tests.policies.conftest import make_shop
 
 pytestmark = pytest.mark.django_db
 
 TREE = Path(__file__).resolve().parents[2]
+BY_OLIVIA = "user:olivia"
 
 
 @pytest.fixture
@@ -152,7 +157,91 @@ def test_an_outsider_checks_it_without_the_site(orders: Path, tmp_path: Path) ->
     assert other.stderr == "broken: the evidence says nothing about user:nobody\n"
 
 
+def test_access_that_was_given_for_a_time_says_so(shop: Node, tmp_path: Path) -> None:
+    table, ana, end = the("table", "shop.sales.orders"), people.ensure("user", "ana"), timezone.now()
+    end += timedelta(days=3)
+    wish = Wish(table, (ana,), ("SELECT_TABLE",), way=True, valid_until=end)
+    grants.add(wish, by=acting("olivia"), reason="quarterly report")
+    told = lines(about(tmp_path / "now.zip", table, person=ana), "user:ana")
+    [path] = [one for one in told if "SELECT_TABLE" in one]
+    assert f"by {BY_OLIVIA}: quarterly report), given until {end.isoformat()} and no longer" in path
+    later = replace(latest(), moment=end + timedelta(seconds=1))
+    gone = lines(about(tmp_path / "later.zip", table, past=later, person=ana), "user:ana")
+    assert gone[1] == "user:ana could do: nothing"
+
+    def forge(files: dict[str, bytes]) -> None:
+        told = json.loads(files["manifest.json"])
+        told["question"]["as_of"] = later.moment.isoformat()
+        files["manifest.json"] = json.dumps(told).encode()
+        resigned(files)
+
+    with pytest.raises(bundle.Broken, match="did not hold at"):
+        lines(rewritten(tmp_path / "now.zip", forge))
+
+
+COMMAND = re.compile(r"^PYTHONPATH=lakewarden\.zip there/bin/python (-m lakewarden\.record .*)$", re.M)
+
+
+def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_directory(
+    shop: Node, tmp_path: Path
+) -> None:
+    """As docs/auditors.md says them: a Python, the program's zip, the archive, the key, and nothing else."""
+    table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
+    wish = Wish(table, (ana,), ("SELECT_TABLE",), way=False)
+    grants.add(wish, by=acting("olivia"), reason="quarterly report")
+    past = latest()
+    grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
+    archive = about(tmp_path / "orders.zip", table, past=past)
+    (tmp_path / "site.key").write_text(f"{signing.public_key()}\n")
+    package.pack(tmp_path / "lakewarden.zip")
+    [command] = COMMAND.findall((TREE / "docs" / "auditors.md").read_text())
+
+    def asked() -> subprocess.CompletedProcess[str]:
+        alone = {"PATH": os.environ["PATH"], "PYTHONPATH": "lakewarden.zip"}
+        call = [sys.executable, *command.split()]
+        return subprocess.run(call, env=alone, cwd=tmp_path, capture_output=True, text=True)
+
+    done = asked()
+    assert (done.returncode, done.stderr) == (0, "")
+    [path] = [one for one in done.stdout.splitlines() if "held SELECT_TABLE" in one]
+    assert "quarterly report" in path and f"by {BY_OLIVIA}: report done" in path and "ended by change" in path
+    content = archive.read_bytes()
+    archive.write_bytes(content[:200] + bytes([content[200] ^ 1]) + content[201:])
+    forged = asked()
+    assert (forged.returncode, forged.stdout) == (1, "") and forged.stderr.startswith("broken: ")
+
+
 # what is seen
+
+
+def test_one_bit_changed_in_the_archive_itself_is_seen_or_changes_nothing(orders: Path) -> None:
+    """Such as in its dates, which say nothing; whatever it is, the answer is one line and no traceback."""
+    chance, content, good, refused = random.Random(42), orders.read_bytes(), lines(orders), 0
+    for _ in range(120):
+        at = chance.randrange(len(content))
+        orders.write_bytes(content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :])
+        try:
+            assert lines(orders) == good
+        except bundle.Broken:
+            refused += 1
+    assert refused > 60
+
+
+def test_one_bit_changed_anywhere_in_any_file_is_seen(orders: Path) -> None:
+    """In each file of the archive the first, the last, and some bytes by chance."""
+    chance = random.Random(4711)
+    with zipfile.ZipFile(orders) as archive:
+        sizes = {one.filename: one.file_size for one in archive.infolist()}
+    for name, size in sizes.items():
+        for at in {0, size - 1, *(chance.randrange(size) for _ in range(8))}:
+
+            def flip(files: dict[str, bytes], name: str = name, at: int = at) -> None:
+                changed = bytearray(files[name])
+                changed[at] ^= 1 << chance.randrange(8)
+                files[name] = bytes(changed)
+
+            with pytest.raises(bundle.Broken):
+                lines(rewritten(orders, flip))
 
 
 def rewritten(archive: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
