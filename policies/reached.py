@@ -62,9 +62,12 @@ class Named:
         """A page of them with what is above each, the highest first, by name; behind the object `after`."""
         return dict(self._rows(_PAGE, text, groups, after=after, most=most))
 
-    def picked(self, pick: int) -> dict[int, list[int]]:
-        """The one of that number with what is above it, else the first by name of those that lie deepest."""
-        return dict(self._rows(_PICKED, pick=pick))
+    def picked(self, pick: int, groups: Collection[Group]) -> dict[int, list[int]]:
+        """The one of that number with what is above it; else the first by name of those that lie deepest.
+
+        One of these groups, when there is any.
+        """
+        return dict(self._rows(_PICKED, groups=groups, pick=pick))
 
     def _rows(
         self, form: str, text: str = "", groups: Collection[Group] | None = None, **more: int
@@ -101,9 +104,8 @@ JOIN catalog_placement p ON p.securable_id = told.key AND p.closed IS NULL
         SELECT FROM unnest(p.ancestors || p.securable_id) AS one WHERE one = ANY(%(seen)s::bigint[])))
 """
 _OF_GROUPS = """
- AND ({group}) IN (
-        SELECT * FROM unnest(%(group_sign)s::int[], %(group_parent)s::bigint[],
-                             %(group_type)s::text[], %(group_alone)s::bigint[]))
+({group}) IN (SELECT * FROM unnest(%(group_sign)s::int[], %(group_parent)s::bigint[],
+                                   %(group_type)s::text[], %(group_alone)s::bigint[]))
 """
 _HOLDS = """
  AND (strpos(upper(p.name), upper(%({piece})s)) > 0 OR p.ancestors && ARRAY(
@@ -122,12 +124,15 @@ SELECT p.securable_id, p.ancestors FROM {told} WHERE true {fitting}
 """
 _PICKED = """
 SELECT p.securable_id, p.ancestors FROM {told}
- ORDER BY p.securable_id = %(pick)s DESC, cardinality(p.ancestors) DESC, p.name, p.securable_id LIMIT 1
+ ORDER BY p.securable_id = %(pick)s DESC, {of_groups} DESC, cardinality(p.ancestors) DESC,
+          p.name, p.securable_id
+ LIMIT 1
 """
 
 
 @cache
 def _statement(form: str, pieces: int, *, grouped: bool) -> str:
-    fitting = [_OF_GROUPS.format(group=_GROUP)] if grouped else []
+    of_groups = _OF_GROUPS.format(group=_GROUP)
+    fitting = [f" AND {of_groups}"] if grouped else []
     fitting += [_HOLDS.format(piece=f"piece{at}") for at in range(pieces)]
-    return form.format(group=_GROUP, told=_TOLD, fitting="".join(fitting))
+    return form.format(group=_GROUP, told=_TOLD, of_groups=of_groups, fitting="".join(fitting))

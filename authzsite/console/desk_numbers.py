@@ -41,7 +41,7 @@ class Numbers:
             spark=spark(changes, self.desk.now),
         )
         ends = self.desk.endings
-        first = f"next on {words.moment(ends[0].until)}" if ends else "none"
+        first = f"next {words.on(ends[0].until)}" if ends else "none"
         yield Tile("Ends within 14 days", words.number(len(ends)), first)
 
     def _changes(self) -> list[int]:

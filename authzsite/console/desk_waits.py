@@ -52,7 +52,8 @@ class Here:
         telling = [one for one in self.desk.endings if not one.code.startswith("USE_")]
         for one in telling[:3]:
             node, right = one.node, naming.lower(right_words(one))
-            note = f"Ends by itself on {words.moment(one.until)}, {words.ends_in(one.until)}"
+            left = words.ends_in(one.until)
+            note = f"Ends by itself {words.on(one.until)}{'' if left == 'today' else f', {left}'}"
             yield Item(
                 holder_of(one).face,
                 holder_of(one).name,
@@ -72,7 +73,7 @@ class Here:
         for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")
-            first = naming.lower(words.moment(min(row.first_seen for row in rows)))
+            first = words.said(words.moment(min(row.first_seen for row in rows)))
             note = f"Seen first {first} · left as they are until you decide"
             look = Action(
                 "Look",

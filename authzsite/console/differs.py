@@ -160,7 +160,7 @@ def _row(
         url=naming.page_of(node.id, node.type) if node else "",
         here=_HERE.get(row.kind, "Not known here"),
         there=_there(row),
-        seen=naming.lower(words.day(row.first_seen)),
+        seen=words.said(words.day(row.first_seen)),
     )
 
 
@@ -195,7 +195,7 @@ def _doing(row: BackendFinding, order: ForeignOrder | None) -> str:
         return f"{word}; {row.backend.get_kind_display()} answered: {order.error[:300]}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
         return f"{word}; it stays until ours gives the same out there"
-    return f"{word}, decided {naming.lower(words.moment(order.at))}"
+    return f"{word}, decided {words.said(words.moment(order.at))}"
 
 
 def _is_accepted(row: BackendFinding) -> bool:

@@ -42,15 +42,6 @@ from policies.services.duties import Held
 from policies.services.grants import revision_now
 
 NAMES = dict(Securable._meta.permissions)
-WORDS = {
-    "view_history": "History",
-    "export_history": "Export of the history",
-    "review_access": "Reviews",
-    "approve_requests": "Requests",
-    "operate_sync": "Sync",
-    "connect_backend": "Backends",
-    "break_glass": "Emergency access",
-}
 NO = "why-not-duty"
 OTHERS = "Other people's duties are shown to who gives access here."
 
@@ -104,7 +95,12 @@ class Office:
         url = "" if here else reverse("console:object_duties", args=[one.node.id])
         where = "Here" if here else f"From {one.node.name}"
         return Line(
-            who, WORDS.get(one.duty, one.duty), NAMES[one.duty], where, url, self._take(one, here=here)
+            who,
+            naming.DUTIES.get(one.duty, one.duty),
+            NAMES[one.duty],
+            where,
+            url,
+            self._take(one, here=here),
         )
 
     def _take(self, one: Held, *, here: bool) -> Action | None:
@@ -112,7 +108,7 @@ class Office:
             return None
         asked = urlencode({"who": str(one.holder), "duty": one.duty})
         url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
-        more = f"{WORDS.get(one.duty, one.duty)} from {one.holder.label}"
+        more = f"{naming.DUTIES.get(one.duty, one.duty)} from {one.holder.label}"
         return Action("Take back", url, "mini", more=more, reason="" if self.may else NO)
 
 
@@ -253,7 +249,7 @@ def _form(
         "choices_legend": "Duty",
         "choices_name": "duty",
         "choices": [
-            {"code": duty, "label": WORDS.get(duty, duty), "text": text, "checked": duty in wanted}
+            {"code": duty, "label": naming.DUTIES.get(duty, duty), "text": text, "checked": duty in wanted}
             for duty, text in NAMES.items()
         ],
         "reason": asked.reason,
@@ -300,7 +296,7 @@ def take(request: Request, id: int) -> HttpResponse:
     nothing = Note("", f"{one.label} does not have this duty here.", "It may have been taken before.")
     loss = DiffLine("lose", one.label, f"may no longer {group.DUTY[duty]} {node.name} and what is below it")
     context = {
-        "heading": f"Take the duty {WORDS.get(duty, duty)} from {naming.spoken(one)}?",
+        "heading": f"Take the duty {naming.DUTIES.get(duty, duty)} from {naming.spoken(one)}?",
         "place": naming.place_words(node),
         "notes": [] if has else [nothing],
         "nothing": not has,
@@ -326,7 +322,7 @@ def _taken(request: Request, office: Office, one: Principal, duty: str) -> HttpR
                 ended = duties.take(node, duty, one, by=actor, authority=authority)
         except Invalid:
             ended = False  # who has no account has no duty
-    told = f"{one.label} no longer has the duty {WORDS.get(duty, duty)} on {node.name}"
+    told = f"{one.label} no longer has the duty {naming.DUTIES.get(duty, duty)} on {node.name}"
     say(
         request,
         told if ended else "Nothing changed: it was taken before",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
@@ -26,7 +27,8 @@ from policies.queries import realms_of
 from policies.services.grants import revision_now
 
 SHOWN = 50
-OF = "access of "  # and a pseudonym, as a look at a person's access is recorded
+OF = re.compile(r"((?:access|groups) of |the catalog as |checked as )(\w+)")
+"""As a look at what concerns one person is recorded: before a pseudonym."""
 KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
 LEAD = "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
 
@@ -104,7 +106,7 @@ def _pager(asked: Asked, found: Sequence[AccessRecord]) -> Pager:
 def _rows(found: Sequence[AccessRecord]) -> list[Row]:
     names = Names([], [])
     names.wanted |= {one.actor for one in found}
-    names.wanted |= {one.operation[len(OF) :] for one in found if one.operation.startswith(OF)}
+    names.wanted |= {told[2] for one in found if (told := OF.fullmatch(one.operation))}
     return [_row(one, names) for one in found]
 
 
@@ -112,9 +114,8 @@ def _row(record: AccessRecord, names: Names) -> Row:
     refused = record.kind == AccessRecord.Kind.REFUSED
     verb = "was refused" if refused else "looked at"
     key = record.lineage[-1] if record.lineage else None
-    what = record.operation
-    if what.startswith(OF):
-        what = OF + names.of(what[len(OF) :])
+    told = OF.fullmatch(record.operation)
+    what = told[1] + names.of(told[2]) if told else record.operation
     return Row(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",

@@ -102,13 +102,25 @@ def face_of(principal: Principal) -> Face:
 
 
 def who(principal: Principal, note: str = "", url: str = "") -> Who:
-    return Who(principal.label, face_of(principal), note, url)
+    return Who(principal.label, face_of(principal), note if note != principal.label else "", url)
 
 
 def spoken(principal: Principal) -> str:
     """Group Analysts; service nightly-load; Ana Analyst."""
     names = {"group": f"group {principal.label}", "service": f"service {principal.label}"}
     return names.get(principal.kind, principal.label)
+
+
+DUTIES = {
+    "view_history": "History",
+    "export_history": "Export of the history",
+    "review_access": "Reviews",
+    "approve_requests": "Requests",
+    "operate_sync": "Sync",
+    "connect_backend": "Backends",
+    "break_glass": "Emergency access",
+}
+"""What a duty is called."""
 
 
 # Rights

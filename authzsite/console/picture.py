@@ -8,8 +8,7 @@ from heapq import nsmallest
 from itertools import pairwise
 from typing import Any, ClassVar
 
-from authzsite.console import naming
-from authzsite.console.parts import Chip
+from authzsite.console import naming, words
 from authzsite.console.reach import Reached, main_action
 from authzsite.console.reach_paged import PagedReach
 from lakewarden.facts import OWNER, Rule
@@ -177,9 +176,9 @@ class _Sheet:
             self.lines.append(_line(one, other, "bad" if denied else passed))
 
     def _object_words(self, way: Way) -> str:
-        chip: Chip | None = naming.ends_chip(way.reached.ends)
+        ends = naming.from_seconds(way.reached.ends)
         kind = naming.kind_of(way.reached.node.type).lower()
-        return f"{kind}, until {chip.text}" if chip else kind
+        return f"{kind}, until {words.said(words.day(ends))}" if ends else kind
 
     def _box(self, key: Any, column: int, row: int, strong: str, small: str, look: str) -> Box:
         if key not in self.boxes:

@@ -122,12 +122,13 @@ class PagedReach(Reach):
 
     @cached_property
     def picked(self) -> Reached | None:
-        """The object whose path is drawn: the one asked for, else the first of the deepest."""
+        """The object whose path is drawn: the one asked for, else the first of the deepest of use."""
         return next((self._near[key] for key in self._picked if key in self._near), None)
 
     @cached_property
     def _picked(self) -> dict[int, list[int]]:
-        return self._named.picked(self.asked.pick)
+        usable = [group for group, like in self._likes.items() if like.can]
+        return self._named.picked(self.asked.pick, usable)
 
     @cached_property
     def _near(self) -> dict[int, Reached]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -216,7 +217,7 @@ def _sentence(fold: Fold) -> str:
         many = words.count(len(names), event.object_type)
         return f"registered {many}: {words.listed(names, 3)}"
     if "privilege" not in event.data:
-        return fold.first.text
+        return _plain(fold.first)
     kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
     plain = history.privilege_label(event.data["privilege"])
     codes = dict.fromkeys(line.event.data["privilege"] for line in fold.lines)
@@ -224,8 +225,22 @@ def _sentence(fold: Fold) -> str:
     return fold.first.text.replace(plain, words.listed(list(labels)), 1)
 
 
+_CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+
+
+def _plain(line: Line) -> str:
+    """A sentence with the moments, the duties and the rights in it as people write them."""
+    text, data = line.text, line.event.data
+    if isinstance(until := data.get("until"), str) and until in text:
+        text = text.replace(until, words.said(words.moment(datetime.fromisoformat(until))))
+    if (duty := data.get("duty")) in naming.DUTIES:
+        text = text.replace(f"duty {duty} ", f"duty {naming.DUTIES[duty]} ", 1)
+    return _CODE.sub(lambda found: history.privilege_label(found[0]), text)
+
+
 def _by(entry: Entry) -> str:
-    return f"{entry.actor}, on behalf of {entry.on_behalf_of}" if entry.on_behalf_of else entry.actor
+    other = entry.on_behalf_of if entry.on_behalf_of != entry.actor else ""
+    return f"{entry.actor}, on behalf of {other}" if other else entry.actor
 
 
 def _until(line: Line) -> str:

@@ -127,7 +127,7 @@ def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
 
 def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) -> HttpResponse:
     if not seen.own:
-        access_log.looked(eyes.asker, f"checked as {seen.person.pseudonym}", node, via="console")
+        access_log.looked(eyes.asker, f"the catalog as {seen.person.pseudonym}", node, via="console")
     sees = decisions.may_see(eyes.slice_of(node), node, now=eyes.now)
     after = number_in(request.GET.get("after", "")) or 0
     found, count = eyes.below(node, text, after) if sees else ([], 0)

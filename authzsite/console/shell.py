@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal, User
-from authzsite.console import formats, naming, words
+from authzsite.console import formats, words
 from authzsite.console.modes import banner_of
 from authzsite.console.parts import Note
 from authzsite.console.requests import Request
@@ -149,7 +149,7 @@ def _alarm(known: User) -> Note | None:
     until = known.emergency_until
     if until is None or until <= timezone.now():
         return None
-    strong = f"Emergency access is open until {naming.lower(words.moment(until))}."
+    strong = f"Emergency access is open until {words.said(words.moment(until))}."
     return Note("warn", strong, "What you do with it is listed.", reverse("console:emergencies"), "See it")
 
 

@@ -12,7 +12,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from authzsite.console import naming, words
+from authzsite.console import words
 from authzsite.console.differs import board
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
@@ -189,13 +189,13 @@ def _note(one: There) -> Note | None:
 
 def _facts(one: There) -> Iterable[Fact]:
     row, counts = one.row, one.row.counts
-    proved = naming.lower(words.ago(row.proved_at)) if row.proved_at else "not yet"
+    proved = words.said(words.ago(row.proved_at)) if row.proved_at else "not yet"
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
     yield Fact("State", state=one.behind.state())
     yield Fact("What it does", "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports")
     yield Fact("Proved equal", proved, note=revision)
     if row.compared_at:
-        yield Fact("All compared", naming.lower(words.ago(row.compared_at)), note="and each night")
+        yield Fact("All compared", words.said(words.ago(row.compared_at)), note="and each night")
     if counts.get("in_force"):
         yield Fact("In force", counts["in_force"])
     for word, names in COUNTED:
@@ -204,6 +204,9 @@ def _facts(one: There) -> Iterable[Fact]:
             yield Fact(word, words.number(many))
     url = "" if _reason(one) else one.address("rate")
     yield Fact("Pace", f"{words.number(row.rate)} a second" if row.rate else "No limit", url)
+    share = "" if _reason(one) else one.address("share")
+    held = f"When over {row.share} % lose something" if row.share < 100 else "Never"
+    yield Fact("Held for a look", held, share)
 
 
 def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -218,7 +221,7 @@ def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
         "retry": one.address("retry") if one.may_operate else "",
         "plan": plan,
         "plan_text": _plan_text(one),
-        "no_plan": Empty("Nothing is to be done", "At the last look, here and there agreed.", drawn=False),
+        "no_plan": _no_plan(one),
         "runs": lines,
         "runs_url": reverse("console:sync_runs", args=[one.row.pk]),
         "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
@@ -231,6 +234,13 @@ def _plan(one: There) -> list[Step]:
     return steps_of(one.latest, one.row) if one.latest and waits else []
 
 
+def _no_plan(one: There) -> Empty:
+    if one.latest and one.latest.state in (SyncRun.State.UNPROVED, SyncRun.State.FAILED):
+        text = "What went wrong stands in the last run. It is tried again."
+        return Empty("All that is to be done was tried", text, drawn=False)
+    return Empty("Nothing is to be done", "At the last look, here and there agreed.", drawn=False)
+
+
 def _plan_text(one: There) -> str:
     run = one.latest
     if run is None or not _plan(one):
@@ -238,7 +248,7 @@ def _plan_text(one: There) -> str:
     takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
     if not run.losing:
         takes = "nobody loses anything by it"
-    seen = naming.lower(words.ago(run.ended)) if run.ended else ""
+    seen = words.said(words.ago(run.ended)) if run.ended else ""
     from_ = f", from {words.count(run.losing, 'person', 'people')}" if run.losing else ""
     return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
 
@@ -249,7 +259,7 @@ def _parked(row: Backend) -> list[Parked]:
     return [
         Parked(
             words.count(one["many"], "change"),
-            naming.lower(words.moment(one["since"])) if one["since"] else "",
+            words.said(words.moment(one["since"])) if one["since"] else "",
             one["error"],
             NEXT.get(one["error_kind"], ""),
         )

@@ -42,7 +42,7 @@ def _told(row: ForeignOrder) -> Decided:
         holder=row.holder,
         right=naming.lower(right_word(row.right, row.type)),
         object=".".join(row.path) or row.backend.place,
-        by=f"{by}, {naming.lower(words.moment(row.at))}, revision {words.number(row.revision)}",
+        by=f"{by}, {words.said(words.moment(row.at))}, revision {words.number(row.revision)}",
         proof=_proof(row),
     )
 
@@ -50,7 +50,7 @@ def _told(row: ForeignOrder) -> Decided:
 def _proof(row: ForeignOrder) -> State:
     if row.done is not None:
         gone = "ours is in its place" if row.replaced else "it is gone"
-        return State("ok", "Read back", f"{naming.lower(words.moment(row.done))}: {gone}")
+        return State("ok", "Read back", f"{words.said(words.moment(row.done))}: {gone}")
     if row.error:
         return State("failed", "Not done", f"{row.backend.get_kind_display()} answered: {row.error[:300]}")
     return State("behind", "On its way")

@@ -171,10 +171,10 @@ def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
 
 def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
     """One run: when, how much, what failed, and its steps."""
-    ended = f"ended {naming.lower(words.moment(run.ended))}" if run.ended else "going on"
+    ended = f"ended {words.said(words.moment(run.ended))}" if run.ended else "going on"
     more = max(0, run.items.count() - STEPS)
     return {
-        "heading": f"Run of {naming.lower(words.moment(run.started))}",
+        "heading": f"Run of {words.said(words.moment(run.started))}",
         "lead": f"{row}; {_told(run).lower()}; {ended}; at revision {words.number(run.revision)}.",
         "state": state_of(run),
         "errors": list(run.errors),

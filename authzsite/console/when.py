@@ -149,7 +149,7 @@ class When:
                 zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True)
             ),
             "end_texts": [
-                ("friday", f"Ends by itself on {words.moment(words.next_friday())}, {words.zone()}."),
+                ("friday", f"Ends by itself {words.on(words.next_friday())}, {words.zone()}."),
                 ("month", f"Ends by itself 30 days after it begins, at 18:00, {words.zone()}."),
                 ("never", "Stays until somebody revokes it."),
             ],

@@ -230,7 +230,7 @@ class WhoHas:
             who=Who(finding.holder or "Unknown", Face("foreign"), "database user"),
             can=naming.sentence_list(list(finding.rights)),
             how=(Path((Chip("foreign", f"Foreign, in {finding.system}"),)),),
-            since=f"seen {naming.lower(words.day(finding.first_seen))}",
+            since=f"seen {words.said(words.day(finding.first_seen))}",
             action=Action("Look", reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
 

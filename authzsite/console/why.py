@@ -63,6 +63,12 @@ class Question:
         seen = {node.realm_id: slices.current(self.asker, node, now=now) for node in found}
         return [node for node in found if decisions.may_see(seen[node.realm_id], node, now=now)]
 
+    @property
+    def full(self) -> str:
+        """The name with its realm, where there is but one that can be meant."""
+        here = [one.name for one in self.realms]
+        return f"{here[0]}/{self.what}" if len(here) == 1 and "/" not in self.what else self.what
+
     def _refs(self) -> Iterable[ObjectRef]:
         realm, slash, name = self.what.partition("/")
         types = (self.type,) if self.type in TYPES else TYPES
@@ -154,7 +160,7 @@ def _people(asked: Question) -> list[tuple[str, str]]:
 def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
     """About oneself there is an answer even where nothing may be seen; it names what programs are told."""
     if asked.what and not asked.places and asked.person == asked.asker:
-        told = unseen.answer(asked.asker, asked.action, asked.what, asked.type, request)
+        told = unseen.answer(asked.asker, asked.action, asked.full, asked.type, request)
         if told:
             asked.problems.pop("what", None)
             return told
@@ -221,7 +227,7 @@ def _answer(asked: Question, place: Place, person: Principal, request: Request) 
     can = "can" if answer else "cannot"
     name = node.ref.full_name or node.name
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
-    revision, moment = words.number(answer.decision.revision), naming.lower(words.moment(place.now))
+    revision, moment = words.number(answer.decision.revision), words.said(words.moment(place.now))
     when = f"Answered at revision {revision}, {moment}."
     heading = f"{person.label} {can} {verb(asked.action, node)} {name}"
     tree = speak.tree(explanation, f"{naming.action(asked.action, node.type)} {node.type} {node.name}")

@@ -35,6 +35,17 @@ def moment(when: datetime) -> str:
     return f"{day(when)}, {dateformat.time_format(local, formats.current().time)}"
 
 
+def on(when: datetime) -> str:
+    """A moment within a sentence: today, 09:14; on Fri 27 Nov, 18:00."""
+    text = said(moment(when))
+    return text if text.startswith("today") else f"on {text}"
+
+
+def said(text: str) -> str:
+    """A day or a moment within a sentence: today, 09:14; Fri 27 Nov."""
+    return f"t{text[1:]}" if text.startswith("Today") else text
+
+
 def ago(when: datetime) -> str:
     """just now; 40 s ago; 3 min ago; 5 h ago; else the day."""
     seconds = int((timezone.now() - when).total_seconds())

@@ -8,6 +8,7 @@ from policies.authority import Authority
 from policies.changes import ChangeInProgress
 from policies.events import Said, event
 from policies.models import AccessRequest, RequestStep
+from policies.requests.telling import in_words
 
 ASKED = event("request.asked", "asked that {person} may {what} (request {request})")
 ASKED_BACK = event(
@@ -57,7 +58,7 @@ def _said(request: AccessRequest, kind: str, **data: object) -> Said:
     # how many levels are asked tells that there is something, so that it is no part of their own history
     concerned = () if kind == ESCALATED else (request.holder.pseudonym, request.asker.pseudonym)
     people = dict.fromkeys(concerned)
-    what = ", ".join(f"{one.action} {one.type} {one.name}" for one in wants[:3])
+    what = ", ".join(map(in_words, wants[:3]))
     more = f" and {len(wants) - 3} more" if len(wants) > 3 else ""
     named = {"request": request.pk, "person": request.holder.pseudonym, "what": f"{what}{more}"}
     return Said(kind, wants[0].type, wants[0].name, tuple(request.lineage), tuple(people), {**named, **data})

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from accounts.models import Principal
 from policies import notices
-from policies.models import AccessRequest, RequestPart
+from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.requests import parties, places
 
 TO_DECIDE = notices.kind("request.to_decide", "requests that wait for your decision")
@@ -125,5 +125,14 @@ def _askers(request: AccessRequest) -> list[Principal]:
 def what_of(request: AccessRequest) -> str:
     """What is asked for, in a few words."""
     wants = list(request.wants.order_by("number")[:3])
-    what = ", ".join(f"{one.action} {one.type} {one.name}" for one in wants[:2])
+    what = ", ".join(map(in_words, wants[:2]))
     return f"{what} and more" if len(wants) > 2 else what
+
+
+def in_words(want: RequestWant) -> str:
+    """read shop.sales.orders; give access to shop; use schema shop.sales; hold role sales_read"""
+    name = want.name.partition("/")[2] or want.name
+    if want.action == "grant":
+        return f"give access to {name}"
+    plain = want.action.replace("_", " ")
+    return f"{plain} {name}" if want.action in ("read", "write") else f"{plain} {want.type} {name}"

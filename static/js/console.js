@@ -28,7 +28,11 @@ for (const link of document.querySelectorAll("a[data-sends]")) {
 // A link that opens an empty dialog has its page's form put there; without scripts it is followed.
 const dialogFor = id => document.getElementById(id);
 async function open(dialog, opener) {
-  if (dialog.id === "layer" && window.htmx) await htmx.ajax("GET", opener.href, { target: dialog, swap: "innerHTML" });
+  if (dialog.id === "layer" && window.htmx) {
+    opener.setAttribute("aria-busy", true);
+    await htmx.ajax("GET", opener.href, { target: dialog, swap: "innerHTML" });
+    opener.removeAttribute("aria-busy");
+  }
   dialog.showModal();
   dialog.querySelector("[autofocus]")?.focus();
   for (const input of dialog.querySelectorAll("[type=radio]:checked")) shown(input);

@@ -172,7 +172,7 @@ ROOMS = (
     ("Pipelines", "marek", "/pipelines"),
     ("Pipeline, a run", "marek", "/pipelines/runs/{run}"),
     ("History", "marek", "/history"),
-    ("History, nothing found", "marek", "/history?words=zzz"),
+    ("History, nothing found", "marek", "/history?q=zzz"),
     ("History, refusals", "marek", "/history/looks"),
     ("History, integrity", "marek", "/history/integrity"),
     ("History, archive", "marek", "/history/archive"),

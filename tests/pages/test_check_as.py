@@ -51,7 +51,7 @@ def test_it_is_what_the_person_himself_finds(shop: Node, signed_in: Enter) -> No
 
 def test_looking_is_recorded_and_looking_at_oneself_is_not(shop: Node, signed_in: Enter) -> None:
     seen_as(signed_in("mia"), "mia", the("schema", "shop.sales"))
-    looks = AccessRecord.objects.filter(operation__startswith="checked as")
+    looks = AccessRecord.objects.filter(operation__startswith="the catalog as ")
     assert not looks.exists()
     seen_as(signed_in("marek"), "mia", the("schema", "shop.sales"))
     assert looks.get().actor == a_person("marek").pseudonym

@@ -82,3 +82,11 @@ def test_a_file_holds_what_the_pages_hold_and_says_the_same(
         assert [one.node.id for one, _ in whole] == walked("marek", "ana", asked.text, asked.how)
     told = {one.node.name: rules for one, rules in reach(PagedReach, "ana", "ana", Asked()).whole()}
     assert {rule.privilege for rule in told["t_1"]} == {"OWNER", "SELECT_TABLE"}
+
+
+def test_the_path_to_something_of_use_is_drawn_unless_another_is_asked_for(busy: Node) -> None:
+    lost = the("table", "shop.stock.items")
+    picked = reach(PagedReach, "ana", "ana", Asked()).picked
+    assert picked is not None and picked.can
+    asked = reach(PagedReach, "ana", "ana", Asked(pick=lost.id)).picked
+    assert asked is not None and asked.node == lost

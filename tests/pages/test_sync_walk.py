@@ -15,7 +15,7 @@ from policies.models import Backend
 from tests.factories import a_metalake, a_person, admit, the
 from tests.pages.conftest import NAMES, PASSWORD
 from tests.pages.test_browser import visit  # noqa: F401 -- a fixture
-from tests.pages.test_keyboard import step
+from tests.pages.test_walks import step
 from tests.sync.conftest import Source, source  # noqa: F401 -- a fixture
 
 pytestmark = pytest.mark.browser

@@ -50,7 +50,7 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
         "role": _role(form, seen, found),
         "denied": _denied(seen),
         "ends": _ends(form, seen),
-        "lapses": f"If nobody decides, it lapses on {words.moment(seen.lapses)}.",
+        "lapses": f"If nobody decides, it lapses {words.on(seen.lapses)}.",
     }
 
 
@@ -148,12 +148,10 @@ def _denied(seen: Foresight) -> Note | None:
 
 
 def _ends(form: Form, seen: Foresight) -> str:
-    begins = f"It begins on {words.moment(form.when.begin)}. " if form.when.begin else ""
+    begins = f"It begins {words.on(form.when.begin)}. " if form.when.begin else ""
     if seen.end is None:
         return f"{begins}It has no end."
     if form.lasts == "date":
-        return f"{begins}It ends by itself on {words.moment(seen.end)}, {words.zone()}."
+        return f"{begins}It ends by itself {words.on(seen.end)}, {words.zone()}."
     counted = "" if form.when.begin else "If it were given now, "
-    return (
-        f"{begins}{counted}{'it' if counted else 'It'} would end on {words.moment(seen.end)}, {words.zone()}."
-    )
+    return f"{begins}{counted}{'it' if counted else 'It'} would end {words.on(seen.end)}, {words.zone()}."

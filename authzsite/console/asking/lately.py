@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console import naming, words
+from authzsite.console import words
 from authzsite.console.asking import told
 from authzsite.console.parts import Moment, Timeline
 from policies.models import AccessRequest
@@ -41,7 +41,7 @@ def lately(asker: Principal) -> Lately | None:
 def _state(row: AccessRequest) -> Moment:
     word = told.state_of(row).word
     kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
-    return Moment(word, naming.lower(words.moment(row.moved_at)), kind)
+    return Moment(word, words.said(words.moment(row.moved_at)), kind)
 
 
 def _there(row: AccessRequest) -> list[Moment]:

@@ -140,7 +140,7 @@ def facts(seen: Seen) -> Facts:
     row = seen.request
     told_ = [
         Fact("State", state=told.state_of(row)),
-        Fact("Asked by", row.asker.label, note=naming.lower(words.moment(row.asked_at))),
+        Fact("Asked by", row.asker.label, note=words.said(words.moment(row.asked_at))),
         Fact("For", naming.spoken(row.holder)),
         Fact("How long", told.lasts_words(row), note=_from(seen)),
     ]
@@ -164,7 +164,7 @@ def _from(seen: Seen) -> str:
 def _line(seen: Seen, standings: Sequence[Standing]) -> Iterable[dict[str, str]]:
     """Asked, decided, given, there: each with its mark, as one line."""
     row = seen.request
-    yield _station("done", "Asked", naming.lower(words.moment(row.asked_at)))
+    yield _station("done", "Asked", words.said(words.moment(row.asked_at)))
     parts = [part for part in seen.parts if part.state not in ("needless",)]
     decided = sum(part.state not in WAITING for part in parts)
     if row.open:
@@ -172,9 +172,9 @@ def _line(seen: Seen, standings: Sequence[Standing]) -> Iterable[dict[str, str]]
         yield _station("", "Given", "")
         return
     if row.state not in GRANTED:
-        yield _station("ended", told.state_of(row).word, naming.lower(words.moment(row.moved_at)))
+        yield _station("ended", told.state_of(row).word, words.said(words.moment(row.moved_at)))
         return
-    yield _station("done", told.state_of(row).word, naming.lower(words.moment(row.moved_at)))
+    yield _station("done", told.state_of(row).word, words.said(words.moment(row.moved_at)))
     yield _given_station(seen)
     if any(want.given_at for want in seen.wants):
         yield from (_there(one) for one in standings)
@@ -186,7 +186,7 @@ def _given_station(seen: Seen) -> dict[str, str]:
         due = min((want.due for want in seen.wants if want.due), default=None)
         return _station("now", "Given", f"on {words.moment(due)}" if due else "")
     moment = max(want.given_at for want in given if want.given_at)
-    return _station("done", "Given", naming.lower(words.moment(moment)))
+    return _station("done", "Given", words.said(words.moment(moment)))
 
 
 def _there(one: Standing) -> dict[str, str]:
@@ -278,7 +278,7 @@ def _one_given(want: RequestWant, seen: Seen) -> Given:
     ended = seen.request.state in ("withdrawn", "lapsed")
     kind, word = {
         closing.GIVEN: ("ok", "Given"),
-        closing.COMING: ("behind", f"Comes {naming.lower(words.moment(want.due))}" if want.due else "Comes"),
+        closing.COMING: ("behind", f"Comes {words.said(words.moment(want.due))}" if want.due else "Comes"),
         closing.FAILED: ("failed", "Not given"),
     }.get(came, ("unknown", "Not given") if ended else ("behind", "Not decided yet"))
     what = f"{told.verb(want.action, want.type)} {told.short(want.name)}"

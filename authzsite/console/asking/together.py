@@ -108,11 +108,12 @@ def _text(request: Request) -> str:
 
 def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200) -> HttpResponse:
     many = words.count(len(plan.requests), "request")
+    together = " together" if len(plan.requests) > 1 else ""
     notes = [*notes, *_clashes(plan, asker_of(request))]
     left = Note("warn", "Left out.", " ".join(plan.left_out)) if plan.left_out else None
     context: dict[str, Any] = {
         "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
-        "heading": f"Approve {many} together?" if plan.requests else "Nothing to decide together",
+        "heading": f"Approve {many}{together}?" if plan.requests else "Nothing to decide together",
         "lead": "Each is approved as it was asked, by itself and on its own record.",
         "notes": [*notes, *([left] if left else [])],
         "on": [one.pk for one in plan.requests],

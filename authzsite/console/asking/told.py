@@ -121,7 +121,7 @@ class Row:
 def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> Row:
     """The request as a line; `wants` and `parts` are there already."""
     wants, parts = list(request.wants.all()), list(request.parts.all())
-    asked = naming.lower(words.moment(request.asked_at))
+    asked = words.said(words.moment(request.asked_at))
     end = max((one.valid_until for one in wants if one.valid_until), default=None)
     return Row(
         id=request.pk,

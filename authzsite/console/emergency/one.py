@@ -84,7 +84,7 @@ def _show(
         "verdict": request.POST.get("verdict", "")[: emergency.LONGEST],
         "closed": row.state == "closed",
         "words": row.verdict,
-        "closed_by": f"{row.reviewer.label}, {naming.lower(words.moment(row.reviewed))}"
+        "closed_by": f"{row.reviewer.label}, {words.said(words.moment(row.reviewed))}"
         if row.reviewer and row.reviewed
         else "",
     }

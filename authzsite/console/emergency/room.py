@@ -121,7 +121,7 @@ def _open(request: Request, desk: Desk) -> HttpResponse:
         row = emergency.open_for_himself(wanted, by=Actor(desk.asker, "console", request_id=wanted.key))
     except PolicyError as problem:
         return _show(request, desk, what, [Note("bad", "Not opened.", str(problem))], status=422)
-    say(request, f"{node.name} is open to you until {naming.lower(words.moment(row.until))}")
+    say(request, f"{node.name} is open to you until {words.said(words.moment(row.until))}")
     return redirect("console:emergency", id=row.pk)
 
 

@@ -82,9 +82,9 @@ def _line(row: Notice) -> Line:
     kind = KINDS.get(row.kind)
     parts = [words.ago(row.made), kind.heading if kind else row.kind]
     if row.done:
-        parts.append(f"settled {naming.lower(words.moment(row.done))}")
+        parts.append(f"settled {words.said(words.moment(row.done))}")
     elif row.read:
-        parts.append(f"read {naming.lower(words.moment(row.read))}")
+        parts.append(f"read {words.said(words.moment(row.read))}")
     return Line(
         row.pk,
         naming.face_of(row.who) if row.who else Face("thing", "bell"),

@@ -134,7 +134,7 @@ def about_words(told: Told) -> str:
 def found_words(told: Told) -> str:
     """At revision 1,284, 3 h ago; first on Fri 27 Nov."""
     row = told.row
-    first = "" if row.found == row.seen else f"; first {naming.lower(words.moment(row.found))}"
+    first = "" if row.found == row.seen else f"; first {words.said(words.moment(row.found))}"
     return f"Revision {words.number(row.revision)}, {words.ago(row.seen)}{first}"
 
 
@@ -143,7 +143,7 @@ def _dismissed(told: Told) -> str:
     if row.dismissed is None:
         return ""
     by = row.dismissed_by.label if row.dismissed_by else "an erased person"
-    return f"Dismissed by {by}, {naming.lower(words.moment(row.dismissed))}"
+    return f"Dismissed by {by}, {words.said(words.moment(row.dismissed))}"
 
 
 def _button(told: Told) -> str:

@@ -116,7 +116,12 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     url = reverse(f"console:{name}", args=[review.pk])
     state = State(MARKS[review.state] or "ok", states.REVIEW.words[review.state].capitalize())
     return Line(
-        review.title, url, f"{rows}; started by {by}", parts_of(counts), state, f"{ends} {words.day(when)}"
+        review.title,
+        url,
+        f"{rows}; started by {by}",
+        parts_of(counts),
+        state,
+        f"{ends} {words.said(words.day(when))}",
     )
 
 

@@ -122,7 +122,7 @@ def _facts(told: Told, row: ReviewRow) -> Iterable[Fact]:
     if outside is not None:
         yield Fact("Out there", state=outside)
     if row.risks:
-        yield Fact("It", words.listed([RISKS[one] for one in row.risks if one in RISKS]))
+        yield Fact("Worth a look", f"It {words.listed([RISKS[one] for one in row.risks if one in RISKS])}")
 
 
 def _outside(row: ReviewRow) -> State | None:

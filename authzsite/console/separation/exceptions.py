@@ -59,7 +59,7 @@ def let(request: Request, id: int) -> HttpResponse:
         return _form(request, desk, rule, asked, [note])
     say(
         request,
-        f"{person.label} may have both until {naming.lower(words.moment(until))}",
+        f"{person.label} may have both until {words.said(words.moment(until))}",
         undo=done_before(actor),
     )
     return redirect("console:separation_rule", id=rule.pk)

@@ -1,0 +1,36 @@
+"""Moments, duties and rights as the console writes them within a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+
+from authzsite.console import words
+from catalog.nodes import Node
+from policies import emergency
+from policies.emergency import Wanted
+from policies.services import duties
+from tests.factories import AUTHORITY, BY, a_person, acting, the
+
+
+def test_the_name_of_a_day_keeps_its_capital_within_a_sentence() -> None:
+    now = timezone.now()
+    later = words.moment(now + timedelta(days=40))
+    assert words.said(later) == later
+    assert words.on(now + timedelta(days=40)) == f"on {later}"
+    assert words.on(now) == words.said(words.moment(now)) == f"today, {words.moment(now)[7:]}"
+
+
+def test_the_history_tells_of_duties_and_moments_as_people_do(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    signed_in("carl")
+    duties.give(the("catalog", "shop"), emergency.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
+    wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
+    opened = emergency.open_for_himself(wanted, by=acting("carl"))
+    told = signed_in("marek").get("/history").content.decode()
+    assert "gave the duty Emergency access on shop to Carl Conrad" in told
+    assert f"in an emergency, until {words.said(words.moment(opened.until))}" in told
