@@ -130,12 +130,12 @@ def questions(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]
         "words of one object": {"text": "sales.t77"},
         "a request": {"request": f"r{made['from'] + 77}"},
     }
-    pairs = {
+    pairs: dict[str, dict[str, Any]] = {
         f"{one} + {two}": {**alone[one], **alone[two]}
         for one, two in combinations(alone, 2)
         if not set(alone[one]) & set(alone[two])
     }
-    never = {
+    never: dict[str, dict[str, Any]] = {
         "words of none": {"text": "nowhere"},
         "a person, never by": {"person": person, "actor": other},
         "a person, never of a kind": {"person": person, "kinds": ("grant.added",)},
