@@ -55,6 +55,9 @@ BACKEND_PAUSED = event("backend.paused", "paused the sync of {object}")
 BACKEND_RESUMED = event("backend.resumed", "resumed the sync of {object}")
 BACKEND_POLICY = event("backend.policy", "set the sync of {object} to {policy}")
 BACKEND_RATE = event("backend.rate", "set how fast the sync of {object} makes changes: {rate}")
+BACKEND_SHARE = event(
+    "backend.share", "set how many people a plan for {object} may take something from unseen: {share}"
+)
 BACKEND_READ_NIGHTLY = event("backend.read_nightly", "had what {object} holds read {when}")
 BACKEND_CONFIRMED = event("backend.confirmed", "let a held plan for {object} go on; it takes {removes}")
 BACKEND_RETRIED = event("backend.retried", "had the sync of {object} tried again")

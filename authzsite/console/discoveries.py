@@ -142,7 +142,7 @@ def _lead(one: There) -> str:
         return f"{system} cannot be read: no backend of that kind is installed."
     types = dict.fromkeys(type_ for type_ in kind.discovers.values() if type_ != one.place.node.type)
     told = words.listed([_several(naming.kind_of(type_)) for type_ in types])
-    return f"{told[:1].upper()}{told[1:]}, read from {system} whenever you ask and, after that, each night."
+    return f"{told[:1].upper()}{told[1:]}, read from {system} whenever you ask."
 
 
 def _several(kind: str) -> str:
@@ -163,7 +163,9 @@ def _logins(one: There) -> str:
     if not strangers:
         return f"{told} of {one.place.node.realm} too."
     named = words.listed(strangers, NAMED)
-    return f"{told} of {one.place.node.realm} too; nobody here is {named}. Adopting what one has admits him."
+    verb = "is" if len(strangers) == 1 else "are"
+    realm = one.place.node.realm
+    return f"{told} of {realm} too; {named} {verb} nobody here. Adopting what one has admits him."
 
 
 def _owners(one: There) -> list[Line]:

@@ -26,8 +26,9 @@ from policies.authority import Actor
 from policies.errors import Invalid, PolicyError
 from policies.models import SyncItem, SyncRun
 from policies.services import operating
+from policies.sync import guard
 
-ASKED = ("pause", "repair", "confirm", "rate")
+ASKED = ("pause", "repair", "confirm", "rate", "share")
 AT_ONCE = ("resume", "report", "retry", "look")
 DONE = {
     "pause": "is paused",
@@ -38,6 +39,7 @@ DONE = {
     "retry": "is tried again",
     "look": "is checked now",
     "rate": "keeps to its rate",
+    "share": "holds what takes from more people than that",
 }
 
 
@@ -81,6 +83,8 @@ def _do(request: Request, one: There, deed: str, actor: Actor) -> None:
         operating.set_policy(row, deed, by=actor, reason=reason)
     elif deed == "rate":
         operating.set_rate(row, _rate(form.get("rate", "")), by=actor, reason=reason)
+    elif deed == "share":
+        operating.set_share(row, _share(form.get("share", "")), by=actor, reason=reason)
     elif deed == "confirm":
         operating.confirm(row, form.get("digest", ""), by=actor, reason=reason)
     else:
@@ -103,6 +107,13 @@ def _rate(text: str) -> int:
     typed = text.strip() or "0"
     if not typed.isascii() or not typed.isdecimal() or len(typed) > 9:
         raise Invalid("Give a whole number of changes a second, or none.")
+    return int(typed)
+
+
+def _share(text: str) -> int:
+    typed = text.strip().removesuffix("%").strip()
+    if not typed.isascii() or not typed.isdecimal() or len(typed) > 3:
+        raise Invalid("Give a share of people from 0 to 100 per cent.")
     return int(typed)
 
 
@@ -130,6 +141,9 @@ def _show(request: Request, one: There, deed: str, notes: list[Note], *, status:
         "asks_until": deed == "pause",
         "asks_rate": deed == "rate",
         "rate": request.POST.get("rate", one.row.rate or ""),
+        "asks_share": deed == "share",
+        "share": request.POST.get("share", one.row.share),
+        "few": guard.FEW,
         **_words(one, deed, run),
     }
     realm = one.place.node.realm
@@ -144,6 +158,10 @@ def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
         text = "A server that others use too is changed no faster than this, by all workers together."
         heading = f"How fast may {one.name} be changed?"
         return {"heading": heading, "text": text, "button": "Keep to this rate", "look": "primary"}
+    if deed == "share":
+        text = "A mistake here would be carried out there at once; a plan that takes much waits for a look."
+        heading = f"When is a plan for {one.name} held?"
+        return {"heading": heading, "text": text, "button": "Hold it above this share", "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
     takes = words.number(run.removals if run else 0)
     look = "danger primary" if run and run.removals else "primary"

@@ -20,6 +20,7 @@ from policies.events import (
     BACKEND_RATE,
     BACKEND_RESUMED,
     BACKEND_RETRIED,
+    BACKEND_SHARE,
 )
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.saying import said
@@ -78,6 +79,14 @@ def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
         raise Invalid(f"Give a number of changes a second up to {FASTEST:,}, or 0 for no limit.")
     told = f"at most {rate:,} a second" if rate else "without a limit"
     _set(row, BACKEND_RATE, {"rate": rate, "paced_until": None}, by=by, reason=reason, rate=told)
+
+
+def set_share(row: Backend, share: int, *, by: Actor, reason: str = "") -> None:
+    """A plan that takes something from more than so many of a hundred people is held; 100 holds none."""
+    if not 0 <= share <= 100:
+        raise Invalid("Give a share of people from 0 to 100 per cent.")
+    told = f"{share} of a hundred"
+    _set(row, BACKEND_SHARE, {"share": share}, by=by, reason=reason, look=True, share=told)
 
 
 def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:

@@ -122,6 +122,8 @@ def _differences(plan: Plan, wanted: Desired) -> Iterable[Line]:
     for step in plan.steps:
         if step.kind == "take_foreign":
             continue  # it is told as the foreign right that it is
+        if step.kind == "take" and step.role not in wanted.roles and not step.revokes:
+            continue  # the rest of a role that goes once its people have moved; nobody has too much by it
         kind = "extra" if step.kind == "take" else "missing"
         people = tuple(sorted(wanted.members.get(step.role, ())))[:PEOPLE]
         for right in step.rights:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
@@ -67,12 +67,20 @@ class Report:
         return {name: getattr(self, name) for name in names}
 
 
+TRIED_AGAIN = timedelta(hours=1)
+"""After that what failed in a way that lasts is tried again by a look; sooner only when somebody asks."""
+LASTING = ("rejected", "misconfigured")
 Picks = Callable[[Step], bool]
 """Which steps of a plan are to be done, with what they wait for; the others stay."""
 
 
-def reconcile(row: Backend, *, dry_run: bool = False, only: Picks | None = None) -> Report:
-    """Compare, repair unless it is a dry run or only to be reported on, read again.  Raises BackendError."""
+def reconcile(
+    row: Backend, *, dry_run: bool = False, only: Picks | None = None, patient: bool = False
+) -> Report:
+    """Compare, repair unless it is a dry run or only to be reported on, read again.  Raises BackendError.
+
+    `patient`: what just failed in a way that lasts is shown and not tried again.
+    """
     catalog = last(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
@@ -80,7 +88,7 @@ def reconcile(row: Backend, *, dry_run: bool = False, only: Picks | None = None)
     look = None
     try:
         look = Look(row, catalog, out_there, timezone.now())
-        if not (dry_run or only_reports(row)):
+        if not (dry_run or only_reports(row) or (patient and look.tried_in_vain())):
             look.repair(only)
         report = look.report()
         _remember(look, report)
@@ -103,6 +111,7 @@ class Look:
     started: datetime
     outcomes: list[Outcome] = field(default_factory=list)
     held: bool = False
+    in_vain: bool = False
 
     def __post_init__(self) -> None:
         self.run = Run(self.row, self.started)
@@ -128,6 +137,15 @@ class Look:
 
     def _compare(self) -> None:
         self.plan = planning.plan(self.wanted, self.seen, self.orders.values())
+
+    def tried_in_vain(self) -> bool:
+        """Whether this very plan was tried within the hour, and all of it failed in a way that lasts."""
+        rows = SyncRun.objects.filter(backend=self.row, done__gt=0, ended__gt=self.started - TRIED_AGAIN)
+        last_ = rows.order_by("-pk").first()
+        if last_ is not None and not last_.applied and self.row.error_kind in LASTING:
+            same = last_.counts.get("plan") == guard.digest(self.plan, removals_only=False)
+            self.in_vain = bool(self.plan.steps) and same
+        return self.in_vain
 
     def repair(self, only: Picks | None) -> None:
         """Apply the plan, read again, and apply what only then could be planned; unless it takes too much."""
@@ -155,6 +173,7 @@ class Look:
     def report(self) -> Report:
         failed = [outcome for outcome in self.outcomes if outcome.error]
         error = failed[0].error if failed else None
+        told = (self.row.error, self.row.error_kind) if self.in_vain else ("", "")
         return Report(
             backend="/".join(self.catalog.names),
             applied=len(self.outcomes) - len(failed),
@@ -166,8 +185,8 @@ class Look:
             bypass=len(self.seen.bypasses),
             complete=self.seen.complete,
             revision=self.wanted.revision,
-            error=str(error) if error else "",
-            error_kind=kind_of(error) if error else "",
+            error=str(error) if error else told[0],
+            error_kind=kind_of(error) if error else told[1],
             held=self.held,
             plan=self.plan,
         )

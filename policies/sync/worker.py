@@ -21,14 +21,13 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.sync import alerts, glance
-from policies.sync.reconcile import Picks, Report, reconcile
+from policies.sync.reconcile import LASTING, Picks, Report, reconcile
 from policies.sync.reporting import only_reports
 
 LONGEST_WAIT = timedelta(hours=1)
 HELD_WAIT = timedelta(minutes=1)
 PARKED_AFTER = 3
 """So many failures that will not mend themselves, and an entry waits for somebody to look at it."""
-PERMANENT = ("rejected", "misconfigured")
 ITEM = "item:"
 
 
@@ -86,10 +85,11 @@ def look(backend: Backend, *, whole: bool = False) -> Report | None:
     with _only_worker(backend) as alone:
         if not alone:
             return None
+        backend.refresh_from_db()
         _bury(backend)
         if not whole and glance.unchanged(backend):
             return None
-        report = _compare(backend)
+        report = _compare(backend, patient=not whole)
         _unpark(backend, report)
         return report
 
@@ -109,9 +109,9 @@ def now(backend: Backend, *, dry_run: bool = False) -> Report:
     return report
 
 
-def _compare(backend: Backend, only: Picks | None = None) -> Report:
+def _compare(backend: Backend, only: Picks | None = None, *, patient: bool = False) -> Report:
     _bury(backend)
-    return reconcile(backend, only=only)
+    return reconcile(backend, only=only, patient=patient)
 
 
 def _bury(backend: Backend) -> None:
@@ -186,7 +186,7 @@ def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
 
 def failed(backend: Backend, error: BackendError) -> None:
     """Say on the backend that it could not be worked on, and why."""
-    lasting = kind_of(error) in PERMANENT
+    lasting = kind_of(error) in LASTING
     rows = Backend.objects.filter(pk=backend.pk).exclude(state=Backend.State.PAUSED)
     state = Backend.State.FAILED if lasting else Backend.State.BEHIND
     rows.update(state=state, error=str(error), error_kind=kind_of(error))
@@ -214,7 +214,7 @@ def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
         entry.attempts += 1
         entry.due = now + min(LONGEST_WAIT, timedelta(seconds=2 ** min(entry.attempts, 12)))
         entry.error, entry.error_kind, entry.lease = error[:2000], kind, ""
-        if kind in PERMANENT and entry.attempts >= PARKED_AFTER:
+        if kind in LASTING and entry.attempts >= PARKED_AFTER:
             entry.parked, entry.parked_at = True, now
     fields = ["attempts", "due", "error", "error_kind", "lease", "parked", "parked_at"]
     OutboxEntry.objects.bulk_update(rows, fields, batch_size=1000)

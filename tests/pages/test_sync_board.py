@@ -145,7 +145,9 @@ def test_pausing_and_resuming_from_the_page(looked: Backend, signed_in: Enter) -
     assert Event.objects.filter(kind__in=("backend.paused", "backend.resumed")).count() == 2
 
 
-@pytest.mark.parametrize("what", ["pause", "resume", "repair", "report", "confirm", "retry", "look", "rate"])
+@pytest.mark.parametrize(
+    "what", ["pause", "resume", "repair", "report", "confirm", "retry", "look", "rate", "share"]
+)
 def test_only_who_runs_a_sync_runs_it(looked: Backend, signed_in: Enter, what: str) -> None:
     answer = signed_in("olivia").post(f"/sync/{looked.pk}/{what}", {"digest": "x"})
     assert answer.status_code == 403

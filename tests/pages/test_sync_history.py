@@ -119,6 +119,21 @@ def test_the_board_goes_on_page_by_page(
     assert len(seen) == BackendFinding.objects.filter(kind="bypass").count() > 2
 
 
+def test_how_much_a_plan_may_take_unseen_is_set_by_who_runs_the_sync(
+    looked: Backend, signed_in: Enter
+) -> None:
+    marek, page = signed_in("marek"), f"/sync/{looked.pk}/share"
+    assert 'value="50"' in shown(marek, page)
+    for wrong in ("", "-1", "101", "half", "１"):
+        assert marek.post(page, {"share": wrong}).status_code == 422
+    assert "When over 50 % lose something" in shown(marek, f"/sync/{looked.pk}")
+    marek.post(page, {"share": "20 %", "reason": "it is the shop"})
+    assert Backend.objects.get().share == 20
+    assert "When over 20 % lose something" in shown(marek, f"/sync/{looked.pk}")
+    assert Event.objects.get(kind="backend.share").data["share"] == "20 of a hundred"
+    assert signed_in("olivia").post(page, {"share": "1"}).status_code == 403
+
+
 def test_a_rate_is_set_and_lifted_by_who_runs_the_sync(looked: Backend, signed_in: Enter) -> None:
     marek, page = signed_in("marek"), f"/sync/{looked.pk}/rate"
     assert f'href="{page}"' in shown(marek, f"/sync/{looked.pk}")
