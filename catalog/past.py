@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from catalog.models import Placement
-from catalog.nodes import Node, all_placed
+from catalog.nodes import Node, all_placed, any_of
 from lakewarden.objects import ObjectRef
 
 
@@ -23,7 +23,7 @@ def nodes_at(ids: Iterable[int], revision: int) -> dict[int, Node]:
 
 
 def _at(ids: Iterable[int], revision: int) -> Iterable[Placement]:
-    return Placement.objects.as_of(revision).filter(securable__in=set(ids))
+    return Placement.objects.as_of(revision).filter(any_of("securable_id", ids))
 
 
 def find_at(ref: ObjectRef, revision: int) -> Node | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from django.db import connection
 
 from accounts.text import holdable
+from catalog.nodes import array
 
 PIECES = 8
 """A text is looked for in so many parts, between its dots."""
@@ -76,11 +77,11 @@ class Named:
             return []
         pieces = [piece for piece in text.split(".") if piece][:PIECES]
         values: dict[str, Any] = {
-            "keys": list(self.signs),
-            "signs": list(self.signs.values()),
+            "keys": array(self.signs),
+            "signs": array(self.signs.values()),
             "own": list(self.alone),
             "all": self.seen is None,
-            "seen": list(self.seen or ()),
+            "seen": array(self.seen or ()),
             **_columns(groups or ()),
             **{f"piece{at}": piece for at, piece in enumerate(pieces)},
             **more,

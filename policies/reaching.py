@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from catalog.nodes import any_in
+from catalog.nodes import any_in, array
 from policies.models import Event
 
 
@@ -25,7 +25,7 @@ def people(owned: Collection[int], *, at: Sequence[datetime]) -> list[int]:
 
 def _people(owned: Collection[int], moment: datetime) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_statement(), {"owned": list(owned), "at": moment})
+        cursor.execute(_statement(), {"owned": array(owned), "at": moment})
         [many] = cursor.fetchone() or (0,)
         return int(many)
 

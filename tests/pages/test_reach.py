@@ -10,6 +10,8 @@ from authzsite.console.known import Circle
 from authzsite.console.reach import FILTERS, Asked, Reach
 from authzsite.console.reach_paged import PagedReach
 from catalog.nodes import Node
+from catalog.past import nodes_at
+from policies import past
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, owned, the, under
@@ -90,3 +92,9 @@ def test_the_path_to_something_of_use_is_drawn_unless_another_is_asked_for(busy:
     assert picked is not None and picked.can
     asked = reach(PagedReach, "ana", "ana", Asked(pick=lost.id)).picked
     assert asked is not None and asked.node == lost
+
+
+def test_the_past_of_more_objects_than_a_statement_takes_values_for(shop: Node) -> None:
+    orders = the("table", "shop.sales.orders")
+    many = range(10**9, 10**9 + 70_000)
+    assert set(nodes_at([orders.id, *many], past.latest().revision)) == {orders.id}
