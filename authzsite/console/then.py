@@ -19,6 +19,7 @@ from authzsite import evidence
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
+from authzsite.console.history import somebody
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
@@ -255,13 +256,23 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     was = node_at(place.node.id, then.revision)
     if was is None:
         return redirect(f"{reverse('console:object_then', args=[id])}?at={then.revision or ''}")
+    person, sample, seed = (request.POST.get(name, "").strip()[:255] for name in ("person", "sample", "seed"))
+    who = somebody(person) if person else None
+    if (person and who is None) or (sample and not number_in(sample)):
+        wrong = f"Nobody is called {person}." if person and who is None else "A sample is a number of people."
+        return _page(request, Head(place, "object_then"), {"hidden": _unknown(place, wrong)}, status=422)
     access_log.looked(place.asker, "evidence", place.node, via="console")
     name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
     content = io.BytesIO()
-    evidence.write(content, Question(was, then), name=name)
+    evidence.write(content, Question(was, then, who, number_in(sample), seed), name=name)
     response = HttpResponse(content.getvalue(), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{_safe(name)}"'
     return response
+
+
+def _unknown(place: Place, wrong: str) -> Empty:
+    back = Action("Back", reverse("console:object_then", args=[place.node.id]))
+    return Empty(wrong, "Nothing was taken away.", drawn=False, actions=(back,))
 
 
 def _not_yours(place: Place) -> Empty:

@@ -175,7 +175,7 @@ def exporter(shop: Shop) -> Caller:
     return Caller(token("user", "ada"))
 
 
-@pytest.mark.parametrize("form", ["csv", "ocsf"])
+@pytest.mark.parametrize("form", ["csv", "jsonl", "ocsf"])
 def test_seeing_the_history_is_not_enough_to_take_it_away(marek: Caller, form: str) -> None:
     response = export(marek, format=form)
     assert response.status_code == 403
@@ -197,6 +197,8 @@ def test_as_csv_every_entry_is_a_line(shop: Shop, marek: Caller, exporter: Calle
     assert [line["id"] for line in lines][: len(wired)] == [one["id"] for one in wired]
     granted = [line for line in lines if line["kind"] == "grant.added"][-1]
     assert (granted["object_id"], granted["actor"]) == ("demo/shop.sales", "operator")
+    told = [json.loads(line) for line in body(export(exporter, format="jsonl")).splitlines()]
+    assert told[: len(wired)] == wired
 
 
 def test_an_export_is_on_record(exporter: Caller, marek: Caller) -> None:

@@ -102,6 +102,15 @@ def test_evidence_is_for_those_with_the_duty(
     (tmp_path / "e.zip").write_bytes(io.BytesIO(answer.content).getvalue())
     told = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:ana").lines
     assert told[1] == "user:ana could do: read"
+    # of a sample, which the same seed draws again, and of one person alone
+    for asked, many in (({"sample": "2", "seed": "2026-Q1"}, 2), ({"person": "ana"}, 1)):
+        answer = olivia.post(address, {"at": str(came_and_went[1]), **asked})
+        (tmp_path / "e.zip").write_bytes(answer.content)
+        told = bundle.check(tmp_path / "e.zip", signing.public_key()).lines
+        assert sum("could do" in line for line in told) == many, asked
+    for wrong, said in (({"person": "nobody"}, "Nobody is called nobody."), ({"sample": "x"}, "is a number")):
+        answer = olivia.post(address, {"at": str(came_and_went[1]), **wrong})
+        assert answer.status_code == 422 and said in answer.content.decode()
 
 
 # a person

@@ -28,7 +28,7 @@ from policies.history import Sight
 from policies.services import duties
 
 EXPORT_HISTORY = "export_history"
-FORMS = ("json", "csv", "ocsf")
+FORMS = ("json", "jsonl", "csv", "ocsf")
 MAY_NOT_EXPORT = "you may not export the history of this; it takes the duty export_history"
 BATCH = 500
 MAY_NOT = "you may not read the history of this; it takes the duty view_history"
@@ -124,8 +124,8 @@ def _whole(question: audit.Asked, seen: Sight, asked: Asked) -> HttpResponseBase
     entries = islice(_entries(question, seen), most)
     if asked["format"] == "csv":
         return sheet.answer("history", COLUMNS, map(flat, entries))
-    version = asked.get("version", "1.9")
-    lines = (json.dumps(ocsf.event(one, version)) + "\n" for one in entries)
+    version = asked.get("version", "1.9") if asked["format"] == "ocsf" else ""
+    lines = (json.dumps(ocsf.event(one, version) if version else one) + "\n" for one in entries)
     return StreamingHttpResponse(lines, content_type="application/x-ndjson")
 
 

@@ -56,7 +56,7 @@ PLACES: dict[str, Schema] = {
     "kind": TEXT,
     "list": {**TEXT, "enum": ["mine", "waiting", "decided", "object"], "default": "mine"},
     "actor": TEXT,
-    "format": {**TEXT, "enum": ["json", "csv", "ocsf"]},
+    "format": {**TEXT, "enum": ["json", "jsonl", "csv", "ocsf"]},
     "order": {**TEXT, "enum": ["risk", "person", "object"], "default": "risk"},
     "only": TEXT,
     "all": FLAG,
