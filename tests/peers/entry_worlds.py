@@ -109,7 +109,7 @@ class Herd(Entered):
 
     def __init__(self, peer: Peer, token: str) -> None:
         super().__init__(peer, token)
-        self.prefix = new_name("N")
+        self.prefix, self._tables = new_name("N"), set[tuple[str, str]]()
         self.code = f"{self.prefix}--sales--orders"
 
     def there(self, right: Right) -> Right:
@@ -122,6 +122,12 @@ class Herd(Entered):
     def table(self, schema: str, name: str) -> None:
         code = f"{self.prefix}--{schema}--{name}"
         self.on("POST", f"{HERD}/namespaces", {"namespaceCode": code})
+        self._tables.add((schema, name))
+
+    def close(self) -> None:
+        """Each look asks for every namespace there is, so none is left for the next test."""
+        for schema, name in sorted(self._tables):
+            self.drop(schema, name)
 
     def drop(self, schema: str, name: str) -> None:
         code = f"{self.prefix}--{schema}--{name}"

@@ -36,7 +36,9 @@ class TestHerd(Entries):
 
     @pytest.fixture
     def site(self, peer, keeper):
-        return Herd(peer, keeper)
+        there = Herd(peer, keeper)
+        yield there
+        there.close()
 
 
 class TestCdap(Entries):
