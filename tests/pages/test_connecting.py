@@ -19,13 +19,14 @@ from catalog.queries import find
 from lakewarden.backends import kinds
 from lakewarden.objects import ObjectRef
 from policies import discoveries
-from policies.models import Backend, Change
+from policies.models import Backend, Change, Ownership
 from policies.services import backends, duties
+from policies.sync import worker
 from policies.sync.seal import unseal
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.pages.test_forms import hidden
 from tests.pages.test_owners_and_members import posted
-from tests.sync.conftest import Source, source
+from tests.sync.conftest import Source, discover_now, source
 
 __all__ = ["source"]
 Enter = Callable[[str], Client]
@@ -166,7 +167,38 @@ def test_a_connected_source_is_read_with_what_it_brought(
     told = marek.get(page).content.decode()
     assert "new, 0 renamed" in told
     assert the("table", "shop.sales.orders")
+    assert "Schemas, tables and views, read from PostgreSQL" in told
+    assert "Stop reading it each night" in told
+    marek.post(page, {"nightly": "no"})
+    assert not Backend.objects.get().read_nightly
     assert signed_in("zoe").get(page).status_code == 404
+
+
+def test_whose_things_are_there_is_taken_over_on_a_page_that_says_what_it_does(
+    lake: Node, source: Source, signed_in: Enter
+) -> None:
+    for what in ("SCHEMA stock", "TABLE stock.items"):
+        source.run(f"ALTER {what} OWNER TO mia")
+    url = source.url()
+    row = backends.connect(lake, "shop", "postgresql", url, policy="report", by=BY, authority=AUTHORITY)
+    discover_now(row)
+    worker.look(row)
+    marek, room = signed_in("marek"), f"/sync/{row.pk}/discover"
+    page = f"{room}/owner?name=mia"
+    told = marek.get(room).content.decode()
+    assert f'href="{page}"' in told
+    assert "Nobody of that name is a member here" in told  # postgres
+    assert "shop.stock</" in marek.get(page).content.decode()
+    assert marek.get(f"{room}/owner?name=postgres").status_code == 404
+    assert marek.get(f"{room}/owner?name=a%00b").status_code == 404
+    people.make_account("eve")
+    admit(lake, "eve")
+    assert signed_in("eve").post(page, {}).status_code == 404
+    assert not Ownership.objects.open().filter(owner__name="mia").exists()
+    marek.post(page, {"reason": "hers since the move"})
+    [held] = Ownership.objects.open().filter(owner__name="mia")
+    assert held.securable_id == the("schema", "shop.stock").id
+    assert "owns the same here" in marek.get(room).content.decode()
 
 
 def test_only_owners_and_who_has_the_duty_connect(lake: Node, source: Source, signed_in: Enter) -> None:
