@@ -60,6 +60,7 @@ class Contract(Suite):
     def test_the_connection_is_told_of_in_words(self, site: Site, ana: str) -> None:
         with opened(site) as backend:
             found = list(backend.check())
+            assert list(backend.check()) == found
         assert found
         assert all(one.text for one in found)
         assert not [one.text for one in found if one.blocks]

@@ -6,8 +6,9 @@ import pytest
 
 from lakewarden.backends.base import Right
 from lakewarden.backends.contract import Contract, assert_settled
-from lakewarden.backends.kit import READS, WRITES, settle, wanted
+from lakewarden.backends.kit import READS, WRITES, look, settle, wanted
 from lakewarden.backends.suite import ORDERS
+from policies.sync.backends.gravitino_names import OWNER, owner_key
 from tests.peers.worlds import Lake
 
 pytestmark = pytest.mark.django_db
@@ -54,3 +55,11 @@ class TestGravitino(Contract):
         settle(site, desired := wanted({"r": self.READ}, r={ana}))
         assert_settled(site, desired)
         assert site.may(ana, READS, *ORDERS)
+
+    def test_what_is_out_of_sight_for_a_while_is_ours_afterwards(self, site, ana):
+        owned = frozenset({Right("table", ORDERS, OWNER)})
+        settle(site, desired := wanted({owner_key(ana): owned}, **{owner_key(ana): {ana}}))
+        with site.blinded():
+            assert look(site).roles == {}
+        assert look(site).roles == {owner_key(ana): owned}
+        assert_settled(site, desired)

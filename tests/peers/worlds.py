@@ -105,11 +105,14 @@ class Lake:
 
     @contextmanager
     def blinded(self) -> Iterator[None]:
-        """The metalake is somebody else's for a while, so that our account sees only some of it."""
-        other, path = self.person("other"), f"/owners/metalake/{self.name}"
-        self.on("PUT", path, {"name": other, "type": "USER"})
+        """The metalake and its catalog are somebody else's for a while: our account sees no object."""
+        other = self.person("other")
+        paths = f"/owners/catalog/{CATALOG}", f"/owners/metalake/{self.name}"
+        for path in paths:
+            self.on("PUT", path, {"name": other, "type": "USER"})
         yield
-        self.on("PUT", path, {"name": ADMIN, "type": "USER"}, other)
+        for path in paths:
+            self.on("PUT", path, {"name": ADMIN, "type": "USER"}, other)
 
     def do(self, method: str, path: str, body: Any = None, who: str = ADMIN) -> Any:
         said = self.peer.send(method, path, body, who=who)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected
@@ -52,7 +52,7 @@ class Files:
     """One connected tree.  `people` are those whom decisions may concern; `check` looks at the connection."""
 
     def __init__(
-        self, tree: Tree, places: Places, people: Iterable[str], findings: Iterable[Finding]
+        self, tree: Tree, places: Places, people: Iterable[str], findings: Callable[[], Iterable[Finding]]
     ) -> None:
         self._tree, self._places, self._findings = tree, places, findings
         self._people = frozenset(people)
@@ -78,7 +78,7 @@ class Files:
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
         try:
-            return list(self._findings)
+            return list(self._findings())
         except BackendError as error:
             return [Finding(ok=False, text=f"cannot be read: {error}", blocks=True)]
 

@@ -37,7 +37,7 @@ def open(
     """
     root, holds = _read(url)
     tree = PosixTree(root, attribute(realm, mark))
-    return files.Files(tree, Places(tree, holds, places or {}), people, check(tree))
+    return files.Files(tree, Places(tree, holds, places or {}), people, lambda: check(tree))
 
 
 def _read(url: str) -> tuple[str, str]:

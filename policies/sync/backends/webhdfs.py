@@ -40,7 +40,7 @@ def open(
     """
     at, holds = read(url)
     tree = HdfsTree(at, attribute(realm, mark))
-    return files.Files(tree, Places(tree, holds, places or {}), people, check(tree))
+    return files.Files(tree, Places(tree, holds, places or {}), people, lambda: check(tree))
 
 
 def read(url: str) -> tuple[Address, str]:
