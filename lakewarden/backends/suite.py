@@ -71,10 +71,12 @@ class Suite:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name in dir(cls):
-            ability = getattr(getattr(cls, name), "needs", "")
-            if ability and not getattr(cls, ability):
-                setattr(cls, name, None)
+        for name in {*dir(cls)} - {*vars(cls)}:
+            # what a class in between is not able to do is not lost for those below it
+            tests = [vars(above)[name] for above in cls.__mro__ if vars(above).get(name) is not None]
+            ability = getattr(tests[0], "needs", "") if tests else ""
+            if ability:
+                setattr(cls, name, tests[0] if getattr(cls, ability) else None)
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Names and rounds are the subclass's."""
