@@ -250,7 +250,7 @@ def test_small_requests_are_approved_together_and_others_left_out(staff: Node, s
     small, long = a_request("ana"), a_request("ana", lasts="", reason="For the nightly board")
     olivia = signed_in("olivia")
     plan = text(olivia.get(f"/requests/together?on={small}&on={long}"))
-    assert "Approve 1 request together?" in plan
+    assert "Approve 1 request?" in plan
     assert f"Request {long}: it is for longer than a month." in plan
     assert olivia.post("/requests/together", {"on": [small, long]}).status_code == 302
     assert AccessRequest.objects.get(pk=small).state == "approved"
