@@ -71,7 +71,8 @@ class Suite:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        for name in {*dir(cls)} - {*vars(cls)}:
+        # in one order, else processes that share the tests collect them differently
+        for name in [each for each in dir(cls) if each not in vars(cls)]:
             # what a class in between is not able to do is not lost for those below it
             tests = [vars(above)[name] for above in cls.__mro__ if vars(above).get(name) is not None]
             ability = getattr(tests[0], "needs", "") if tests else ""
@@ -80,8 +81,9 @@ class Suite:
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Names and rounds are the subclass's."""
-        for argument in {"odd_name", "seed"} & {*metafunc.fixturenames}:
-            metafunc.parametrize(argument, self.odd_names if argument == "odd_name" else self.seeds)
+        for argument, values in (("odd_name", self.odd_names), ("seed", self.seeds)):
+            if argument in metafunc.fixturenames:
+                metafunc.parametrize(argument, values)
 
     def wanted(self, roles: Mapping[str, frozenset[Right]], **members: Iterable[str]) -> Desired:
         """Roles and who is in each, as this backend is told."""
