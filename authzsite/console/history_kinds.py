@@ -54,7 +54,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Backends and what they differ in",
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
-            *("backend.confirmed", "backend.retried", "backend.read_nightly"),
+            *("backend.confirmed", "backend.retried", "backend.read_nightly", "backend.share"),
             *("foreign.adopted", "foreign.revoked", "foreign.accepted", "foreign.reopened"),
         ),
     ),
