@@ -230,7 +230,8 @@ def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | N
     last = Counter.objects.values_list("revision", flat=True).get() if before is None else before - 1
     if asked.request:  # an index of its own knows these, and they are few
         return walking.all_within(asked.changes(), events, words, last, most)
-    return walking.newest(asked.changes(), events, asked.sought(seen), words, last, most)
+    patience = walking.PATIENCE if before is None else walking.GOING_ON
+    return walking.newest(asked.changes(), events, asked.sought(seen), words, last, most, patience)
 
 
 def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:

@@ -25,8 +25,8 @@ FIRST, GROWTH, MOST = 128, 4, 512
 """Changes that are judged at once, how many times more whenever they do not fill a page, and at most."""
 SOME, MANY = 32, 800
 """Of the rows of a block: so few are judged as they are, so many are not read in search of what is rare."""
-PATIENCE = timedelta(milliseconds=12)
-"""So long is gone back in search of what is rare before who asks is told how far that was."""
+PATIENCE, GOING_ON = timedelta(milliseconds=4), timedelta(seconds=1)
+"""So long is gone back in search of what is rare before who asks is told how far that was; and further on."""
 _BY_REVISION = (F("revision") + 0).desc()
 """No index knows this order, so that none is read from its end in search of what is not there."""
 
@@ -74,6 +74,7 @@ def newest(
     words: SearchQuery | None,
     last: int,
     most: int,
+    patience: timedelta,
 ) -> Found:
     """The newest of `rows`, up to the revision `last`, that have some event among `events`, and the words.
 
@@ -82,15 +83,16 @@ def newest(
     """
     found: list[Change] = []
     by_reason: set[int] = set()
-    begun: float | None = None
-    for here in _stretches(rows, events, sought, last):
+    end: float | None = None
+    for here in _stretches(rows, events, sought, last, patience):
         fitting, told = _fitting(here.rows, here.events, words, most - len(found), here.having)
         found += fitting
         by_reason |= told
         if len(found) >= most:
             break
-        begun, late = begun or monotonic(), begun and monotonic() - begun >= PATIENCE.total_seconds()
-        if here.edge > 1 and late:
+        if end is None:  # what is frequent was not found, from here on it is a search
+            end = monotonic() + patience.total_seconds()
+        elif here.edge > 1 and monotonic() >= end:
             return Found(tuple(found), frozenset(by_reason), words, here.edge)
     return Found(tuple(found), frozenset(by_reason), words)
 
@@ -120,7 +122,7 @@ class _Stretch:
 
 
 def _stretches(
-    rows: QuerySet[Change], events: QuerySet[Event], sought: Sought, last: int
+    rows: QuerySet[Change], events: QuerySet[Event], sought: Sought, last: int, patience: timedelta
 ) -> Iterator[_Stretch]:
     """The newest changes, then ever more of those that may fit."""
     edge = max(1, last - NEWEST + 1)
@@ -129,7 +131,7 @@ def _stretches(
     yield _Stretch(rows.filter(revision__gte=edge, revision__lte=last), within, edge, among)
     many = FIRST
     while edge > 1:
-        listed, edge = candidates(sought, edge - 1, many)
+        listed, edge = candidates(sought, edge - 1, many, patience)
         here = events.filter(change__in=listed)
         yield _Stretch(rows.filter(revision__in=listed), here, edge, _among_few)
         many = min(many * GROWTH, MOST)
@@ -163,12 +165,12 @@ def _among_few(rows: QuerySet[Change], events: QuerySet[Event]) -> QuerySet[Chan
     return rows.filter(revision__in=set(events.order_by().values_list("change", flat=True)))
 
 
-def candidates(sought: Sought, last: int, most: int) -> tuple[list[int], int]:
+def candidates(sought: Sought, last: int, most: int, patience: timedelta) -> tuple[list[int], int]:
     """The newest revisions up to one that may fit, newest first, and down to which revision that is all.
 
     No more than `most`, and as far as is come in time; one block at the least.
     """
-    values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}", "patience": PATIENCE}
+    values: dict[str, Any] = {"last": last, "most": most, "actor": f"a{sought.actor}", "patience": patience}
     values |= {"since": sought.since, "until": sought.until, "words": words_in(sought.text)}
     values |= {f"facets{n}": list(one) for n, one in enumerate(sought.facets)}
     with connection.cursor() as cursor:

@@ -150,7 +150,7 @@ def shown(
         "question": asked,
         "rows": record.followed(record.rows(entries)),
         "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
-        "empty": record.nothing_so_far(found, asked.url(before=found.next), _nothing(asked)),
+        **record.nothing(found, asked.url(before=found.next), _nothing(asked)),
     }
 
 

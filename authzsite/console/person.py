@@ -119,6 +119,6 @@ def past(request: Request, id: int) -> HttpResponse:
     context = {
         "rows": record.rows(found.entries),
         "pager": Pager(record.as_far(found) or "Newest first", "?" if before else "", next_),
-        "empty": record.nothing_so_far(found, next_, Empty("Nothing that you may see has changed")),
+        **record.nothing(found, next_, Empty("Nothing that you may see has changed")),
     }
     return seen.page(request, "console/person/history.html", context)

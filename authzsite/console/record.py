@@ -102,12 +102,16 @@ def as_far(found: history.Page) -> str:
     return f"Searched back to {words.moment(found.searched)}" if found.searched else ""
 
 
-def nothing_so_far(found: history.Page, further: str, empty: Empty) -> Empty:
-    """What stands in the place of rows: nothing so far, with the way on, or the `empty` one at the end."""
+def nothing(found: history.Page, further: str, empty: Empty) -> dict[str, Any]:
+    """What stands in the place of rows: the `empty` one at the end, else nothing so far, and the way on.
+
+    A page with scripts goes on by itself.
+    """
     if not found.searched:
-        return empty
+        return {"empty": empty}
     action = Action("Look further back", further, "")
-    return Empty("Nothing found so far", f"{as_far(found)}.", drawn=False, actions=(action,))
+    so_far = Empty("Nothing found so far", f"{as_far(found)}.", drawn=False, actions=(action,))
+    return {"empty": so_far, "further": further}
 
 
 def rows(entries: Iterable[Entry]) -> list[Row]:

@@ -60,7 +60,8 @@ def test_a_request_is_asked_for_by_its_number(shop: Node, signed_in: Enter) -> N
 def test_a_search_that_ends_early_says_how_far_it_came(
     shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, "PATIENCE": timedelta()}.items():
+    hasty = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta())
+    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, **hasty}.items():
         monkeypatch.setattr(walking, name, value)
     marek, address = signed_in("marek"), "/history?q=nowhere+never"
     assert "No change matches" in words(marek, address)  # the index alone knew
@@ -68,7 +69,9 @@ def test_a_search_that_ends_early_says_how_far_it_came(
     while address:
         body = marek.get(address).content.decode()
         early += "Searched back to" in body
-        shown += re.findall(r'<tr role="row" id="r(\d+)"', body)
+        here = re.findall(r'<tr role="row" id="r(\d+)"', body)
+        assert ('hx-trigger="load" hx-target="#changes"' in body) == ("Nothing found so far" in body)
+        shown += here
         onward = re.search(r'href="(\?[^"]*before=\d+)"', body)
         address = f"/history{html.unescape(onward[1])}" if onward else ""
     assert early and "Searched back to" not in body

@@ -91,7 +91,7 @@ def plainly(filter_: Filter, seen: Sight, before: int | None, limit: int) -> lis
 def test_what_is_found_by_the_index_is_what_is_there(
     told: Node, monkeypatch: pytest.MonkeyPatch, newest: int, first: int, some: int, many: int
 ) -> None:
-    patient = {"PATIENCE": timedelta(hours=1)}
+    patient = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta(hours=1))
     for name, value in {"NEWEST": newest, "FIRST": first, "SOME": some, "MANY": many, **patient}.items():
         monkeypatch.setattr(walking, name, value)
     later = Counter.objects.get().revision - 5
@@ -107,7 +107,8 @@ def test_what_is_found_by_the_index_is_what_is_there(
 
 
 def test_a_search_that_ends_early_says_where_and_goes_on(told: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, "PATIENCE": timedelta()}.items():
+    hasty = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta())
+    for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, **hasty}.items():
         monkeypatch.setattr(walking, name, value)
     early = 0
     for filter_, seen in product(asked(told), sights(told)):
