@@ -327,7 +327,7 @@ class Client:
         answers = self._transport.post("/access/v1/evaluations", body).get("evaluations")
         if not isinstance(answers, list) or len(answers) != len(asked):
             raise Unavailable(f"{self._transport.url} did not answer every question")
-        return [self._decision(question, answer) for question, answer in zip(asked, answers)]  # noqa: B905  Python 3.9; lengths are equal
+        return [self._decision(question, answer) for question, answer in zip(asked, answers)]
 
     def _decision(self, question: Question, answer: object) -> Decision:
         allowed = answer.get("decision") if isinstance(answer, Mapping) else None

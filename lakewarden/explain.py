@@ -111,7 +111,7 @@ def explain(
         return _by_law(decision, ground, test)
     each = [_ground(slice, law, one, (), {}, now) for one in each_of(test, inside or ())]
     tests = [law.test(test.operation.each, one.levels[-1].type) for one in each]
-    pairs = [(one, its) for one, its in zip(each, tests) if its is not None]  # noqa: B905 - not in 3.9
+    pairs = [(one, its) for one, its in zip(each, tests) if its is not None]
     return _together(decision, test, [_alone(decision, one, its) for one, its in [(ground, test), *pairs]])
 
 

@@ -53,7 +53,7 @@ def held(snapshot: Snapshot) -> str:
     """What a snapshot is of, and until when it is good."""
     rules = snapshot.slice.rules
     objects = len({rule.object for rule in rules})
-    until = datetime.fromtimestamp(snapshot.good_until, timezone.utc)  # noqa: UP017  Python 3.9
+    until = datetime.fromtimestamp(snapshot.good_until, timezone.utc)
     return (
         f"{snapshot.principal} in {snapshot.realm}, revision {snapshot.revision}: "
         f"{len(rules)} facts on {objects} objects, {len(snapshot.locations)} locations, "

@@ -89,7 +89,8 @@ def _touch(one: Step, other: Step) -> bool:
 
 
 def _within(one: Sequence[str], other: Sequence[str]) -> bool:
-    return all(a == b for a, b in zip(one, other, strict=False))
+    both = min(len(one), len(other))
+    return one[:both] == other[:both]
 
 
 def _until_filled(step: Step, failed: Sequence[Step]) -> Step | None:

@@ -86,14 +86,14 @@ class Command:
         form = self.pattern.split()
         if len(form) != len(given):
             return None
-        pairs = list(zip(form, given))  # noqa: B905  Python 3.9; lengths are equal
+        pairs = list(zip(form, given))
         if any(word.lower() != fixed for fixed, word in pairs if not fixed.startswith("<")):
             return None
         return {slot.strip("<>"): word for slot, word in pairs if slot.startswith("<")}
 
     def begins(self, given: Sequence[str]) -> int:
         """How many words agree before the first that does not."""
-        for place, (fixed, word) in enumerate(zip(self.pattern.split(), given)):  # noqa: B905  a beginning
+        for place, (fixed, word) in enumerate(zip(self.pattern.split(), given)):
             if not fixed.startswith("<") and word.lower() != fixed:
                 return place
         return min(len(self.pattern.split()), len(given))
@@ -213,7 +213,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [_plain(row) for row in (head, *rows)]
     wide = [max(len(line[at]) for line in lines) for at in range(len(head))]
     frame = f"+{'=' * (sum(wide) + 3 * len(wide) - 1)}+"
-    drawn = ["".join(f"| {cell:{width}} " for cell, width in zip(line, wide)) + "|" for line in lines]  # noqa: B905
+    drawn = ["".join(f"| {cell:{width}} " for cell, width in zip(line, wide)) + "|" for line in lines]
     return "\n".join([frame, drawn[0], frame, *drawn[1:], frame])
 
 

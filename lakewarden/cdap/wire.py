@@ -67,7 +67,7 @@ def write_entity(target: Authorizable) -> dict[str, str]:
     fields = FIELDS[target.type]
     if target.type == "program" and len(target.parts) == len(fields) - 1:
         fields = ("namespace", "application", "program")
-    found = dict(zip(fields, target.parts))  # noqa: B905  Python 3.9; a name has as many parts as its type
+    found = dict(zip(fields, target.parts))
     if "type" in found and target.type == "program":
         found["type"] = found["type"].capitalize()
     return {**found, "entity": target.type.upper()}
@@ -77,7 +77,7 @@ def write_authorizable(target: Authorizable) -> dict[str, Any]:
     """The type and the map of parts, as CDAP 4.3 and later write them."""
     names = parts_of(target.type)
     values = [*target.parts[: len(names) - 1], ".".join(target.parts[len(names) - 1 :])]
-    parts = {name.upper(): value for name, value in zip(names, values)}  # noqa: B905  Python 3.9
+    parts = {name.upper(): value for name, value in zip(names, values)}
     return {"entityType": target.type.upper(), "entityParts": parts}
 
 

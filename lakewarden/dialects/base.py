@@ -181,7 +181,7 @@ class Dialect:
     def steps_to(self, type: str, path: tuple[str, ...]) -> tuple[tuple[str, str], ...] | None:
         """The type and name of each object on the way to that of a path below the realm; None if no such."""
         types = self.type_path(type, len(path))
-        return None if types is None else tuple(zip(types, path))  # noqa: B905 - 3.9
+        return None if types is None else tuple(zip(types, path))
 
     def test(self, operation: str, type: str) -> Test | None:
         """What an operation takes on a type; None where it cannot be asked."""

@@ -106,7 +106,7 @@ class TextDialect(Dialect):
         elif type == "program" and path[2:] != ("*",):
             return None
         types = self.type_path(type, len(path))
-        return None if types is None else tuple(zip(types, path))  # noqa: B905 - not in 3.9
+        return None if types is None else tuple(zip(types, path))
 
     def type_path(self, type: str, length: int) -> tuple[str, ...] | None:
         if type in self.children or not self.other or not type:

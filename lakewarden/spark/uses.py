@@ -134,4 +134,4 @@ def _read(place: Path) -> dict[str, Any] | None:
 
 
 def _now() -> str:
-    return datetime.now(timezone.utc).isoformat(timespec="seconds")  # noqa: UP017 - Python 3.9
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")

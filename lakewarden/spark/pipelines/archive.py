@@ -67,8 +67,8 @@ def _checked(batches: Iterable[Any]) -> Iterator[Any]:
     schema = pa.schema([("revision", pa.int64()), ("events", pa.int64()), ("broken", pa.string())])
     for batch in batches:
         rows = [_row(row) for row in batch.to_pylist()]
-        columns = [list(column) for column in zip(*rows)] or [[], [], []]  # noqa: B905  not in 3.9
-        arrays = [pa.array(column, one.type) for column, one in zip(columns, schema)]  # noqa: B905  not in 3.9
+        columns = [list(column) for column in zip(*rows)] or [[], [], []]
+        arrays = [pa.array(column, one.type) for column, one in zip(columns, schema)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -237,8 +237,8 @@ def _mapped(spark: Any, wanted: Wanted, targets: Any, work: Any) -> Any:
         rows = list(work(sent.value, theirs))
         number, text = pa.int64(), pa.string()
         types = (number, number, number, text, pa.list_(text), text)
-        columns = list(zip(*rows)) or [()] * len(types)  # noqa: B905  not in 3.9
-        arrays = [pa.array(list(column), type) for column, type in zip(columns, types)]  # noqa: B905
+        columns = list(zip(*rows)) or [()] * len(types)
+        arrays = [pa.array(list(column), type) for column, type in zip(columns, types)]
         names = ["backend", "role", "person", "kind", "path", "right"]
         yield pa.RecordBatch.from_arrays(arrays, names=names)
 
@@ -247,7 +247,7 @@ def _mapped(spark: Any, wanted: Wanted, targets: Any, work: Any) -> Any:
 
 
 def _there(batch: Any) -> Iterator[There]:
-    for row in zip(*(column.to_pylist() for column in batch.columns)):  # noqa: B905  not in 3.9
+    for row in zip(*(column.to_pylist() for column in batch.columns)):
         yield There(place_of(row[:5]), row[5], row[6], tuple(row[7]))
 
 

@@ -124,15 +124,15 @@ def _schema(pa: Any) -> Any:
     number, text, truth, texts = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
     counts = pa.list_(pa.struct([("action", text), ("people", number), ("services", number)]))
     types = (text, number, number, text, truth, text, number, texts, texts, truth, number, counts, text)
-    return pa.schema(list(zip(Row._fields, types)))  # noqa: B905  not in 3.9
+    return pa.schema(list(zip(Row._fields, types)))
 
 
 def _batch(pa: Any, schema: Any, rows: list[Row]) -> Any:
     named = ("action", "people", "services")
-    columns = [list(column) for column in zip(*rows)] or [[] for _ in schema]  # noqa: B905
+    columns = [list(column) for column in zip(*rows)] or [[] for _ in schema]
     counts = Row._fields.index("counts")
-    columns[counts] = [[dict(zip(named, one)) for one in each] for each in columns[counts]]  # noqa: B905
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema)]  # noqa: B905
+    columns[counts] = [[dict(zip(named, one)) for one in each] for each in columns[counts]]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 

@@ -89,7 +89,7 @@ def classes(reads: list[int]) -> list[list[int]]:
     for reach in reads:
         found[max(place for place, start in enumerate(STEPS) if reach >= start)] += 1
     last = max((place for place, people in enumerate(found) if people), default=0)
-    return [[start, people] for start, people in zip(STEPS, found)][: last + 1]  # noqa: B905  not in 3.9
+    return [[start, people] for start, people in zip(STEPS, found)][: last + 1]
 
 
 def roles_figures(standing: Standing, rows: list[tuple[Unit, int]]) -> list[dict[str, Any]]:

@@ -70,7 +70,7 @@ class OnTexts:
                     reported[place] += bool(told)
             if told:
                 self._add(used, naming | self._held.below(*textual.named(lineage)), entity.type, told)
-        return [Named(*one) for one in zip(objects, reported, used)]  # noqa: B905  not in 3.9
+        return [Named(*one) for one in zip(objects, reported, used)]
 
     def _add(self, used: list[dict[int, Crowd]], naming: int, type: str, told: Iterable[Use]) -> None:
         for person, _, action in told:

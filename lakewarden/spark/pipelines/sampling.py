@@ -76,7 +76,7 @@ class Sample:
             [
                 _rule(fact, at, via, window)
                 for unit, via, window in paths
-                for at, facts in zip((*place.ancestors, place.key), on)  # noqa: B905  not in 3.9
+                for at, facts in zip((*place.ancestors, place.key), on)
                 for fact in facts.get(unit, ())
             ],
         )

@@ -136,4 +136,4 @@ def fact_of(row: Any) -> Fact:
 def places_of(batch: Any) -> Iterator[Place]:
     """The objects of a record batch."""
     columns: Iterable[Any] = (column.to_pylist() for column in batch.columns)
-    return map(place_of, zip(*columns))  # noqa: B905  not in 3.9
+    return map(place_of, zip(*columns))

@@ -112,7 +112,7 @@ def _mapped(spark: Any, least: Least, frame: Any) -> Any:
 
 
 def _read(batch: Any) -> Iterator[tuple[Place, Beneath]]:
-    for row in zip(*(column.to_pylist() for column in batch.columns)):  # noqa: B905  not in 3.9
+    for row in zip(*(column.to_pylist() for column in batch.columns)):
         yield place_of(row[:5]), beneath.beneath_of(*row[5:])
 
 
@@ -123,8 +123,8 @@ def _row(found: Found) -> tuple[Any, ...]:
 def _arrays(pa: Any, rows: list[tuple[Any, ...]]) -> list[Any]:
     number, text = pa.int64(), pa.string()
     types = (text, number, number, number, number, number, text, text, number, text)
-    columns = list(zip(*rows)) or [()] * len(types)  # noqa: B905  not in 3.9
-    return [pa.array(list(column), type) for column, type in zip(columns, types)]  # noqa: B905
+    columns = list(zip(*rows)) or [()] * len(types)
+    return [pa.array(list(column), type) for column, type in zip(columns, types)]
 
 
 def _least(snapshot: Snapshot, places: Any, uses: Any, after: int) -> Least:
