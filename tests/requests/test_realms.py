@@ -39,7 +39,7 @@ def herd(db: None) -> Node:
 
 def test_in_a_herd_a_data_owner_of_the_namespace_decides(herd: Node) -> None:
     request = ask("ana", "read namespace RISK", "write namespace risk", realm="herd", lasts="P30D")
-    assert told(request) == ["READ, WRITE on namespace herd/RISK: asked"]
+    assert told(request) == ["Read, Write on namespace herd/RISK: asked"]
     assert list(seeing.waiting_for(who("dana"))) == [request]
     assert not seeing.waiting_for(who("gus")).exists()
     with pytest.raises(NotFound):
@@ -103,7 +103,7 @@ def may(root: Node, name: str, action: str = "READ", **more) -> bool:
 
 def test_in_a_cdap_the_very_text_is_granted_for_the_time_asked(cdap: Node) -> None:
     request = ask("ana", "READ dataset ns1.orders", realm="cdap", lasts="P7D")
-    assert told(request)[-1] == "READ on dataset cdap/ns1.orders: asked"
+    assert told(request)[-1] == "Read on dataset cdap/ns1.orders: asked"
     nearest = "adam" if cdap.kind == "cdap43" else "dana"
     assert request in seeing.waiting_for(who(nearest))
     assert not may(cdap, "ana")
