@@ -15,7 +15,7 @@ from policies import decisions
 from policies.authority import OPERATOR
 from policies.services import entities
 from tests.cdap.world import a_cdap, a_role, give
-from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
+from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -39,7 +39,7 @@ def may_read(root: Node, name: str) -> bool:
     return bool(decisions.ask_entity(person, "READ", root, parse("dataset:ns1.orders")))
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_rights_are_given_on_a_pattern_undone_and_revoked(
     scripts: bool, cdap: Node, visit: Callable[..., Any]
 ) -> None:

@@ -19,7 +19,7 @@ from tests.herd.test_sdk import _hang_up, create
 from tests.herd.test_sdk import entries as entries_of
 from tests.herd.world import a_herd, give, namespaces, role, the_herd, the_namespace
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, EVERY_LOOK, WIDTHS, visit
+from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, WIDTHS, visit
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser
@@ -76,7 +76,7 @@ def save(page: Any) -> None:
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_entries_are_given_changed_and_taken(scripts: bool, width: int, visit: Visit) -> None:
     page = visit("olivia", scripts=scripts, width=width)
     page.goto(f"/namespaces/{the_namespace('SALES').id}")

@@ -22,6 +22,12 @@ from tests.pages.conftest import NAMES, PASSWORD, make_shop
 pytestmark = pytest.mark.browser
 
 WIDTHS, THEMES = (320, 1280), ("light", "dark")
+EITHER_WAY = pytest.mark.parametrize(
+    "scripts",
+    [True, pytest.param(False, marks=pytest.mark.slow)],
+    ids=["with scripts", "without scripts"],
+)
+"""With scripts on each change, without them by the slow tests; a walk of each kind goes both ways at once."""
 EVERY_LOOK = pytest.mark.parametrize(
     ("width", "theme"),
     [

@@ -12,12 +12,12 @@ from policies.queries import owner_of
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, the
-from tests.pages.test_browser import site, visit  # noqa: F401 -- fixtures
+from tests.pages.test_browser import EITHER_WAY, site, visit  # noqa: F401 -- fixtures
 
 pytestmark = pytest.mark.browser
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_what_a_leaver_had_is_handed_over_and_taken_back(scripts: bool, visit: Callable[..., Any]) -> None:  # noqa: F811
     sales, orders = the("schema", "shop.sales"), the("table", "shop.sales.orders")
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))

@@ -14,11 +14,10 @@ from policies.queries import owner_of
 from policies.services import duties
 from tests.factories import a_person, owned, the
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
+from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
-SCRIPTS = pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
 
 
 @pytest.fixture(autouse=True)
@@ -92,7 +91,7 @@ def press_until(page: Any, name: str, role: str, key: str = "Tab") -> None:
     raise AssertionError(f"the keyboard does not reach {role} {name}")
 
 
-@SCRIPTS
+@EITHER_WAY
 def test_everything_of_somebody_is_handed_over_by_keyboard(scripts: bool, visit: Callable[..., Any]) -> None:
     owned(the("table", "shop.sales.orders"), "olivia")
     page = visit("marek", scripts=scripts)
@@ -114,7 +113,7 @@ def test_everything_of_somebody_is_handed_over_by_keyboard(scripts: bool, visit:
     assert owner_of(the("schema", "shop.sales")) == a_person("olivia")
 
 
-@SCRIPTS
+@EITHER_WAY
 def test_an_admin_makes_an_account_and_its_owner_enters(
     scripts: bool, visit: Callable[..., Any], site: str
 ) -> None:
@@ -135,7 +134,7 @@ def test_an_admin_makes_an_account_and_its_owner_enters(
     assert User.objects.get(username="noah").last_login is not None
 
 
-@SCRIPTS
+@EITHER_WAY
 def test_somebody_is_put_into_a_group_and_taken_out(scripts: bool, visit: Callable[..., Any]) -> None:
     page, group = visit("sam", scripts=scripts), ensure("group", "analysts")
     page.goto(f"/people/{group.pk}/groups")
@@ -154,7 +153,7 @@ def test_somebody_is_put_into_a_group_and_taken_out(scripts: bool, visit: Callab
     assert not Membership.objects.open().filter(group=group, member=a_person("ana")).exists()
 
 
-@SCRIPTS
+@EITHER_WAY
 def test_a_duty_is_given_and_taken_back(scripts: bool, visit: Callable[..., Any]) -> None:
     page, sales = visit("marek", scripts=scripts), the("schema", "shop.sales")
     page.goto(f"/objects/{sales.id}")
@@ -174,7 +173,7 @@ def test_a_duty_is_given_and_taken_back(scripts: bool, visit: Callable[..., Any]
     assert not duties.has(a_person("ana"), "view_history", sales)
 
 
-@SCRIPTS
+@EITHER_WAY
 def test_a_role_is_set_on_many_tables_at_once(scripts: bool, visit: Callable[..., Any]) -> None:
     page = visit("marek", scripts=scripts)
     page.goto(f"/roles/{the('role', 'sales_read').id}")

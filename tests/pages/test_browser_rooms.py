@@ -9,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.factories import a_person, the
-from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
+from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -47,7 +47,7 @@ def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callab
     assert not found
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_a_role_is_given_on_a_small_screen(scripts: bool, visit: Callable[..., Any]) -> None:
     page = visit("marek", scripts=scripts, width=320)
     page.locator(".nav .more summary").click()

@@ -14,7 +14,7 @@ from lakewarden.objects import ObjectRef
 from policies.queries import owner_of
 from tests.factories import a_person, the
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
+from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -52,7 +52,7 @@ def test_every_room_of_the_site_is_accessible_and_fits(
     assert not found
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_an_owner_switches_authorization_on_a_small_screen(scripts: bool, visit: Visit) -> None:
     page, root = visit("marek", scripts=scripts, width=320), the("metalake")
     page.goto(f"/realms/{root.id}")

@@ -13,7 +13,7 @@ from policies import tasks
 from policies.models import Backend
 from policies.sync import worker
 from tests.pages.conftest import NAMES, PASSWORD
-from tests.pages.test_browser import AXE, EVERY_LOOK, visit  # noqa: F401 -- a fixture
+from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, visit  # noqa: F401 -- a fixture
 from tests.sync.conftest import Source, make_governed
 
 pytestmark = pytest.mark.browser
@@ -34,7 +34,7 @@ def on_the_board(page: Any, holder: str) -> Any:
     return page.locator("[aria-labelledby=df] tr", has_text=holder).filter(has_text="sales.orders")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_a_grant_made_by_hand_is_revoked_on_the_board_with_the_proof_beside_it(
     scripts: bool,
     visit: Visit,  # noqa: F811

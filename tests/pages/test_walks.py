@@ -16,7 +16,7 @@ from tests.pages.walks import WALKS, Walk
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
-QUICK = WALKS[:9]
+QUICK = WALKS[:4]
 """Walked on each change; the rest, and by the other hand, by the slow tests."""
 
 
