@@ -360,7 +360,7 @@ def test_every_page_is_accessible_and_fits(width: int, theme: str, visit: Callab
     assert not found
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_ticked_rows_are_granted_and_revoked_together(scripts: bool, visit: Callable[..., Any]) -> None:
     page = visit("olivia", scripts=scripts)
     page.goto(f"/catalog/{the('schema', 'shop.sales').id}")

@@ -139,6 +139,7 @@ def test_two_reviewers_at_once_overwrite_nothing(visit: Visit) -> None:  # noqa:
     assert told.index("Marek Malik: remove") < told.index("Olivia Owner: keep")
 
 
+@pytest.mark.slow
 def test_it_works_without_scripts(visit: Visit) -> None:  # noqa: F811
     review = a_review()
     page = visit("olivia", scripts=False)

@@ -14,7 +14,7 @@ from policies import discoveries, tasks
 from policies.models import Backend
 from tests.factories import a_metalake, a_person, admit, the
 from tests.pages.conftest import NAMES, PASSWORD
-from tests.pages.test_browser import visit  # noqa: F401 -- a fixture
+from tests.pages.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
 from tests.pages.test_walks import step
 from tests.sync.conftest import Source, source  # noqa: F401 -- a fixture
 
@@ -73,7 +73,7 @@ def grant(page: Any) -> None:
         step(page, *one)
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with scripts", "without scripts"])
+@EITHER_WAY
 def test_from_a_connection_to_an_adopted_grant(
     scripts: bool,
     visit: Callable[..., Any],  # noqa: F811
