@@ -37,6 +37,7 @@ def addresses() -> dict[str, tuple[str, int]]:
     }
 
 
+@pytest.mark.slow
 @EVERY_LOOK
 def test_every_room_is_accessible_and_fits(
     width: int, theme: str, visit: Callable[..., Any], top: Path

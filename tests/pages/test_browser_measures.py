@@ -163,6 +163,7 @@ def rooms_with_something() -> tuple[str, ...]:
     )
 
 
+@pytest.mark.slow
 @EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Visit) -> None:
     rooms = rooms_with_something()

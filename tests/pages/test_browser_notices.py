@@ -64,6 +64,7 @@ def addresses() -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 @EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     page, axe, found = visit("marek", width=width, theme=theme), Axe(), []

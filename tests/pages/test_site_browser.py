@@ -29,6 +29,7 @@ def sam(settings: Any, site: str) -> str:
     return "sam"
 
 
+@pytest.mark.slow
 @EVERY_LOOK
 def test_every_room_of_the_site_is_accessible_and_fits(
     width: int, theme: str, sam: str, visit: Visit

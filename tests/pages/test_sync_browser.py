@@ -79,6 +79,7 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
     page.get_by_role("main").get_by_text("Ana Analyst").first.wait_for()
 
 
+@pytest.mark.slow
 @EVERY_LOOK
 def test_the_rooms_of_sync_are_open_to_everybody(
     width: int,
