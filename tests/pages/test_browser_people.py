@@ -17,7 +17,7 @@ from tests.pages.conftest import PASSWORD
 from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
-pytestmark = pytest.mark.browser
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +66,6 @@ def addresses() -> dict[str, dict[str, str]]:
     }
 
 
-@pytest.mark.slow
 @EVERY_LOOK
 def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
     axe, found = Axe(), []
