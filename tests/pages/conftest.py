@@ -24,7 +24,7 @@ def shop(db: None) -> Node:
 
 @pytest.fixture
 def signed_in(db: None) -> Callable[[str], Client]:
-    """`signed_in("olivia")`: a client of hers that checks CSRF tokens as a browser would meet them."""
+    """`signed_in("olivia")`: a client of hers."""
 
     def enter(name: str) -> Client:
         client = Client()
