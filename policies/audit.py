@@ -93,6 +93,12 @@ def _visible(asked: Asked, seen: Sight) -> Q:
     return below | Q(lineage=[]) if asked.root.id in seen.objects else below
 
 
+def shows(asked: Asked, seen: Sight, event: Event) -> bool:
+    """Whether an event that is at hand may be seen, as the database is asked for those that may."""
+    below = not seen.inside.isdisjoint(event.lineage)
+    return below or (not event.lineage and asked.root.id in seen.objects)
+
+
 def _of_kinds(kinds: Sequence[str]) -> Q:
     """Kinds by their whole name, or all that begin alike: `grant` is `grant.added` and `grant.removed`."""
     found = Q(pk__in=[])

@@ -194,6 +194,19 @@ def events_among(folder: str, revisions: Sequence[int]) -> Iterator[Event]:
                 yield from (event_of(row) for row in rows if row["change"] in here)
 
 
+def events_within(folder: str, first: int, last: int) -> Iterator[Event]:
+    """The events of the revisions from one to another, both included; groups without any are not read.
+
+    Raises ArchiveBroken.
+    """
+    with opened(folder, EVENTS) as file:
+        for number in range(file.num_row_groups):
+            begins, ends = _span(file, number)
+            if begins <= last and first <= ends:
+                rows = file.read_row_group(number).to_pylist()
+                yield from (event_of(row) for row in rows if first <= row["change"] <= last)
+
+
 def _span(file: Any, number: int) -> tuple[int, int]:
     """The first and the last revision of a group, as the file tells without being read."""
     told = file.metadata.row_group(number).column(0).statistics

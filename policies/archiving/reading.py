@@ -33,6 +33,12 @@ def _moved(archive: Archive, last: int) -> Iterator[Event]:
         yield event
 
 
+def events_within(realm_id: int, first: int, last: int) -> Iterator[Event]:
+    """A realm's events of some revisions, in order, that are not live any more.  Raises ArchiveBroken."""
+    for one in archives().filter(realm=realm_id, first__lt=last, removed__gte=first):
+        yield from files.events_within(one.folder, first, min(last, one.removed))
+
+
 def events_of(revisions: Collection[int]) -> Iterator[Event]:
     """The events of some changes, in order.  Reads what holds them of the archives.  Raises ArchiveBroken."""
     live = Event.objects.filter(change__in=revisions).order_by("change", "number")

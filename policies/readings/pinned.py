@@ -37,8 +37,15 @@ class Range:
     upto: int
 
 
-def pinned(root: Node, realm: Realm, revision: int | None = None, at: datetime | None = None) -> Pin:
-    """The state now, or at a revision.
+def pinned(
+    root: Node,
+    realm: Realm,
+    revision: int | None = None,
+    at: datetime | None = None,
+    *,
+    archived: bool = False,
+) -> Pin:
+    """The state now, or at a revision; with `archived` also at one that is told from the archive alone.
 
     Raises Gone where that is not kept or not yet there, Archived where it lies in the archive.
     """
@@ -49,7 +56,8 @@ def pinned(root: Node, realm: Realm, revision: int | None = None, at: datetime |
         raise Gone(
             f"{root.realm} was not there yet: it begins at revision {realm.opened}. Ask for a later one."
         )
-    live.must_be_live(realm.pk, revision)
+    if not archived:
+        live.must_be_live(realm.pk, revision)
     past = at_revision(revision)
     if past is None:
         raise Gone(f"Revision {revision} of {root.realm} is gone; ask for splits again.")

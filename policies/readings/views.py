@@ -30,6 +30,7 @@ class View:
     """One view; `scope` is what a token needs for it, `filters` the columns that can be asked for.
 
     `sight` is where the viewer may look, None for nowhere; `rows` reads at most so many of a range.
+    `archived`: it is told from the archive too, so that no past is too old for it.
     """
 
     name: str
@@ -38,6 +39,7 @@ class View:
     filters: frozenset[str]
     sight: Callable[[Principal, Node], Any]
     rows: Callable[[Pin, Any, Range, Where, int], tuple[list[Row], Keys | None]]
+    archived: bool = False
 
     def page(self, pin: Pin, seen: Any, within: Range, where: Where, limit: int) -> Page:
         return Page(*self.rows(pin, seen, within, where, limit))
@@ -48,7 +50,7 @@ VIEWS = {
     for view in (
         View("access", "check", objects.KEYS, access.FILTERS, governed, access.rows),
         View("grants", "check", grants.KEYS, grants.FILTERS, governed, grants.rows),
-        View("audit", "audit", events.KEYS, events.FILTERS, recorded, events.rows),
+        View("audit", "audit", events.KEYS, events.FILTERS, recorded, events.rows, archived=True),
         View("uses", "check", uses.KEYS, uses.FILTERS, governed, uses.rows),
         View("objects", "check", objects.KEYS, objects.FILTERS, objects.sight, objects.rows),
     )

@@ -6,7 +6,7 @@ A part is repeatable: everything it depends on stands in its address, and the re
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -46,6 +46,10 @@ class Asked:
     top: Node
     seen: Any
 
+    def pin(self, revision: int | None, at: datetime | None = None) -> Pin:
+        """What a reading is pinned to.  Raises Gone."""
+        return pinned(self.top, self.realm, revision, at, archived=self.view.archived)
+
     def noted(self) -> None:
         if self.view.name in OF_OTHERS:
             access_log.looked(self.viewer, f"all of {self.view.name}", self.top, via="api")
@@ -76,7 +80,7 @@ class Splits(Call):
         view = _view(named.needed(sent, "view"))
         asked = _asked(self.require_scope(view.scope), view, named.needed(sent, "realm"))
         n = named.whole(sent, "n", least=1) or 1
-        pin = pinned(asked.top, asked.realm, _as_of(sent))
+        pin = asked.pin(_as_of(sent))
         asked.noted()
         return respond(
             {
@@ -112,7 +116,7 @@ class Readings(Call):
         revision, seconds = body.get("revision"), body.get("ttl", USUAL)
         if not _whole(revision, 1, 2**62) or not _whole(seconds, SHORTEST, LONGEST):
             raise BadBody(f"revision must be a number, ttl one from {SHORTEST} to {LONGEST}")
-        pin = pinned(asked.top, asked.realm, revision)
+        pin = asked.pin(revision)
         expires = timezone.now() + timedelta(seconds=seconds)
         reading = tokens.Reading(view.name, asked.realm.pk, pin.revision)
         token = tokens.create_for_reading(caller.principal, reading, expires=expires)
@@ -145,7 +149,7 @@ class Ranged(Call):
         _only_its_own(caller, asked, revision)
         if caller.reading is None:
             asked.noted()
-        pin = pinned(asked.top, asked.realm, revision, named.moment(sent, "at"))
+        pin = asked.pin(revision, named.moment(sent, "at"))
         return respond(_page(pin, asked, within, request))
 
     def only_part(self, request: Request) -> HttpResponse:
