@@ -40,12 +40,14 @@ def hints(
     owners: str = "lake:ana shop:ana lab:ana",
     groups: str = "",
     after: int = 0,
+    more: int = 0,
 ) -> list[Found]:
     """The hints of a world of sentences: `reader may SELECT_TABLE on sales`, `ana: not`, `… until 5`.
 
     `holds` are pairs `role:holder`, also `role:holder:until` and `role:holder:until:since`; `uses` are
-    `person:object:action:days ago`.
+    `person:object:action:days ago`.  So many `more` tables stand in schema sales.
     """
+    tree = {**TREE, **{1000 + n: ("table", f"t{n}", [LAKE, SHOP, SALES]) for n in range(more)}}
     grants = [_grant(number, sentence) for number, sentence in enumerate(sentences, 1)]
     people = table(
         "key kind name able service_admin",
@@ -58,7 +60,7 @@ def hints(
     tables = {
         "realm": table("key root name law settings mode revision at", [realm]),
         "objects": table(
-            "key type name ancestors", [(key, type, name, up) for key, (type, name, up) in TREE.items()]
+            "key type name ancestors", [(key, type, name, up) for key, (type, name, up) in tree.items()]
         ),
         "principals": people,
         "members": table("principal from until", [(key, None, None) for key in PEOPLE.values()]),
@@ -172,6 +174,27 @@ def test_reports_must_cover_as_long_before_anything_is_called_unused() -> None:
         return told(found, "unused_grant")
 
     assert (unused(29), unused(30)) == (set(), UNUSED)
+
+
+@pytest.mark.parametrize(
+    ("case", "sentence", "more", "uses", "wide"),
+    [
+        ("one of twenty tables is read", READS, 18, "bo:orders:read:9", True),
+        ("one of ten things", READS, 7, "bo:orders:read:9", True),
+        ("one of nine", READS, 6, "bo:orders:read:9", False),
+        ("two of twenty-one, one by another", READS, 18, "bo:orders:read:9 cem:items:read:9", True),
+        ("two of nineteen, one by another", READS, 16, "bo:orders:read:9 cem:items:read:9", False),
+        ("no more than one was read of late", READS, 18, "bo:orders:read:9 bo:items:read:99", True),
+        ("nobody who has it reads any of it", READS, 18, "cem:orders:read:9", False),
+        ("it is one table alone", "reader may SELECT_TABLE on orders", 18, "bo:orders:read:9", False),
+        ("it only leads there", "reader may USE_SCHEMA on sales", 18, "bo:orders:read:9", False),
+    ],
+)
+def test_what_is_given_on_much_and_used_on_little(
+    case: str, sentence: str, more: int, uses: str, *, wide: bool
+) -> None:
+    found = [one for one in hints(sentence, holds="reader:bo", uses=uses, more=more) if one.grant == 1]
+    assert ("wide_grant" in {one.kind for one in found}) == wide, case
 
 
 def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:

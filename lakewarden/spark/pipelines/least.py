@@ -28,8 +28,6 @@ AFTER = 30
 """Days for which something must have been given, and uses told of, before it is called unused."""
 WIDE = 10
 """What is given on a container is wide when no more than one in so many of the objects in it was used."""
-FEW = 5
-"""A container with fewer objects than this is not wide."""
 
 
 class Used(NamedTuple):
@@ -147,7 +145,7 @@ class Least:
         crowd = self.standing.crowd(fact.unit)
         if not crowd & self._users(known.code, beneath):
             yield self._about(fact, place, "unused_grant", ground)
-        elif known.category != "use" and beneath.objects >= FEW:
+        elif known.category != "use":
             touched = sum(
                 n for type, action, n in beneath.touched if known.bit & serving(self.law.code, type, action)
             )
