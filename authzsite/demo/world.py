@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import timedelta
+
+from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.objects import ObjectRef
+from policies import uses
 from policies.authority import OPERATOR, Actor, of_operator
-from policies.models import AccessRequest, Backend, Review
+from policies.models import AccessRequest, Backend, Review, Use
 from policies.requests import asking
 from policies.requests.asking import Asking, Wanted
 from policies.reviews import starting
 from policies.reviews.plans import Plan, Scope, Stage
 from policies.services import backends, duties, members, owners, realms, roles
 from policies.services.roles import Privilege
+from policies.uses import Used
 
 REALM, CATALOG = "demo", "shop"
 
@@ -67,6 +72,15 @@ ROLES: dict[str, tuple[tuple[str, Rules], ...]] = {
     ),
 }
 OWNERS = {"catalog shop": "marek", "schema shop.sales": "olivia", "schema shop.billing": "olivia"}
+USES = (
+    ("mia", "table shop.sales.orders", "read"),
+    ("mia", "table shop.sales.customers", "read"),
+    ("tomas", "table shop.stock.levels", "read"),
+    ("tomas", "table shop.stock.suppliers", "read"),
+    ("nightly_load", "table shop.raw_events.dead_letters", "write"),
+)
+"""What the shop's jobs told of, so that there is something to say about what nobody uses."""
+TOLD = (40, 30, 20, 10, 1)  # days ago
 BY = OPERATOR
 REASON = "Returns by customer for the board meeting"
 PURPOSE = "A look at what was given on sales: keep what is needed, remove the rest."
@@ -141,6 +155,21 @@ def questions(place: Node) -> None:
     asking.ask(Asking(wanted, dora, reason=REASON, lasts="P30D"), by=Actor(dora, "console"))
     plan = Plan("Who has access to sales", Scope((sales,)), (Stage("owner"),), purpose=PURPOSE)
     starting.start(plan, by=Actor(olivia, "console"))
+
+
+def told(place: Node) -> None:
+    """What the shop's jobs told that they used, run by run; told once, and not beside what others tell."""
+    if Use.objects.filter(realm=place.realm_id).exists():
+        return
+    jobs, now = people.ensure("service", "nightly_load"), timezone.now()
+    for days in TOLD:
+        at = now - timedelta(days=days)
+        found = [
+            Used(people.ensure("service" if name in SERVICES else "user", name), node, action, True, at)
+            for name, text, action in USES
+            if (node := _object(text)) is not None
+        ]
+        uses.take(place.realm_id, jobs, f"nightly-{at:%Y-%m-%d}", found)
 
 
 def _role(place: Node, name: str, given: Iterable[tuple[str, Rules]]) -> None:

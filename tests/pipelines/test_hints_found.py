@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import User
+from authzsite.demo import world
 from catalog.nodes import Node
 from policies import hints, uses
 from policies.authority import OPERATOR
@@ -18,6 +19,7 @@ from policies.uses import Used
 from tests.factories import acting, the
 from tests.pipelines.test_hints import all_of
 from tests.policies.conftest import shop
+from tests.requests.test_demo import a_demo
 
 __all__ = ["shop"]
 ORDERS = ("table", "shop.sales.orders")
@@ -65,6 +67,19 @@ def test_used_again_it_is_no_hint(shop: Node) -> None:
     assert ("sales", "sales_read") in found(shop, "unused_grant")
     used("mia", 1)
     assert found(shop, "unused_grant") == []
+
+
+def test_the_demo_has_something_to_take_back(db: None) -> None:
+    place = a_demo()
+    for _ in range(2):  # the command can be given again
+        world.told(place)
+    assert ("sales", "sales_write") in found(place, "unused_grant")
+    on_sales = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
+    [one] = [one for one in on_sales if one.row.privilege == "MODIFY_TABLE"]
+    assert one.ground == (
+        "None of the 2 who have Write by it used it in the 40 days that reports cover; "
+        "they tell of 2 of the 3 objects here; it was given today."
+    )
 
 
 def test_what_was_dismissed_does_not_come_back(shop: Node) -> None:
