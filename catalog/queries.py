@@ -31,6 +31,8 @@ __all__ = [
     "root",
 ]
 
+LONGEST = 600  # characters: twice the longest name, whose letters may be two each in upper case
+
 
 def realm_named(name: str) -> Realm | None:
     """The open realm of that name."""
@@ -76,8 +78,11 @@ def begins(text: str) -> Q:
 
 
 def holds(text: str) -> Q:
-    """Whose name holds a text, in any case.  From three letters on an index finds them."""
-    if not holdable(text):
+    """Whose name holds a text, in any case.  From three letters on an index finds them.
+
+    What is longer than any name is found nowhere, and not cut to pieces first: that takes long.
+    """
+    if not holdable(text) or len(text) > LONGEST:
         return Q(pk__in=[])
     held = Q(folded__contains=Upper(Value(text)))
     if len(text) < 3:

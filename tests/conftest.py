@@ -11,7 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pytest_django.plugin import blocking_manager_key
 
+from tests import kept
 from tests.seeds import rows
 
 pytest.register_assert_rewrite("lakewarden.backends.contract")  # what a failed test compared is to be seen
@@ -229,6 +231,27 @@ def _end_sessions_left_behind() -> Iterator[None]:
     DatabaseCreation._destroy_test_db = destroy
     yield
     DatabaseCreation._destroy_test_db = real
+
+
+# worlds
+
+
+@pytest.fixture
+def _kept_world(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
+    with django_db_blocker.unblock():
+        kept.enter(request.node)
+
+
+@pytest.fixture
+def _django_db_helper(_kept_world: None, _django_db_helper: None) -> None:
+    """A test's own transaction lies inside that of the world which it shares."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    yield
+    with item.config.stash[blocking_manager_key].unblock():
+        kept.leave(unless=nextitem)
 
 
 @pytest.fixture(autouse=True)

@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 
 from accounts import people
-from policies import slices
 from policies.services import duties
 from tests.api.world import BY, Caller, Shop, make_shop, token, user
+from tests.kept import kept
 
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    slices.forget_all()
-    return make_shop()
+shop = kept(make_shop)
 
 
 @pytest.fixture

@@ -6,12 +6,15 @@ import pytest
 
 from catalog.nodes import Node
 from tests.cdap.world import Caller, a_cdap
+from tests.kept import kept
 
 
-@pytest.fixture
-def cdap(db: None) -> Node:
+def make_cdap() -> Node:
     """Admin owns it; it has the law of 4.3."""
     return a_cdap()
+
+
+cdap = kept(make_cdap)
 
 
 @pytest.fixture

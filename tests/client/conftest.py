@@ -19,6 +19,7 @@ Script = Callable[["Handler"], None]
 
 
 class Handler(BaseHTTPRequestHandler):
+    disable_nagle_algorithm = True  # or each answer's second part waits 40 ms
     server: Peer
 
     def do_POST(self) -> None:

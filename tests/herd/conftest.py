@@ -6,16 +6,19 @@ import pytest
 
 from catalog.nodes import Node
 from tests.herd.world import Caller, a_herd, give, namespaces, role
+from tests.kept import kept
 
 
-@pytest.fixture
-def herd(db: None) -> Node:
+def make_herd() -> Node:
     """Admin administers it; olivia is the data owner of SALES, which STOCK lies beside."""
     herd = a_herd()
     namespaces(herd, "SALES", "STOCK")
     role("olivia")
     give("olivia", "SALES", "READ", "GRANT")
     return herd
+
+
+herd = kept(make_herd)
 
 
 @pytest.fixture

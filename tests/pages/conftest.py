@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from accounts import people
-from catalog.nodes import Node
+from tests.kept import kept
 from tests.policies.conftest import make_shop
 from tests.sync.conftest import governed, source  # noqa: F401 -- fixtures
 
@@ -16,10 +16,7 @@ BACKEND = "django.contrib.auth.backends.ModelBackend"
 PASSWORD = "a-lake-is-deep-4711"
 
 
-@pytest.fixture
-def shop(db: None) -> Node:
-    """Marek owns metalake demo, Olivia schema sales; analysts (Mia, Carl) read sales, but Carl is denied."""
-    return make_shop()
+shop = kept(make_shop)
 
 
 @pytest.fixture

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from catalog.nodes import Node
 from tests.factories import a_person, a_role, a_shop, admit, owned, the
-
-
-@pytest.fixture
-def shop(db: None) -> Node:
-    """Marek owns metalake demo, Olivia schema sales; all staff may use the catalog; analysts read sales."""
-    return make_shop()
+from tests.kept import kept
 
 
 def make_shop() -> Node:
+    """Marek owns metalake demo, Olivia schema sales; all staff may use the catalog; analysts read sales."""
     root = a_shop()
     for name in ("olivia", "ana", "mia", "carl"):
         a_person(name, "staff")
@@ -32,3 +26,6 @@ def make_shop() -> Node:
     )
     a_role(root, "no_contractors", "deny SELECT_TABLE on schema shop.sales", held_by=("carl",))
     return root
+
+
+shop = kept(make_shop)

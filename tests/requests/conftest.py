@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import pytest
-
 from accounts import people
 from catalog.nodes import Node
 from policies.changes import change
 from policies.events import REALM_CREATED
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
+from tests.kept import kept
 from tests.sync.conftest import governed, source  # noqa: F401 -- fixtures
 
 PEOPLE = ("carla", "olivia", "theo", "ana", "ben", "dora", "gil")
 
 
-@pytest.fixture
-def shop(db: None) -> Node:
+def make_shop() -> Node:
     """Marek owns metalake demo, Carla catalog shop, Olivia schema sales, Theo table orders there.
 
     Ana and Ben own nothing and may nothing; Dora may decide requests for schema sales; Gil may grant
     in schema sales; analysts (Ben, Mia) are a group that the realm admits.
     """
-    return make_shop()
-
-
-def make_shop() -> Node:
     with change(REALM_CREATED, realm=None, by=BY):  # one change is quicker than forty
         return _made()
+
+
+shop = kept(make_shop)
 
 
 def _made() -> Node:

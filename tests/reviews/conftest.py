@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
-from catalog.nodes import Node
+from tests.kept import kept
 from tests.policies.conftest import make_shop
 
-
-@pytest.fixture
-def shop(db: None) -> Node:
-    return make_shop()
+shop = kept(make_shop)
