@@ -26,7 +26,8 @@ from policies.services.grants import revision_now
 
 CHECKPOINTS = 20
 REASON = Reason(
-    "why-not-verify", "The whole record is read for those who have the duty to view the history of a realm."
+    "why-not-verify",
+    "The whole record is read for who has the duty to view the history of a realm; its owner gives it.",
 )
 
 

@@ -222,7 +222,7 @@ class Plan:
         return words.count(len(self.mine), "object")
 
     def tally(self) -> Tally:
-        counts = [Count(words.number(len(self.mine)), "change owner", "gain")]
+        counts = [Count(words.number(len(self.mine)), f"change{'s' * (len(self.mine) == 1)} owner", "gain")]
         if self.not_mine:
             counts.append(Count(words.number(len(self.not_mine)), "are not yours to hand over"))
         return Tally(tuple(counts))

@@ -168,17 +168,19 @@ class _Sheet:
         node = way.reached.node
         on = "direct, " if not group and not role and way.rules[0].privilege != OWNER else ""
         chain.append(self._box(("rule", row), 3, row, way.rights, f"{on}on {node.name}", way.look))
-        nothing = not way.reached.can
-        small = "can do nothing" if nothing else self._object_words(way)
-        chain.append(self._box(("object", node.id), 4, row, node.name, small, "bad" * nothing or passed))
+        stopped = way.reached.denied and not way.reached.can
+        small = "can do nothing" if stopped else self._object_words(way)
+        chain.append(self._box(("object", node.id), 4, row, node.name, small, "bad" * stopped or passed))
         for at, (one, other) in enumerate(pairwise(chain)):
             denied = way.denies and at >= len(chain) - 3
             self.lines.append(_line(one, other, "bad" if denied else passed))
 
     def _object_words(self, way: Way) -> str:
+        if not way.reached.can:
+            return "not usable yet"
         ends = naming.from_seconds(way.reached.ends)
         kind = naming.kind_of(way.reached.node.type).lower()
-        return f"{kind}, until {words.said(words.day(ends))}" if ends else kind
+        return f"until {words.said(words.moment(ends))}" if ends else kind
 
     def _box(self, key: Any, column: int, row: int, strong: str, small: str, look: str) -> Box:
         if key not in self.boxes:

@@ -249,7 +249,7 @@ def _by(entry: Entry) -> str:
 
 def _until(line: Line) -> str:
     until = line.event.data.get("until")
-    return f" until {words.moment(datetime.fromisoformat(until))}" if until else ""
+    return f" until {words.said(words.moment(datetime.fromisoformat(until)))}" if until else ""
 
 
 def _state_words(line: Line) -> str:

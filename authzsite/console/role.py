@@ -216,9 +216,9 @@ class Seen:
         if no_assign:
             give = Action("Give to somebody", reason=no_assign)
         return [
-            Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
             Action("Compare", compare, "plain"),
             Action("Past", reverse("console:role_then", args=number), "plain"),
+            Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
             *([] if self.by_name else [many]),
             Action("Change what it gives", reverse("console:role_give", args=number)),
             give,

@@ -97,7 +97,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs((("Roles", reverse("console:roles")), (role.name, back))),
         "heading": f"What {role.name} gives on many objects",
         "kind": "",
-        "lead": "Mark the objects, or go on with all that the filter finds.",
+        "lead": "Choose the objects, or go on with all that the filter finds.",
         "asked": picked.text,
         "type": picked.type,
         "types": TYPES,
@@ -191,7 +191,7 @@ def give(request: Request, id: int) -> HttpResponse:
         return redirect(f"{reverse('console:role_many', args=[id])}{picked.address()}")
     setting = Setting(picked, request.POST)
     if len(picked.found) > MOST:
-        text = f"Mark fewer, or filter by name: at most {words.number(MOST)} are set in one change."
+        text = f"Choose fewer, or filter by name: at most {words.number(MOST)} are set in one change."
         return _show(request, setting, [Note("warn", "These are too many objects.", text)], locked=True)
     if request.POST.get("step") != "save":
         return _show(request, setting, [])

@@ -32,8 +32,8 @@ from policies.saying import said
 BATCH = 500
 ESCALATED = "starter"
 ESCALATION_DAYS = 7
-REMIND = notices.kind("review.remind", "again of access reviews in which I still owe decisions")
-REPEAT = notices.kind("review.repeat", "of access reviews of mine that cannot come again")
+REMIND = notices.kind("review.remind", "access reviews in which you still owe decisions")
+REPEAT = notices.kind("review.repeat", "access reviews of yours that cannot come again")
 
 logger = logging.getLogger(__name__)
 

@@ -30,7 +30,7 @@ Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 BATCH = 50
 PATIENCE = timedelta(days=7)
 """So long a closed review waits for a backend that cannot be read."""
-ENDED = notices.kind("review.ended", "of access reviews that I started and that are over", mail=False)
+ENDED = notices.kind("review.ended", "access reviews of yours that are over", mail=False)
 LOOK_AGAIN = timedelta(days=90)
 """When somebody has to look again at what a review left."""
 

@@ -40,7 +40,7 @@ from policies.services.grants import GRANT
 BATCH = 500
 LEASE = timedelta(minutes=2)
 """A worker that has not renewed its lease for so long is taken for dead."""
-ASKED = notices.kind("review.asked", "of access reviews that wait for my decisions")
+ASKED = notices.kind("review.asked", "access reviews that wait for your decisions")
 
 
 class Lost(Exception):

@@ -42,9 +42,20 @@ document.addEventListener("click", event => {
   const dialog = opener && dialogFor(opener.dataset.opens);
   if (dialog && !event.ctrlKey && !event.metaKey && !event.shiftKey) { event.preventDefault(); open(dialog, opener); }
   const closer = event.target.closest("[data-closes]");
-  if (closer?.closest("dialog:modal")) { event.preventDefault(); closer.closest("dialog").close(); }
+  const layer = closer?.closest("dialog:modal");
+  if (layer) { event.preventDefault(); if (mayClose(layer)) layer.close(); }
   for (const menu of document.querySelectorAll("[data-menu][open]")) if (!menu.contains(event.target)) menu.open = false;
 });
+// What was typed into a dialog is asked about before it goes.
+function mayClose(dialog) {
+  const typed = [...changed].filter(form => dialog.contains(form));
+  if (typed.length && !confirm("Close without saving? What you typed is not kept.")) return false;
+  for (const form of typed) changed.delete(form);
+  return true;
+}
+document.addEventListener("cancel", event => {
+  if (event.target.matches("dialog") && !mayClose(event.target)) event.preventDefault();
+}, true);
 document.addEventListener("keydown", event => {
   const menu = event.key === "Escape" && document.querySelector("[data-menu][open]");
   if (menu) { menu.open = false; menu.querySelector("summary").focus(); }

@@ -25,7 +25,7 @@ if (palette) {
       if (problem.name === "AbortError") return;
       list.replaceChildren();
       shown = null;
-      status.textContent = "Not found out: the console did not answer. Enter opens the search page.";
+      status.textContent = "Not searched: the console did not answer. Enter opens the search page.";
     }
   }
 

@@ -2,7 +2,7 @@
 "use strict";
 
 for (const form of document.querySelectorAll("[data-ticks]")) {
-  const boxes = [...form.querySelectorAll("input[name=on]:not(:disabled)")];
+  const boxes = [...form.querySelectorAll("tbody .tick input:not(:disabled)")];
   const all = form.querySelector("[data-tick-all]"), count = form.querySelector("[data-tick-count]");
   let last = null;
   function tell() {

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts import people
 from catalog.nodes import Node
@@ -15,7 +14,8 @@ from policies import decisions
 from policies.authority import OPERATOR
 from policies.services import entities
 from tests.cdap.world import a_cdap, a_role, give
-from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, site, visit
+from tests.pages.looking import EVERY_LOOK, faults_of
+from tests.pages.test_browser import EITHER_WAY, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -74,12 +74,9 @@ def test_rights_are_given_on_a_pattern_undone_and_revoked(
 
 
 @EVERY_LOOK
-def test_every_room_is_accessible_and_fits(
-    width: int, theme: str, cdap: Node, visit: Callable[..., Any]
-) -> None:
-    page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
+def test_every_room_is_accessible_and_fits(looks: Any, cdap: Node, visit: Callable[..., Any]) -> None:
     base = f"/instances/{cdap.id}"
-    for address in (
+    rooms = (
         base,
         f"{base}?s=lost",
         f"{base}/entities",
@@ -89,10 +86,5 @@ def test_every_room_is_accessible_and_fits(
         f"{base}/name?text=stream:ns1.*",
         f"{base}/grant?text=dataset:ns1.*&who=group:analysts",
         f"{base}/revoke?text=dataset:ns1.o*&who=role:readers",
-    ):
-        page.goto(address)
-        findings = axe.run(page, options=AXE).response["violations"]
-        found += [(address, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((address, "scrolls sideways", []))
-    assert not found
+    )
+    assert not faults_of(visit("marek"), rooms, looks)

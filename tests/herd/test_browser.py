@@ -9,7 +9,6 @@ from typing import Any
 
 import herdsdk
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts import people, tokens
 from accounts.models import Principal
@@ -19,7 +18,8 @@ from tests.herd.test_sdk import _hang_up, create
 from tests.herd.test_sdk import entries as entries_of
 from tests.herd.world import a_herd, give, namespaces, role, the_herd, the_namespace
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, WIDTHS, visit
+from tests.pages.looking import EVERY_LOOK, WIDTHS, faults
+from tests.pages.test_browser import EITHER_WAY, visit
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser
@@ -208,7 +208,7 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
 
 
 @EVERY_LOOK
-def test_every_page_of_a_herd_is_accessible_and_fits(width: int, theme: str, visit: Visit) -> None:
+def test_every_page_of_a_herd_is_accessible_and_fits(looks: Any, visit: Visit) -> None:
     give("*@corp.com", "SALES", "READ", "WRITE_ATTRIBUTE")
     give("a-user-with-a-very-long-name-and-no-break@somewhere.far.example.org", "SALES", "EXECUTE")
     herd, sales, stock = the_herd().id, the_namespace("SALES").id, the_namespace("STOCK").id
@@ -226,13 +226,8 @@ def test_every_page_of_a_herd_is_accessible_and_fits(width: int, theme: str, vis
         "deleting": f"/namespaces/{sales}/delete",
         "taking": f"/herds/{herd}/roles/take?role=DATA_OWNER&who=user:olivia",
     }
-    axe, found = Axe(), []
     for name in ("hedda", "dora"):
-        page = visit(name, width=width, theme=theme)
+        page = visit(name)
         for what, address in addresses.items():
             page.goto(address)
-            findings = axe.run(page, options=AXE).response["violations"]
-            found += [(name, what, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append((name, what, "scrolls sideways", []))
-    assert not found
+            assert not faults(page, looks, f"{what} for {name}")

@@ -7,19 +7,25 @@ from __future__ import annotations
 
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
+from lakewarden.dialects.cdap.authorizable import parse
 from policies import emergency
+from policies.authority import OPERATOR
 from policies.emergency import Wanted
 from policies.models import Grant
 from policies.pipelines import asking, running
 from policies.reviews import closing, leading
 from policies.separation.sides import Side
-from policies.services import accounts, duties, grants, separation
+from policies.services import accounts, backends, duties, entities, grants, separation
 from policies.services.grants import Wish
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from policies.sync import worker
+from tests.cdap import world as cdap
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, owned, the
+from tests.herd import world as herds
 from tests.pages.conftest import NAMES, PASSWORD
 from tests.pages.test_browser_requests import some_requests
 from tests.pipelines.test_hints import a_hint
 from tests.reviews.world import a_review, decides, rows
+from tests.sync.conftest import Source, discover_now
 
 ADMIN = "sam"
 """Who runs the site; tests put him into its settings."""
@@ -29,7 +35,7 @@ def furnish(root: Node) -> dict[str, int]:
     """Something for each room, by what the addresses below call it."""
     orders, sales = the("table", "shop.sales.orders"), the("schema", "shop.sales")
     a_person(ADMIN)
-    for name, display in {**NAMES, ADMIN: "Sam Site"}.items():
+    for name, display in {**NAMES, ADMIN: "Sam Site", "hedda": "Hedda Herder"}.items():
         make_account(name, display_name=display, password=PASSWORD)
     refunds = the("table", "shop.sales.refunds")
     grants.add(Wish(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
@@ -58,7 +64,57 @@ def furnish(root: Node) -> dict[str, int]:
         "rule": _rule_of_two(root),
         "emergency": _emergency(),
         "account": make_account("carl").pk,
+        **_herd(),
+        "cdap": _cdap(),
     }
+
+
+def mirrored(root: Node, source: Source) -> dict[str, int]:
+    """A catalog lake over a real PostgreSQL, in which somebody has granted something by hand."""
+    row = backends.connect(
+        root, "lake", "postgresql", source.url(), policy="repair", by=BY, authority=AUTHORITY
+    )
+    discover_now(row)
+    sales = the("schema", "lake.sales")
+    owned(sales, "olivia")
+    a_role(root, "lake", "allow USE_CATALOG on catalog lake", held_by=("group:staff",))
+    a_role(
+        root,
+        "lake_read",
+        "allow USE_SCHEMA on schema lake.sales",
+        "allow SELECT_TABLE on schema lake.sales",
+        held_by=("group:analysts",),
+    )
+    worker.deliver(row)
+    return {
+        "backend": row.pk,
+        "sync_run": row.runs.filter(applied__gt=0)[0].pk,
+        "foreign": row.findings.filter(kind="foreign", place="sales.orders")[0].pk,
+        "lake_sales": sales.id,
+        "lake_orders": the("table", "lake.sales.orders").id,
+    }
+
+
+def _herd() -> dict[str, int]:
+    """One of Hedda's: Dora looks after SALES, nobody yet after STOCK."""
+    herd = herds.a_herd(owner="hedda")
+    sales, stock = herds.namespaces(herd, "SALES", "STOCK")
+    herds.role("dora")
+    herds.give("dora", "SALES", "READ", "GRANT")
+    herds.give("*@corp.com", "SALES", "READ", "WRITE_ATTRIBUTE")
+    return {"herd": herd.id, "namespace": sales.id, "fresh": stock.id}
+
+
+def _cdap() -> int:
+    """One of Hedda's, with names that match much and nothing."""
+    root = cdap.a_cdap(owner="hedda")
+    for text in ("namespace:ns1", "dataset:ns1.orders", "dataset:ns1.items", "application:ns1.app"):
+        entities.create(root, parse(text), by=OPERATOR)
+    cdap.a_role(root, "readers", "dora")
+    cdap.give(root, "dataset:ns1.o*", "role:readers", "READ")
+    cdap.give(root, "stream:ns1.*", "dora", "READ", "WRITE")
+    entities.create(root, parse("dataset:ns1.other"), by=OPERATOR)
+    return root.id
 
 
 def _reviews() -> dict[str, int]:
@@ -110,6 +166,10 @@ ROOMS = (
     ("Review, progress", "olivia", "/reviews/{review}/progress"),
     ("Review, one row", "olivia", "/reviews/{review}/rows/{row}"),
     ("Review, pass on", "olivia", "/reviews/{review}/pass"),
+    ("Review, how removal works", "olivia", "/reviews/{review}/how"),
+    ("Review, end it", "olivia", "/reviews/{review}/do/end"),
+    ("Review, more time", "olivia", "/reviews/{review}/do/extend"),
+    ("Review, on paper", "olivia", "/reviews/{review_over}/print"),
     ("Review, result", "olivia", "/reviews/{review_over}/result"),
     ("Review, new", "marek", "/reviews/new"),
     ("Hints", "olivia", "/hints"),
@@ -128,6 +188,7 @@ ROOMS = (
     ("Object, columns", "olivia", "/objects/{orders}/columns"),
     ("Object, duties", "marek", "/objects/{sales}/duties"),
     ("Object, give a duty", "marek", "/objects/{sales}/duties/give?who=user:mia&duty=view_history"),
+    ("Object, take a duty", "marek", "/objects/{sales}/duties/take?who=user:ana&duty=view_history"),
     ("Object, owner", "marek", "/objects/{orders}/owner?who=user:ana"),
     ("Grant", "olivia", "/objects/{orders}/grant?who=user:ana&who=group:analysts&may=MODIFY_TABLE"),
     ("Revoke", "olivia", "/objects/{refunds}/revoke?who=user:ana"),
@@ -148,6 +209,7 @@ ROOMS = (
     ("Person, same", "marek", "/people/{mia}/same?as=user:ana"),
     ("Group", "marek", "/people/{analysts}/groups"),
     ("Group, put in", ADMIN, "/groups/{analysts}/join?who=user:ana"),
+    ("Group, take out", ADMIN, "/groups/{analysts}/leave?who=user:mia"),
     ("Group, new", ADMIN, "/groups/new"),
     ("Roles", "marek", "/roles"),
     ("Roles, none found", "marek", "/roles?q=zzz"),
@@ -156,7 +218,9 @@ ROOMS = (
     ("Role, give", "marek", "/roles/{role}/assign?who=group:staff"),
     ("Role, take back", "marek", "/roles/{role}/unassign?who=group:analysts"),
     ("Role, rights", "marek", "/roles/{role}/give/{orders}"),
+    ("Role, on what", "marek", "/roles/{role}/give"),
     ("Role, many objects", "marek", "/roles/{role}/many"),
+    ("Role, many rights", "marek", "/roles/{role}/many/give?on={orders}&on={refunds}"),
     ("Role, past", "marek", "/roles/{role}/then?at=2026-01-01"),
     ("Role, delete", "marek", "/roles/{role}/delete"),
     ("Roles, compare", "marek", "/roles/compare?a=sales_read&b=no_contractors"),
@@ -183,17 +247,40 @@ ROOMS = (
     ("Realm, mode", "marek", "/realms/{root}/mode?to=off"),
     ("Realm, connect", "marek", "/realms/{root}/connect"),
     ("Realm, add a member", "marek", "/realms/{root}/members/add"),
+    ("Realm, take a member out", "marek", "/realms/{root}/members/remove?who=user:ana"),
+    ("Realm, settings", "hedda", "/realms/{cdap}/settings"),
+    ("Realm, retention", "marek", "/realms/{root}/retention"),
     ("Realm, new", ADMIN, "/realms/new"),
     ("Separation", "marek", "/realms/{root}/separation"),
     ("Separation, new", "marek", "/realms/{root}/separation/new"),
     ("Separation, a rule", "marek", "/separation/{rule}"),
+    ("Separation, an exception", "marek", "/separation/{rule}/let?who=user:ana"),
+    ("Separation, end a rule", "marek", "/separation/{rule}/end"),
     ("Emergencies", "carl", "/emergency"),
     ("Emergency", "marek", "/emergency/{emergency}"),
     ("Accounts", ADMIN, "/accounts"),
     ("Accounts, none found", ADMIN, "/accounts?q=zzz"),
     ("Account", ADMIN, "/accounts/{account}"),
+    ("Account, disable", ADMIN, "/accounts/{account}/disable"),
+    ("Account, bind", ADMIN, "/accounts/{account}/bind?who=user:mia"),
     ("Account, new", ADMIN, "/accounts/new"),
     ("Service account", ADMIN, "/services/{service}"),
+    ("Service account, new", ADMIN, "/services/new"),
+    ("Service account, who answers", ADMIN, "/services/{service}/keeper?who=user:mia"),
+    ("Service account, disable", ADMIN, "/services/{service}/disable"),
+    ("Herd", "hedda", "/herds/{herd}"),
+    ("Herd, as anybody", "olivia", "/herds/{herd}/mine"),
+    ("Herd, roles", "hedda", "/herds/{herd}/roles"),
+    ("Herd, a user", "hedda", "/herds/{herd}/users?id=*@corp.com"),
+    ("Herd, new namespace", "hedda", "/herds/{herd}/new"),
+    ("Namespace", "hedda", "/namespaces/{namespace}"),
+    ("Namespace, to set up", "hedda", "/namespaces/{fresh}"),
+    ("Namespace, delete", "hedda", "/namespaces/{namespace}/delete"),
+    ("CDAP", "hedda", "/instances/{cdap}"),
+    ("CDAP, entities", "hedda", "/instances/{cdap}/entities?in=namespace:ns1"),
+    ("CDAP, a name", "hedda", "/instances/{cdap}/name?text=dataset:ns1.o*"),
+    ("CDAP, give", "hedda", "/instances/{cdap}/grant?text=dataset:ns1.*&who=user:dora"),
+    ("CDAP, revoke", "hedda", "/instances/{cdap}/revoke?text=dataset:ns1.o*&who=role:readers"),
     ("First steps", ADMIN, "/first"),
     ("Settings", "olivia", "/profile"),
     ("Search", "olivia", "/search?q=o"),
@@ -201,5 +288,22 @@ ROOMS = (
     ("Help", "olivia", "/help"),
     ("Keys", "olivia", "/keys"),
     ("Not found", "olivia", "/objects/987654321"),
+    ("Sign in", "", "/sign-in"),
 )
 """What a room is called, who looks, and where."""
+ROOMS_OUT_THERE = (
+    ("Sync of a catalog", "marek", "/sync/{backend}"),
+    ("Sync, pause", "marek", "/sync/{backend}/pause"),
+    ("Sync, runs", "marek", "/sync/{backend}/runs"),
+    ("Sync, a run", "marek", "/sync/runs/{sync_run}"),
+    ("Sync, discovery", "marek", "/sync/{backend}/discover"),
+    ("Sync, gone", "marek", "/sync/{backend}/vanished"),
+    ("Sync, adopt", "marek", "/sync/findings/{foreign}/adopt"),
+    ("Sync, accept", "olivia", "/sync/findings/{foreign}/accept"),
+    ("Sync, revoke", "olivia", "/sync/findings/{foreign}/revoke"),
+    ("Schema, mirrored", "olivia", "/objects/{lake_sales}"),
+    ("Object, mirrored", "olivia", "/objects/{lake_orders}"),
+    ("Object, sync", "olivia", "/objects/{lake_orders}/sync"),
+    ("Object, applied", "olivia", "/objects/{lake_orders}/applied"),
+)
+"""The same of a catalog with a database behind it, as `mirrored` makes it."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts.models import User
 from accounts.people import make_account
@@ -18,32 +17,16 @@ from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, the, under
 from tests.pages.conftest import NAMES, PASSWORD, make_shop
+from tests.pages.looking import EVERY_LOOK, WIDTHS, faults
 
 pytestmark = pytest.mark.browser
 
-WIDTHS, THEMES = (320, 1280), ("light", "dark")
 EITHER_WAY = pytest.mark.parametrize(
     "scripts",
     [True, pytest.param(False, marks=pytest.mark.slow)],
     ids=["with scripts", "without scripts"],
 )
 """With scripts on each change, without them by the slow tests; a walk of each kind goes both ways at once."""
-EVERY_LOOK = pytest.mark.parametrize(
-    ("width", "theme"),
-    [
-        (320, "dark"),  # where most goes wrong; all together take minutes
-        *(
-            pytest.param(*look, marks=pytest.mark.slow)
-            for look in ((320, "light"), (1280, "dark"), (1280, "light"))
-        ),
-    ],
-)
-AXE = {
-    "runOnly": {
-        "type": "tag",
-        "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
-    }
-}
 
 
 @pytest.fixture
@@ -240,6 +223,24 @@ def test_a_dialog_gives_the_focus_back(visit: Callable[..., Any]) -> None:
     assert page.evaluate("document.activeElement.textContent.trim()") == "Grant access"
 
 
+def test_a_dialog_asks_before_what_was_typed_goes(visit: Callable[..., Any]) -> None:
+    page, asked = visit("olivia"), []
+
+    def answer(box: Any) -> None:
+        asked.append(box.message)
+        (box.dismiss if len(asked) == 1 else box.accept)()
+
+    page.on("dialog", answer)
+    page.goto(f"/objects/{orders().id}")
+    page.get_by_role("link", name="Grant access").click()
+    page.get_by_label("Reason").fill("Half written")
+    page.keyboard.press("Escape")
+    assert page.locator("dialog[open]").get_by_label("Reason").input_value() == "Half written"
+    page.get_by_role("link", name="Cancel").click()
+    assert page.locator("dialog[open]").count() == 0
+    assert asked == ["Close without saving? What you typed is not kept."] * 2
+
+
 def test_the_tree_unfolds_by_keyboard_and_loads_more(visit: Callable[..., Any]) -> None:
     under(the("schema", "shop.sales"), "table", *(f"t{at:03}" for at in range(70)))
     page = visit("olivia")
@@ -346,17 +347,14 @@ def addresses() -> dict[str, str]:
 
 
 @EVERY_LOOK
-def test_every_page_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
+def test_every_page_is_accessible_and_fits(looks: Any, visit: Callable[..., Any]) -> None:
     grants.add(Wish(orders(), (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
-    page, axe, found = visit("olivia", width=width, theme=theme), Axe(), []
+    page, found = visit("olivia"), []
     for name, address in {**addresses(), "sign in": "/sign-in?out=1"}.items():
         if name == "sign in":
             page.context.clear_cookies()
         page.goto(address)
-        findings = axe.run(page, options=AXE).response["violations"]
-        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((name, "scrolls sideways", []))
+        found += faults(page, looks, name)
     assert not found
 
 

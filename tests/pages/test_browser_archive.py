@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from policies.archiving import retention
 from policies.services import objects
 from tests.factories import AUTHORITY, BY, the
-from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
+from tests.pages.looking import LOOKS, faults
+from tests.pages.test_browser import site, visit
 from tests.policies.test_archiving import age, moved, realm, top
 
 __all__ = ["site", "top", "visit"]  # fixtures
@@ -38,15 +38,9 @@ def addresses() -> dict[str, tuple[str, int]]:
 
 
 @pytest.mark.slow
-@EVERY_LOOK
-def test_every_room_is_accessible_and_fits(
-    width: int, theme: str, visit: Callable[..., Any], top: Path
-) -> None:
-    page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
+def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], top: Path) -> None:
+    page, found = visit("marek"), []
     for name, (address, status) in addresses().items():
         assert page.goto(address).status == status, name
-        findings = axe.run(page, options=AXE).response["violations"]
-        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((name, "scrolls sideways", []))
+        found += faults(page, LOOKS, name)
     assert not found

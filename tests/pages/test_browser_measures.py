@@ -11,7 +11,6 @@ from threading import Thread
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.db import connection
 from django.utils import timezone
 
@@ -22,7 +21,8 @@ from policies.models import Hint, PipelineRun
 from policies.pipelines import effective, running
 from policies.uses import Used
 from tests.factories import acting, the
-from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
+from tests.pages.looking import LOOKS, faults_of
+from tests.pages.test_browser import can_read, site, visit
 from tests.pages.test_measures import run
 
 __all__ = ["site", "visit"]
@@ -164,14 +164,5 @@ def rooms_with_something() -> tuple[str, ...]:
 
 
 @pytest.mark.slow
-@EVERY_LOOK
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Visit) -> None:
-    rooms = rooms_with_something()
-    page, wrong = visit("marek", width=width, theme=theme), []
-    for room in rooms:
-        page.goto(room)
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            wrong.append((room, "scrolls sideways"))
-        found = Axe().run(page, options=AXE).response["violations"]
-        wrong += [(room, one["id"], one["nodes"][0]["html"][:200]) for one in found]
-    assert not wrong
+def test_every_room_is_accessible_and_fits(visit: Visit) -> None:
+    assert not faults_of(visit("marek"), rooms_with_something(), LOOKS)

@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 
 from accounts import people
@@ -18,7 +17,8 @@ from policies.separation.sides import Side
 from policies.services import duties, grants, separation
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_role, acting, the
-from tests.pages.test_browser import AXE, EVERY_LOOK, site, visit
+from tests.pages.looking import LOOKS, faults_of
+from tests.pages.test_browser import site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -65,16 +65,8 @@ def addresses() -> dict[str, str]:
 
 
 @pytest.mark.slow
-@EVERY_LOOK
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
-    page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
-    for name, address in addresses().items():
-        assert page.goto(address).ok, name
-        findings = axe.run(page, options=AXE).response["violations"]
-        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((name, "scrolls sideways", []))
-    assert not found
+def test_every_room_is_accessible_and_fits(visit: Callable[..., Any]) -> None:
+    assert not faults_of(visit("marek"), addresses().values(), LOOKS)
 
 
 def test_a_rule_is_made_on_a_small_screen_without_scripts(visit: Callable[..., Any]) -> None:

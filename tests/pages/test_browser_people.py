@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts.models import Membership, User
 from accounts.people import ensure, make_account
@@ -14,7 +13,8 @@ from policies.queries import owner_of
 from policies.services import duties
 from tests.factories import a_person, owned, the
 from tests.pages.conftest import PASSWORD
-from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, can_read, site, visit
+from tests.pages.looking import LOOKS, faults_of
+from tests.pages.test_browser import EITHER_WAY, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -66,19 +66,10 @@ def addresses() -> dict[str, dict[str, str]]:
     }
 
 
-@EVERY_LOOK
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
-    axe, found = Axe(), []
+@pytest.mark.slow
+def test_every_room_is_accessible_and_fits(visit: Callable[..., Any]) -> None:
     for visitor, rooms in addresses().items():
-        page = visit(visitor, width=width, theme=theme)
-        for name, address in rooms.items():
-            answer = page.goto(address)
-            assert answer.status == 200, name
-            findings = axe.run(page, options=AXE).response["violations"]
-            found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-            if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-                found.append((name, "scrolls sideways", []))
-    assert not found
+        assert not faults_of(visit(visitor), rooms.values(), LOOKS)
 
 
 def press_until(page: Any, name: str, role: str, key: str = "Tab") -> None:
@@ -180,7 +171,7 @@ def test_a_role_is_set_on_many_tables_at_once(scripts: bool, visit: Callable[...
     page.get_by_role("link", name="Set on many objects").click()
     for name in ("orders", "refunds"):
         page.get_by_role("checkbox", name=name).check()
-    page.get_by_role("button", name="Choose privileges").click()
+    page.get_by_role("button", name="Choose rights").click()
     page.get_by_role("group", name="Read").get_by_text("Deny").click()
     page.get_by_role("button", name="See what this changes").last.click()
     page.get_by_text("loses read on orders").first.wait_for()

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts import people
 from policies.models import AccessRequest
@@ -16,14 +13,13 @@ from policies.requests import asking, deciding
 from policies.requests.asking import Asking
 from policies.requests.needs import Wanted
 from tests.factories import acting, the
-from tests.pages.test_browser import AXE, EVERY_LOOK, can_read, site, visit
+from tests.pages.looking import EVERY_LOOK, faults
+from tests.pages.test_browser import can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
 
 ORDERS = "demo/shop.sales.orders"
-PICTURES = os.environ.get("LAKEWARDEN_PICTURES", "")
-"""A folder for pictures of what is walked, for who wants to look."""
 
 
 def a_request(name: str, reason: str, *, action: str = "read", lasts: str = "P30D") -> int:
@@ -63,21 +59,14 @@ def addresses(numbers: dict[str, int]) -> dict[str, tuple[str, str]]:
 
 
 @EVERY_LOOK
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
-    numbers, found, pages = some_requests(), [], {}
-    for name, (who, address) in addresses(numbers).items():
-        page = pages.setdefault(who, None) or visit(who, width=width, theme=theme)
-        pages[who] = page
-        page.goto(address)
-        page.wait_for_load_state("networkidle")
-        if PICTURES:
-            page.screenshot(
-                path=Path(PICTURES) / f"{name.replace(' ', '-')}-{width}-{theme}.png", full_page=True
-            )
-        findings = Axe().run(page, options=AXE).response["violations"]
-        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((name, "scrolls sideways", []))
+def test_every_room_is_accessible_and_fits(looks: Any, visit: Callable[..., Any]) -> None:
+    found, pages = [], dict[str, Any]()
+    for name, (who, address) in addresses(some_requests()).items():
+        if who not in pages:
+            pages[who] = visit(who)
+        pages[who].goto(address)
+        pages[who].wait_for_load_state("networkidle")
+        found += faults(pages[who], looks, name)
     assert not found
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts.people import make_account
 from policies import tasks
@@ -19,7 +18,8 @@ from policies.services.grants import Wish
 from policies.sync import worker
 from tests.factories import a_person, acting, admit, the
 from tests.pages.conftest import NAMES, PASSWORD
-from tests.pages.test_browser import AXE, EVERY_LOOK, visit  # noqa: F401 -- a fixture
+from tests.pages.looking import EVERY_LOOK, faults
+from tests.pages.test_browser import visit  # noqa: F401 -- a fixture
 from tests.reviews.world import a_review, decides, rows
 from tests.sync.conftest import Source, make_governed
 
@@ -155,7 +155,7 @@ def test_it_works_without_scripts(visit: Visit) -> None:  # noqa: F811
 
 
 @EVERY_LOOK
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Visit) -> None:  # noqa: F811
+def test_every_room_is_accessible_and_fits(looks: Any, visit: Visit) -> None:  # noqa: F811
     review = a_review(the("metalake"), by="marek", stages=(Stage("people", (a_person("marek"),)),))
     known = rows(review)
     decides("marek", known[ANA], "remove", seconds=1)
@@ -174,14 +174,11 @@ def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Visit)
         *(f"/reviews/{review.pk}/rows/{number}", f"/people/{ana}/leaving?who=user:mia"),
         f"/people/{ana}/same?as=user:mia",
     )
-    page, wrong = visit("marek", width=width, theme=theme), []
+    page, wrong = visit("marek"), []
     for room in rooms:
         page.goto(room)
         for chosen in page.get_by_text("End on…", exact=True).all()[:1]:
             chosen.click()
             page.locator(".rv-until").first.wait_for()
-        if page.evaluate("document.documentElement.scrollWidth") > width:
-            wrong.append((room, "scrolls sideways"))
-        found = Axe().run(page, options=AXE).response["violations"]
-        wrong += [(room, one["id"], one["nodes"][0]["html"][:200]) for one in found]
+        wrong += faults(page, looks, room)
     assert not wrong

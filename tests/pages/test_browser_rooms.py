@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from tests.factories import a_person, the
-from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, can_read, site, visit
+from tests.pages.looking import LOOKS, faults_of
+from tests.pages.test_browser import EITHER_WAY, can_read, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -35,16 +35,9 @@ def addresses() -> dict[str, str]:
     }
 
 
-@EVERY_LOOK
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
-    page, axe, found = visit("marek", width=width, theme=theme), Axe(), []
-    for name, address in addresses().items():
-        page.goto(address)
-        findings = axe.run(page, options=AXE).response["violations"]
-        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((name, "scrolls sideways", []))
-    assert not found
+@pytest.mark.slow
+def test_every_room_is_accessible_and_fits(visit: Callable[..., Any]) -> None:
+    assert not faults_of(visit("marek"), addresses().values(), LOOKS)
 
 
 @EITHER_WAY

@@ -8,17 +8,19 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.test import Client
 
 from catalog.nodes import Node
 from tests.factories import the
-from tests.pages.rooms import ADMIN, ROOMS, furnish
-from tests.pages.test_browser import AXE, THEMES, WIDTHS, site, visit
+from tests.pages.looking import LOOKS, faults
+from tests.pages.rooms import ADMIN, ROOMS, ROOMS_OUT_THERE, furnish, mirrored
+from tests.pages.test_browser import site, visit
 from tests.pages.test_nothing_vanishes import Controls
+from tests.sync.conftest import Source
 
 __all__ = ["site", "visit"]  # fixtures
-VISITORS = sorted({who for _, who, _ in ROOMS})
+VISITORS = sorted({who for _, who, _ in ROOMS if who})
+HEAVY = 100_000  # bytes: what a page may weigh without its style sheets and scripts
 
 
 @pytest.fixture(autouse=True)
@@ -30,11 +32,13 @@ def test_every_room_can_be_entered_and_says_why_what_is_disabled_is(
     shop: Node, signed_in: Callable[[str], Client]
 ) -> None:
     numbers, wrong = furnish(shop), []
-    clients = {who: signed_in(who) for who in VISITORS}
+    clients = {"": Client(), **{who: signed_in(who) for who in VISITORS}}
     for name, who, address in ROOMS:
         answer = clients[who].get(address.format(**numbers))
         if answer.status_code != (404 if name == "Not found" else 200):
             wrong.append((name, who, str(answer.status_code)))
+        if len(answer.content) > HEAVY:
+            wrong.append((name, who, f"weighs {len(answer.content)} bytes"))
         wrong += [(name, who, control) for control in (*unexplained(answer), *skipped_levels(answer))]
     assert not wrong
 
@@ -66,19 +70,14 @@ def unexplained(answer: Any) -> list[str]:
 @pytest.mark.browser
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("theme", THEMES)
-@pytest.mark.parametrize("width", WIDTHS)
-def test_every_room_is_accessible_and_fits(width: int, theme: str, visit: Callable[..., Any]) -> None:
-    numbers, pages, found = furnish(the("metalake")), dict[str, Any](), []
-    for name, who, address in ROOMS:
+def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], source: Source) -> None:
+    numbers = {**furnish(the("metalake")), **mirrored(the("metalake"), source)}
+    pages, found = dict[str, Any](), []
+    for name, who, address in (*ROOMS, *ROOMS_OUT_THERE):
         if who not in pages:
-            pages[who] = visit(who, width=width, theme=theme)
+            pages[who] = visit(who)
             pages[who].set_default_timeout(60_000)
-        page = pages[who]
-        page.goto(address.format(**numbers))
-        page.wait_for_load_state("networkidle")
-        findings = Axe().run(page, options=AXE).response["violations"]
-        found += [(name, one["id"], [node["target"] for node in one["nodes"]]) for one in findings]
-        if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
-            found.append((name, "scrolls sideways", []))
+        pages[who].goto(address.format(**numbers))
+        pages[who].wait_for_load_state("networkidle")
+        found += faults(pages[who], LOOKS, name)
     assert not found

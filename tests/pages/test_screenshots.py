@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 
 from tests.factories import the, under
-from tests.pages.rooms import ADMIN, ROOMS, furnish
-from tests.pages.test_browser import THEMES, WIDTHS, site, visit
+from tests.pages.looking import LOOKS, Look, turned
+from tests.pages.rooms import ADMIN, ROOMS, ROOMS_OUT_THERE, furnish, mirrored
+from tests.pages.test_browser import site, visit
+from tests.sync.conftest import Source
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
@@ -34,30 +36,31 @@ def sheet(folder: Path, shots: list[tuple[str, str, str]]) -> None:
     (folder / "index.html").write_text(page)
 
 
-def file_of(name: str, width: int, theme: str) -> str:
+def file_of(name: str, look: Look) -> str:
+    width, theme = look
     return f"{re.sub('[^a-z]+', '-', name.lower())}-{width}-{theme}.png"
 
 
-def test_every_room_has_its_picture(visit: Callable[..., Any], settings: Any) -> None:
+def test_every_room_has_its_picture(visit: Callable[..., Any], settings: Any, source: Source) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
     under(the("schema", "shop.sales"), "table", *(f"{letter}_{at}" for letter in "bkpw" for at in range(20)))
-    numbers, wrong = furnish(the("metalake")), []
+    numbers = {**furnish(the("metalake")), **mirrored(the("metalake"), source)}
+    wrong, pages, rooms = [], dict[str, Any](), (*ROOMS, *ROOMS_OUT_THERE)
     folder = Path(settings.BASE_DIR) / "var" / "screenshots"
     folder.mkdir(parents=True, exist_ok=True)
     shots: list[tuple[str, str, str]] = []
-    for width in WIDTHS:
-        for theme in THEMES:
-            pages: dict[str, Any] = {}
-            for name, who, address in ROOMS:
-                if who not in pages:
-                    pages[who] = visit(who, width=width, theme=theme)
-                page, file = pages[who], file_of(name, width, theme)
-                answer = page.goto(address.format(**numbers))
-                page.wait_for_load_state("networkidle")
-                sideways = page.evaluate("document.documentElement.scrollWidth > innerWidth")
-                if sideways or (answer.status >= 400 and name != "Not found"):
-                    wrong.append((name, who, address, width, answer.status))
-                page.screenshot(path=folder / file, full_page=True)
-                shots.append((name, address, file))
-    sheet(folder, sorted(shots, key=lambda shot: [one[0] for one in ROOMS].index(shot[0])))
+    for name, who, address in rooms:
+        if who not in pages:
+            pages[who] = visit(who)
+        page = pages[who]
+        answer = page.goto(address.format(**numbers))
+        page.wait_for_load_state("networkidle")
+        for look in LOOKS:
+            turned(page, look)
+            sideways = page.evaluate("document.documentElement.scrollWidth > innerWidth")
+            if sideways or (answer.status >= 400 and name != "Not found"):
+                wrong.append((name, who, address, look, answer.status))
+            page.screenshot(path=folder / file_of(name, look), full_page=True)
+            shots.append((name, address, file_of(name, look)))
+    sheet(folder, shots)
     assert not wrong

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend
 from policies.sync import worker
 from tests.pages.conftest import NAMES, PASSWORD
-from tests.pages.test_browser import AXE, EITHER_WAY, EVERY_LOOK, visit  # noqa: F401 -- a fixture
+from tests.pages.looking import LOOKS, faults_of
+from tests.pages.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
 from tests.sync.conftest import Source, make_governed
 
 pytestmark = pytest.mark.browser
@@ -80,18 +80,14 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
 
 
 @pytest.mark.slow
-@EVERY_LOOK
 def test_the_rooms_of_sync_are_open_to_everybody(
-    width: int,
-    theme: str,
     visit: Visit,  # noqa: F811
     source: Source,
 ) -> None:
     row = Backend.objects.get()
-    page = visit("marek", width=width, theme=theme)
     run = row.runs.filter(applied__gt=0)[0].pk
     found = row.findings.filter(kind="foreign")[0].pk
-    for address in (
+    rooms = (
         "/sync",
         f"/sync/{row.pk}",
         f"/sync/{row.pk}/pause",
@@ -101,8 +97,5 @@ def test_the_rooms_of_sync_are_open_to_everybody(
         f"/sync/runs/{run}",
         f"/sync/findings/{found}/accept",
         f"/sync/findings/{found}/revoke",
-    ):
-        page.goto(address)
-        wrong = Axe().run(page, options=AXE).response["violations"]
-        assert not wrong, f"{address}: {[(one['id'], one['nodes'][0]['html']) for one in wrong]}"
-        assert page.evaluate("document.documentElement.scrollWidth") <= width, address
+    )
+    assert not faults_of(visit("marek"), rooms, LOOKS)

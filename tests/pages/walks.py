@@ -254,7 +254,7 @@ WALKS = (
         "marek",
         "/roles/{role}",
         "link Set on many objects > checkbox orders > checkbox refunds > "
-        "button Choose privileges > radio Deny > button See what this changes > see on orders > "
+        "button Choose rights > radio Deny > button See what this changes > see on orders > "
         "button Change sales_read on 2 tables > see is changed on 2 tables",
         lambda: Grant.objects.open().filter(securable=the("table", "shop.sales.orders").id).exists(),
     ),

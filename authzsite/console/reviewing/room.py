@@ -92,7 +92,8 @@ def _actions(may: bool) -> list[Action]:
 
 
 def _no_start() -> Reason:
-    return Reason("why-no-start", "A review is started by who may give access to what it is about.")
+    text = "A review is started by who may give access to what it is about; ask its owner."
+    return Reason("why-no-start", text)
 
 
 def _owed(one: Owing) -> Line:

@@ -63,7 +63,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "one": one,
         "other": other,
         "locked": locked(desk),
-        "let": Action("Let somebody", reverse("console:separation_let", args=[rule.pk])),
+        "let": Action("Make an exception", reverse("console:separation_let", args=[rule.pk])),
         "empty": Empty(
             "Nobody has both", "A change that would give both to anybody is refused.", drawn=False
         ),
@@ -83,7 +83,7 @@ def _lines(desk: Desk, rule: SeparationRule, book: Book) -> Iterable[Line]:
         person = found.clash.person
         query = f"?{urlencode({'who': str(person)})}"
         let = Action(
-            "Let until" if found.clash.exception is None else "Let longer",
+            "Make an exception" if found.clash.exception is None else "Extend",
             f"{reverse('console:separation_let', args=[rule.pk])}{query}",
             "mini",
             more=f": {person.label}",
