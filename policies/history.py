@@ -23,6 +23,8 @@ from policies.events import SENTENCES
 from policies.facts import is_service_admin
 from policies.models import Change, Counter, Event, RequestStep
 from policies.models.worded import beginning_so
+from policies.plans import planned_anew
+from policies.queries import realms_of
 from policies.services import duties
 from policies.walking import Found, Sought
 
@@ -120,6 +122,11 @@ class Sight:
         return not self.inside.isdisjoint(node.lineage)
 
 
+def realms(viewer: Principal) -> list[Node]:
+    """The realms of which somebody may read some history: that admit him, or where he has the duty for it."""
+    return realms_of(viewer, also=duties.held(viewer, VIEW_HISTORY))
+
+
 def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
     """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
     given = duties.held(viewer, VIEW_HISTORY)
@@ -190,6 +197,7 @@ class Page:
     searched: datetime | None = None
 
 
+@planned_anew()
 def page(
     asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50, lines: int | None = None
 ) -> Page:
@@ -218,8 +226,14 @@ def page(
     )
     if len(found.changes) > len(shown):
         return Page(entries, shown[-1].revision)
-    edge = Change.objects.filter(revision=found.edge).first() if found.edge else None
-    return Page(entries, found.edge, edge.at if edge else None)
+    return Page(entries, found.edge, _moment_of(found.edge) if found.edge else None)
+
+
+def _moment_of(revision: int) -> datetime:
+    """When that change was made, or the next one after it that there is."""
+    rows = Change.objects.filter(revision__gte=revision).order_by("revision")
+    made: datetime = rows.values_list("at", flat=True)[0]
+    return made
 
 
 def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> Found:
@@ -227,7 +241,8 @@ def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | N
     words = beginning_so(asked.text) if holdable(asked.text) else None
     if asked.text and words is None:
         return Found(())
-    last = Counter.objects.values_list("revision", flat=True).get() if before is None else before - 1
+    last = Counter.objects.values_list("revision", flat=True).get()
+    last = last if before is None else min(last, before - 1)
     if asked.request:  # an index of its own knows these, and they are few
         return walking.all_within(asked.changes(), events, words, last, most)
     patience = walking.PATIENCE if before is None else walking.GOING_ON

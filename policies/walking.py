@@ -185,31 +185,36 @@ def candidates(sought: Sought, last: int, most: int, patience: timedelta) -> tup
 def _statement(sought: Sought) -> str:
     """One statement that goes from block to block, newest first, and ends when it has enough, or in time.
 
-    In each block the newest of what may fit are listed; of blocks that are too old or too new, nothing.
+    In each block the newest of what may fit are listed; blocks that are too old or too new are passed over.
     """
     return f"""
 WITH RECURSIVE walk AS (
 SELECT (%(last)s::bigint >> 14) + 1 AS n, '{{}}'::bigint[] AS ids, 0 AS many
  UNION ALL
 SELECT b.n, found.ids, b.many + cardinality(found.ids)
-  FROM (SELECT n - 1 AS n, lpad(to_hex(n - 1), 8, '0') AS name, many
-          FROM walk
-         WHERE n > 0 AND many < %(most)s
-           AND (n > %(last)s::bigint >> 14 OR clock_timestamp() < statement_timestamp() + %(patience)s)) b
+  FROM (SELECT n, lpad(to_hex(n), 8, '0') AS name, many
+          FROM (SELECT {_next(sought)} AS n, many
+                  FROM walk
+                 WHERE n > 0 AND many < %(most)s
+                   AND (n > %(last)s::bigint >> 14
+                        OR clock_timestamp() < statement_timestamp() + %(patience)s) OFFSET 0) stepped) b
  CROSS JOIN LATERAL (
-       SELECT CASE WHEN {_timely(sought)} THEN ARRAY(
+       SELECT CASE WHEN b.n >= 0 THEN ARRAY(
               SELECT one.id FROM ({_fit(sought)}) one
                WHERE one.id <= %(last)s
                GROUP BY one.id ORDER BY one.id DESC LIMIT %(most)s) ELSE '{{}}' END AS ids OFFSET 0) found)
 SELECT n, ids FROM walk OFFSET 1"""  # noqa: S608  of our own words alone
 
 
-def _timely(sought: Sought) -> str:
-    """Whether something happened in the block in the time that is asked for."""
+def _next(sought: Sought) -> str:
+    """The next block, or the next in which something happened in the time that is asked for; -1 for none."""
     times = _times(sought)
     if not times:
-        return "true"
-    return f"EXISTS (SELECT FROM policies_change t WHERE {' AND '.join(['t.revision >> 14 = b.n', *times])})"
+        return "n - 1"
+    within = " AND ".join(["t.revision >> 14 = older", *times])
+    return f"""coalesce((
+        SELECT older FROM generate_series(n - 1, 0, -1) older
+         WHERE EXISTS (SELECT FROM policies_change t WHERE {within}) LIMIT 1), -1)"""  # noqa: S608
 
 
 def _times(sought: Sought) -> tuple[str, ...]:
@@ -242,7 +247,8 @@ def _of_changes(sought: Sought) -> tuple[str, ...]:
 def _both(events: tuple[str, ...], changes: tuple[str, ...]) -> str:
     """Changes that fit and have an event that fits; of what is many in a block, the rows are not read.
 
-    Then the other alone narrows enough, and whoever judges the rows does the rest.
+    Then the other alone narrows enough, and whoever judges the rows does the rest.  Events are counted where
+    the changes are more than some, and these to their end where the events are, too.
     """
     if not events:
         return _changes(changes or ("t.revision >> 14 = b.n",))
@@ -250,21 +256,26 @@ def _both(events: tuple[str, ...], changes: tuple[str, ...]) -> str:
         return _events(events)
     # of one set of facets, which is what may be seen, most is seen by most who ask
     some = SOME if len(events) > 1 else MANY - 1
-    told = f"CASE WHEN c.many > {some} THEN {_many(_events(events))} ELSE {MANY} END"
     few = f"c.many < {MANY} AND e.many BETWEEN 1 AND {MANY - 1}"
     return f"""
-       SELECT fit.id FROM (SELECT {_many(_changes(changes))} AS many OFFSET 0) c
-        CROSS JOIN LATERAL (SELECT {told} AS many OFFSET 0) e
+       SELECT fit.id FROM (SELECT {_many(_changes(changes), some + 1)} AS upto OFFSET 0) least
+        CROSS JOIN LATERAL (
+              SELECT CASE WHEN least.upto > {some} THEN {_many(_events(events), MANY)} ELSE {MANY} END AS many
+              OFFSET 0) e
+        CROSS JOIN LATERAL (
+              SELECT CASE WHEN e.many BETWEEN {some + 1} AND {MANY - 1} THEN {_many(_changes(changes), MANY)}
+                          ELSE {MANY} END AS many
+              OFFSET 0) c
         CROSS JOIN LATERAL (
               ({_changes(changes)} AND e.many = {MANY} AND t.revision + 0 <= %(last)s
                 ORDER BY id DESC LIMIT %(most)s)
-              UNION ALL {_events(events)} AND e.many < {MANY} AND c.many = {MANY}
+              UNION ALL {_events(events)} AND e.many BETWEEN 1 AND {MANY - 1} AND c.many = {MANY}
               UNION ALL ({_changes(changes)} AND {few} INTERSECT {_events(events)} AND {few})) fit"""  # noqa: S608
 
 
-def _many(rows: str) -> str:
-    """How many of a block; as many at most as are taken for many."""
-    return f"(SELECT count(*) FROM ({rows} LIMIT {MANY}) listed)"  # noqa: S608
+def _many(rows: str, most: int) -> str:
+    """How many of a block, counted no further than that."""
+    return f"(SELECT count(*) FROM ({rows} LIMIT {most}) listed)"  # noqa: S608
 
 
 def _events(conditions: tuple[str, ...]) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
-from itertools import product
+from itertools import combinations, product
+from typing import Any
 
 import pytest
+from django.db import connection
 
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -45,11 +47,11 @@ def moments() -> list[datetime]:
     return [at[0], at[len(at) * 3 // 4], at[-1]]
 
 
-def asked(root: Node) -> list[Filter]:
-    """Everything alone, and much of it together."""
+def alone() -> list[dict[str, Any]]:
+    """Everything that can be asked for."""
     orders, mia, ana = the("table", "shop.sales.orders"), a_person("mia"), a_person("ana")
     _, middle, last = moments()
-    alone = [
+    return [
         {"object": the("schema", "shop.sales")},
         {"object": orders},
         {"object": orders, "from_above": True},
@@ -64,9 +66,27 @@ def asked(root: Node) -> list[Filter]:
         {"text": "old asks"},
         {"text": "nowhere"},
     ]
-    together = ((3, 4), (3, 5), (4, 10), (3, 10), (0, 8), (5, 8), (1, 11), (4, 9), (5, 10), (8, 10))
-    pairs = [{**alone[one], **alone[other]} for one, other in together]
-    return [Filter(**values) for values in ({}, *alone, *pairs)]
+
+
+Together = Callable[[], list[Filter]]
+SOME = ((3, 4), (3, 5), (4, 10), (3, 10), (0, 8), (5, 8), (1, 11), (4, 9), (5, 10), (8, 10))
+
+
+@pytest.fixture(params=[SOME, pytest.param((), marks=pytest.mark.slow)], ids=["some pairs", "every pair"])
+def asked(request: pytest.FixtureRequest) -> Together:
+    """Everything alone, and some of it together, or all that can be."""
+
+    def listed() -> list[Filter]:
+        every = alone()
+        pairs = request.param or combinations(range(len(every)), 2)
+        both = [
+            {**every[one], **every[other]}
+            for one, other in pairs
+            if every[one].keys().isdisjoint(every[other])
+        ]
+        return [Filter(**values) for values in ({}, *every, *both)]
+
+    return listed
 
 
 def sights(root: Node) -> Sequence[Sight]:
@@ -87,16 +107,18 @@ def plainly(filter_: Filter, seen: Sight, before: int | None, limit: int) -> lis
     return [change.revision for change in found.changes]
 
 
-@pytest.mark.parametrize("newest, first, some, many", [(2, 1, 0, 1), (4, 3, 1, 800)])
+@pytest.mark.parametrize(
+    "bounds", [{"NEWEST": 2, "FIRST": 1, "SOME": 0, "MANY": 1}, {"NEWEST": 4, "FIRST": 3, "SOME": 1}]
+)
 def test_what_is_found_by_the_index_is_what_is_there(
-    told: Node, monkeypatch: pytest.MonkeyPatch, newest: int, first: int, some: int, many: int
+    told: Node, asked: Together, monkeypatch: pytest.MonkeyPatch, bounds: dict[str, int]
 ) -> None:
     patient = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta(hours=1))
-    for name, value in {"NEWEST": newest, "FIRST": first, "SOME": some, "MANY": many, **patient}.items():
+    for name, value in {**bounds, **patient}.items():
         monkeypatch.setattr(walking, name, value)
     later = Counter.objects.get().revision - 5
     seen_at_all = 0
-    for filter_, seen in product(asked(told), sights(told)):
+    for filter_, seen in product(asked(), sights(told)):
         before, limit = (later, 3) if seen.site else (None, 50)
         page = history.page(filter_, seen, before=before, limit=limit)
         wanted = plainly(filter_, seen, before, limit + 1)
@@ -106,12 +128,14 @@ def test_what_is_found_by_the_index_is_what_is_there(
     assert seen_at_all > 100
 
 
-def test_a_search_that_ends_early_says_where_and_goes_on(told: Node, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_that_ends_early_says_where_and_goes_on(
+    told: Node, asked: Together, monkeypatch: pytest.MonkeyPatch
+) -> None:
     hasty = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta())
     for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, **hasty}.items():
         monkeypatch.setattr(walking, name, value)
     early = 0
-    for filter_, seen in product(asked(told), sights(told)):
+    for filter_, seen in product(asked(), sights(told)):
         page, shown = history.page(filter_, seen, limit=4), []
         while True:
             shown += [entry.change.revision for entry in page.entries]
@@ -133,3 +157,21 @@ def test_a_word_of_any_length_is_found_and_breaks_nothing(told: Node) -> None:
         (entry,) = history.page(Filter(text=text), seen).entries
         assert entry.change.revision == Counter.objects.get().revision
     assert Event.objects.filter(change=entry.change).exists()
+
+
+def test_a_page_is_planned_for_what_is_asked_however_often_it_was_asked(told: Node) -> None:
+    seen = Sight(Principal(pseudonym="nobody", kind="user", name="nobody"), (told.id,), site=False)
+    kept = planned_once()
+    for _ in range(8):
+        history.page(Filter(text="nowhere"), seen)
+    assert planned_once() == kept
+    for _ in range(8):  # as everything else is
+        Change.objects.filter(revision=0).first()
+    assert planned_once() > kept
+
+
+def planned_once() -> int:
+    """How many statements about changes have one plan for all values."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT statement FROM pg_prepared_statements")
+        return sum("policies_change" in statement for (statement,) in cursor.fetchall())
