@@ -13,6 +13,7 @@ from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
 from lakewarden.backends.kit import look, settle
 from tests.backends.files_world import PosixSite, as_person, each, fileset, reads, setfacl, shown, writes
+from tests.backends.worlds import ROUNDS
 
 PEOPLE = ("daemon", "games", "mail")
 RIGHTS = ([], ["READ", "ENTER"], ["READ", "WRITE", "ENTER"])
@@ -108,19 +109,13 @@ def tried(lake: PosixSite, choice: dict[str, dict[tuple[str, ...], list[str]]]) 
                 assert as_person(person, writes(folder_of(lake, path))), (person, path)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", ROUNDS)
 def test_a_worker_that_dies_anywhere_is_made_good(lake, seed):
     round_of(lake, seed)
 
 
 def test_workers_do_die_in_these_tests(lake):
     assert dying(lake, each(daemon=fileset("sales", "far", "READ", "ENTER")), 3)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(20, 220))
-def test_two_hundred_deaths_are_made_good(lake, seed):
-    round_of(lake, seed)
 
 
 @pytest.mark.parametrize("number", range(12))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
+from typing import Any
 
 import psycopg
 import pytest
@@ -22,8 +23,13 @@ from policies.sync.backends.postgresql_session import Transaction
 _numbers = count(1)
 _emptied: dict[str, list[str]] = {}
 
-ROUNDS = (*range(20), *(pytest.param(number, marks=pytest.mark.slow) for number in range(20, 200)))
-"""Workers that die at random: some always, ten times as many where there is time."""
+
+def rounds(fast: int) -> list[Any]:
+    """Two hundred workers that die at random: a few always, all of them where there is time."""
+    return [*range(fast), *(pytest.param(number, marks=pytest.mark.slow) for number in range(fast, 200))]
+
+
+ROUNDS = rounds(8)
 READ, WRITE, COSTS = Suite.READ, Suite.WRITE, Suite.COSTS
 
 

@@ -8,8 +8,8 @@ from lakewarden.backends.base import Right
 from lakewarden.backends.contract import Contract
 from lakewarden.backends.kit import READS, WRITES
 from lakewarden.backends.suite import ORDERS
+from tests.backends.worlds import rounds
 from tests.peers.entry_worlds import Cdap, Herd
-from tests.peers.test_gravitino import seeds
 
 pytestmark = pytest.mark.django_db
 WORDS = {READS: ("READ", "EXECUTE"), WRITES: ("WRITE",)}
@@ -25,7 +25,7 @@ def on_kind(kind: str):
 class Entries(Contract):
     has_roles = False
     has_ids = False
-    seeds = seeds(4)
+    seeds = rounds(2)
 
 
 class TestHerd(Entries):

@@ -9,15 +9,11 @@ from lakewarden.backends.contract import Contract, assert_settled
 from lakewarden.backends.kit import READS, WRITES, look, settle, wanted
 from lakewarden.backends.suite import ORDERS
 from policies.sync.backends.gravitino_names import OWNER, owner_key
+from tests.backends.worlds import rounds
 from tests.peers.worlds import Lake
 
 pytestmark = pytest.mark.django_db
 WORDS = {READS: "SELECT_TABLE", WRITES: "MODIFY_TABLE"}
-
-
-def seeds(fast: int) -> list[object]:
-    """Two hundred rounds of workers that die; they take seconds, so three kinds share ten fast ones."""
-    return [*range(fast), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(fast, 200))]
 
 
 def on(schema: str, table: str, *deeds: str) -> frozenset[Right]:
@@ -36,7 +32,7 @@ class TestGravitino(Contract):
     refuses = True
     blinds = True
     odd_names = ("a-b", "a=b", "a/b", "_", "x" * 64)
-    seeds = seeds(3)
+    seeds = rounds(2)  # they take seconds
 
     @pytest.fixture
     def site(self, peer):
