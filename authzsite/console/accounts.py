@@ -80,9 +80,7 @@ def admin_only(view: View) -> View:
 @admin_only
 def room(request: Request) -> HttpResponse:
     """Accounts by name; who runs the site; realms that nobody can run any more."""
-    text = request.GET.get("q", "").strip()[:255]
-    kind = request.GET.get("kind", "")
-    kind = kind if kind in dict(KINDS) else ""
+    text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
     found, last = _lines(kind, text, after)
     context = {
@@ -100,12 +98,19 @@ def room(request: Request) -> HttpResponse:
             told(found[0].who.name, found[-1].who.name) if found else "",
             _url(text, kind) if after else "",
             _url(text, kind, last) if last else "",
+            reverse("console:accounts_csv") + _url(text, kind),
         ),
         "empty": Empty("No account fits", drawn=False, actions=(Action("Show all", "?"),)),
         "admins": _admins(),
         "repairs": _repairs(),
     }
     return page(request, "console/accounts/room.html", context, room="accounts", revision=revision_now())
+
+
+def asked_in(request: Request) -> tuple[str, str]:
+    """The text their names are to hold, and which of them."""
+    kind = request.GET.get("kind", "")
+    return request.GET.get("q", "").strip()[:255], kind if kind in dict(KINDS) else ""
 
 
 def _url(text: str, kind: str, after: int = 0) -> str:
@@ -154,17 +159,28 @@ def _toggles(kind: str, text: str) -> tuple[Toggle, ...]:
     )
 
 
-def _lines(kind: str, text: str, after: int | None) -> tuple[list[Line], int]:
-    """One page, and the number of its last row when more follow."""
-    if kind in ("services", "unkept"):
-        services = _services(text) if kind == "services" else _unkept(_services(text))
-        found = list(ordered(services, ("name",), after)[: LISTED + 1])
-        return _service_lines(found[:LISTED]), found[LISTED - 1].pk if len(found) > LISTED else 0
+def people_of(kind: str, text: str) -> QuerySet[Any]:
+    """The accounts of people of a kind, with whom they are and whether a token of theirs is good."""
     rows = _people(text).select_related("principal")
     rows = rows.filter(is_active=False) if kind == "disabled" else rows
     rows = rows.filter(principal__isnull=True) if kind == "unbound" else rows
-    rows = ordered(rows, ("username",), after).annotate(tokens=_tokens("principal"))
-    some: list[Any] = list(rows[: LISTED + 1])
+    return rows.annotate(tokens=_tokens("principal"))
+
+
+def services_of(kind: str, text: str) -> QuerySet[Principal] | None:
+    """The service accounts of a kind; None for a kind of people."""
+    if kind not in ("services", "unkept"):
+        return None
+    return _services(text) if kind == "services" else _unkept(_services(text))
+
+
+def _lines(kind: str, text: str, after: int | None) -> tuple[list[Line], int]:
+    """One page, and the number of its last row when more follow."""
+    services = services_of(kind, text)
+    if services is not None:
+        found = list(ordered(services, ("name",), after)[: LISTED + 1])
+        return _service_lines(found[:LISTED]), found[LISTED - 1].pk if len(found) > LISTED else 0
+    some: list[Any] = list(ordered(people_of(kind, text), ("username",), after)[: LISTED + 1])
     return list(map(_person_line, some[:LISTED])), some[LISTED - 1].pk if len(some) > LISTED else 0
 
 
@@ -192,7 +208,18 @@ def state_of(account: User) -> State:
     return State("ok", "Enabled") if account.has_usable_password() else State("unknown", "No password yet")
 
 
-def _service_lines(rows: list[Principal]) -> list[Line]:
+@dataclass(frozen=True)
+class Program:
+    """A service account, with who answers for it, and whether a token of its own is good."""
+
+    row: Principal
+    keeper: Principal | None
+    tokens: bool
+    state: State
+
+
+def programs(rows: list[Principal]) -> list[Program]:
+    """What is to be said of service accounts.  Four queries."""
     numbers = [row.pk for row in rows]
     kept = Keeping.objects.open().filter(service__in=numbers).select_related("keeper")
     keepers = {row.service_id: row.keeper for row in kept}
@@ -201,14 +228,21 @@ def _service_lines(rows: list[Principal]) -> list[Line]:
     )
     good = set(Principal.objects.filter(_tokens("pk"), pk__in=numbers).values_list("pk", flat=True))
     here = able({one.pk for one in keepers.values()})
-    lines = []
+    told = []
     for row in rows:
-        who = naming.who(row, "service account", reverse("console:service", args=[row.pk]))
         keeper = keepers.get(row.pk)
         answered = keeper is not None and keeper.pk in here
         state = service_state(enabled=row.pk not in closed, answered=answered)
-        tokens = "Yes" if row.pk in good else "None"
-        lines.append(Line(who, keeper.label if keeper else "Nobody", "", tokens, state))
+        told.append(Program(row, keeper, row.pk in good, state))
+    return told
+
+
+def _service_lines(rows: list[Principal]) -> list[Line]:
+    lines = []
+    for one in programs(rows):
+        who = naming.who(one.row, "service account", reverse("console:service", args=[one.row.pk]))
+        keeper = one.keeper.label if one.keeper else "Nobody"
+        lines.append(Line(who, keeper, "", "Yes" if one.tokens else "None", one.state))
     return lines
 
 

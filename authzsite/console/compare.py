@@ -55,6 +55,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Line:
+    node: Node
     what: Who
     first: tuple[Chip, ...]
     second: tuple[Chip, ...]
@@ -65,11 +66,9 @@ class Line:
 @signed_in
 def room(request: Request) -> HttpResponse:
     """The form with two names, and the table when both are known."""
-    circle = circle_of(request)
-    desk = Desk(circle, request.GET.get("a", "").strip()[:300], request.GET.get("b", "").strip()[:300])
-    only = request.GET.get("only", "")
+    desk, only = asked_in(request)
     lines = desk.lines()
-    shown = [one for one in lines if not only or one.word == dict(ONLY).get(only)]
+    shown = fitting(lines, only)
     context = {
         "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
         "heading": desk.heading,
@@ -83,10 +82,21 @@ def room(request: Request) -> HttpResponse:
         "rows": shown[:SHOWN],
         "toggles": _toggles(desk, lines, only),
         "more": words.number(len(shown) - SHOWN) if len(shown) > SHOWN else "",
+        "csv": reverse("console:role_compare_csv") + desk.url(only=only),
         "empty": Empty("Nothing to compare", "Neither gives anything that you may see."),
     }
-    realm, revision = realm_words(circle), revision_now()
+    realm, revision = realm_words(desk.circle), revision_now()
     return page(request, "console/role/compare.html", context, room="roles", realm=realm, revision=revision)
+
+
+def asked_in(request: Request) -> tuple[Desk, str]:
+    """The two that are named, and which objects of theirs are asked for."""
+    one, two = (request.GET.get(name, "").strip()[:300] for name in ("a", "b"))
+    return Desk(circle_of(request), one, two), request.GET.get("only", "")
+
+
+def fitting(lines: list[Line], only: str) -> list[Line]:
+    return [one for one in lines if not only or one.word == dict(ONLY).get(only)]
 
 
 def _toggles(desk: Desk, lines: list[Line], only: str) -> tuple[Toggle, ...]:
@@ -203,7 +213,7 @@ class Desk:
             word = "Only the first" if one else "Only the second"
         icon, url = naming.icon_of(node.type), naming.page_of(node.id, node.type)
         what = Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)
-        return Line(what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
+        return Line(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
 
 
 def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:

@@ -112,7 +112,7 @@ class Office:
         return Action("Take back", url, "mini", more=more, reason="" if self.may else NO)
 
 
-def _visit(request: Request, id: int) -> Office:
+def visit_office(request: Request, id: int) -> Office:
     """The object, as everybody who may see it; and a whole realm also as service admin."""
     asker, node = asker_of(request), find_node(id)
     if node is not None and len(node.levels) == 1 and offices.ask_admin(asker):
@@ -124,7 +124,7 @@ def _visit(request: Request, id: int) -> Office:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """Who has which duty here, and from above."""
-    office = _visit(request, id)
+    office = visit_office(request, id)
     place = office.place
     access_log.looked(place.asker, "duties", place.node, via="console")
     head = Head(place, "object_duties")
@@ -132,6 +132,7 @@ def room(request: Request, id: int) -> HttpResponse:
     context = {
         **(head.context() if inside else _bare(place)),
         "rows": office.lines(),
+        "csv": reverse("console:duties_csv", args=[place.node.id]),
         "give": Action(
             "Give a duty",
             reverse("console:object_duty_give", args=[place.node.id]),
@@ -185,7 +186,7 @@ def _refused(request: Request, office: Office) -> HttpResponse:
 @signed_in
 def give(request: Request, id: int) -> HttpResponse:
     """Who, which duties, why; what it lets them do; then it is done."""
-    office = _visit(request, id)
+    office = visit_office(request, id)
     if not office.may:
         return _refused(request, office)
     data = request.POST if request.method == "POST" else request.GET
@@ -281,7 +282,7 @@ def _lines(office: Office, who: Sequence[Principal], wanted: Sequence[str]) -> I
 @signed_in
 def take(request: Request, id: int) -> HttpResponse:
     """What somebody may no longer do; then it is done."""
-    office = _visit(request, id)
+    office = visit_office(request, id)
     if not office.may:
         return _refused(request, office)
     node, duty, asked = office.place.node, request.GET.get("duty", ""), request.GET.get("who", "")

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 
 from accounts.models import Membership, Principal
 from authzsite import sheet
-from authzsite.console import people, roles, sync
+from authzsite.console import accounts, compare, duties, people, roles, sees, sync
 from authzsite.console.differs import asked_for
 from authzsite.console.door import signed_in
 from authzsite.console.known import Circle, circle_of
@@ -79,6 +79,62 @@ def of_members(request: Request, id: int) -> HttpResponseBase:
         for row in told.iterator(CHUNK)
     )
     return sheet.answer(f"groups-{id}", ["group", "member", "shown as", "begins", "ends"], lines)
+
+
+@reads
+@signed_in
+@accounts.admin_only
+def of_accounts(request: Request) -> HttpResponseBase:
+    """Who can sign in, or which programs act here and who answers for them."""
+    text, kind = accounts.asked_in(request)
+    services = accounts.services_of(kind, text)
+    if services is not None:
+        head = ["service account", "answers for it", "token", "state"]
+        return sheet.answer("service-accounts", head, _services(services.order_by("name").iterator(CHUNK)))
+    head = ["account", "shown as", "acts as", "token", "last sign-in", "state"]
+    rows = accounts.people_of(kind, text).order_by("username", "pk")
+    return sheet.answer("accounts", head, map(_account, rows.iterator(CHUNK)))
+
+
+def _account(row: Any) -> list[object]:
+    one, state = row.principal, accounts.state_of(row)
+    label = one.label if one else row.username
+    return [row.username, label, one or "", _yes(row.tokens), _moment(row.last_login), state.word]
+
+
+def _services(rows: Iterable[Principal]) -> Iterator[list[object]]:
+    for some in chunks(rows):
+        for one in accounts.programs(some):
+            yield [one.row.name, one.keeper or "", _yes(one.tokens), one.state.word]
+
+
+def _yes(so: object) -> str:
+    return "yes" if so else "no"
+
+
+@reads
+@signed_in
+def of_what_is_seen(request: Request, id: int) -> HttpResponseBase:
+    """What somebody sees below an object, and what he can do with it, as the engine answers."""
+    look = sees.look_at(request, id)
+    one = look.seen.person
+    lines = ([one, one.label, row.ref.id, row.type, look.eyes.can(row)] for row in look.rows())
+    return sheet.answer(f"seen-by-{id}", ["principal", "shown as", "object", "type", "can"], lines)
+
+
+@reads
+@signed_in
+def of_comparison(request: Request) -> HttpResponseBase:
+    """Two roles, or a person and a role, object by object; nothing until both are named."""
+    desk, only = compare.asked_in(request)
+    head = ["object", "type", "first", "first gives", "second", "second gives", "which"]
+    return sheet.answer("compared", head, _compared(desk, compare.fitting(desk.lines(), only)))
+
+
+def _compared(desk: compare.Desk, lines: Iterable[compare.Line]) -> Iterator[list[object]]:
+    for row in lines:
+        one, two = ("; ".join(chip.text for chip in side) for side in (row.first, row.second))
+        yield [row.node.ref.id, row.node.type, desk.a, one, desk.b, two, row.word]
 
 
 @reads
@@ -190,6 +246,17 @@ def _rules(node: Node) -> Iterator[list[object]]:
             told = [node.ref.id, names.get(row.securable_id or 0, ""), row.privilege, row.effect]
             window = (_moment(row.valid_from), _moment(row.valid_until))
             yield [*told, role, "; ".join(sorted(holders)), *window, row.opened]
+
+
+@reads
+@signed_in
+def of_duties(request: Request, id: int) -> HttpResponseBase:
+    """Who has which duty on an object, from it or from above it, as far as one may know."""
+    office = duties.visit_office(request, id)
+    node = office.place.node
+    access_log.looked(office.place.asker, "duties", node, via="console")
+    lines = ([node.ref.id, one.holder, one.holder.label, one.duty, one.node.ref.id] for one in office.rows)
+    return sheet.answer(f"duties-{id}", ["object", "holder", "shown as", "duty", "given on"], lines)
 
 
 @reads

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
 
 from accounts.models import Principal
+from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
-from authzsite.console.history import known_to, somebody
+from authzsite.console.errors import show
+from authzsite.console.history import EXPORT_HISTORY, NO_EXPORT, known_to, somebody
 from authzsite.console.history_tabs import tabs
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
@@ -24,9 +29,10 @@ from policies import history
 from policies.history import Names, Sight
 from policies.models import AccessRecord
 from policies.queries import realms_of
+from policies.services import duties
 from policies.services.grants import revision_now
 
-SHOWN = 50
+SHOWN, CHUNK = 50, 1000
 OF = re.compile(r"((?:access|groups) of |the catalog as |checked as )(\w+)")
 """As a look at what concerns one person is recorded: before a pseudonym."""
 KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
@@ -63,16 +69,8 @@ class Asked:
 def room(request: Request) -> HttpResponse:
     """Who was refused and who looked at others' access, below what the asker may see the history of."""
     asker = asker_of(request)
-    realms = realms_of(asker)
-    seen = history.sight(asker, realms)
-    kind = request.GET.get("kind", "")
-    asked = Asked(
-        kind if kind in dict(KINDS) else "",
-        request.GET.get("actor", "").strip()[:255],
-        number_in(request.GET.get("before", "")),
-    )
-    actor = known_to(seen, somebody(asked.actor)) if asked.actor else None
-    problem = f"Nobody is called {asked.actor}." if asked.actor and actor is None else ""
+    seen = history.sight(asker, realms_of(asker))
+    asked, actor, problem = _asked(request, seen)
     found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
     context = {
         "heading": "History",
@@ -82,10 +80,42 @@ def room(request: Request) -> HttpResponse:
         "asked": asked,
         "problem": problem,
         "rows": _rows(found[:SHOWN]),
-        "pager": _pager(asked, found),
+        "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
     }
     return page(request, "console/looks.html", context, room="history", revision=revision_now())
+
+
+def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]:
+    """What the address asks for, whom it names, and what is wrong with that."""
+    kind, who = request.GET.get("kind", ""), request.GET.get("actor", "").strip()[:255]
+    asked = Asked(kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", "")))
+    actor = known_to(seen, somebody(who)) if who else None
+    return asked, actor, f"Nobody is called {who}." if who and actor is None else ""
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same to its end, for who may take the history away."""
+    asker = asker_of(request)
+    exportable = duties.held(asker, EXPORT_HISTORY)
+    if not exportable:
+        return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
+    seen = Sight(asker, tuple(sorted(exportable)), site=False)
+    asked, actor, problem = _asked(request, seen)
+    head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
+    rows = _records(replace(asked, before=None), seen, actor)
+    return sheet.answer("refusals-and-looks", head, () if problem else _lines(rows))
+
+
+def _lines(rows: QuerySet[AccessRecord]) -> Iterator[list[object]]:
+    rest = rows.iterator(CHUNK)
+    while some := list(islice(rest, CHUNK)):
+        names = _names(some)
+        for one in some:
+            about = [one.object_name, one.object_type, one.via, one.repeat.count]
+            yield [one.at.isoformat(), one.kind, names.of(one.actor), _what(one, names), *about]
 
 
 def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
@@ -97,29 +127,38 @@ def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[Acc
     return rows.filter(pk__lt=asked.before) if asked.before else rows
 
 
-def _pager(asked: Asked, found: Sequence[AccessRecord]) -> Pager:
+def _pager(asked: Asked, found: Sequence[AccessRecord], *, export: bool) -> Pager:
     next_ = asked.url(before=found[SHOWN - 1].pk) if len(found) > SHOWN else ""
     text = f"{words.count(min(len(found), SHOWN), 'entry', 'entries')}, newest first"
-    return Pager(text, asked.url() if asked.before else "", next_)
+    csv = reverse("console:looks_csv") + asked.url() if export else ""
+    return Pager(text, asked.url() if asked.before else "", next_, csv)
 
 
 def _rows(found: Sequence[AccessRecord]) -> list[Row]:
+    names = _names(found)
+    return [_row(one, names) for one in found]
+
+
+def _names(found: Sequence[AccessRecord]) -> Names:
     names = Names([], [])
     names.wanted |= {one.actor for one in found}
     names.wanted |= {told[2] for one in found if (told := OF.fullmatch(one.operation))}
-    return [_row(one, names) for one in found]
+    return names
+
+
+def _what(record: AccessRecord, names: Names) -> str:
+    told = OF.fullmatch(record.operation)
+    return told[1] + names.of(told[2]) if told else record.operation
 
 
 def _row(record: AccessRecord, names: Names) -> Row:
     refused = record.kind == AccessRecord.Kind.REFUSED
     verb = "was refused" if refused else "looked at"
     key = record.lineage[-1] if record.lineage else None
-    told = OF.fullmatch(record.operation)
-    what = told[1] + names.of(told[2]) if told else record.operation
     return Row(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
-        sentence=f"{names.of(record.actor)} {verb} {what}",
+        sentence=f"{names.of(record.actor)} {verb} {_what(record, names)}",
         object=record.object_name,
         url=naming.page_of(key, record.object_type) if key else "",
         via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console import naming, then, words
@@ -77,11 +78,18 @@ class Asked:
 class Row:
     """One object, what could be done to it at the one side and at the other; `kind` says how they differ."""
 
-    what: Who
+    node: Node
     left: str
     right: str = ""
     kind: str = ""
     sign: str = ""
+
+    @property
+    def what(self) -> Who:
+        node = self.node
+        above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
+        face, url = Face("thing", naming.icon_of(node.type)), naming.page_of(node.id, node.type)
+        return Who(node.name, face, above, url)
 
 
 def read(request: Request, circle: Circle) -> Asked:
@@ -113,20 +121,29 @@ def room(request: Request, id: int) -> HttpResponse:
 
 
 def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
-    if asked.problems or not (asked.at or asked.compares) or asked.left is None or asked.right is None:
+    rows = answered(asked, circle, person)
+    if rows is None:
         return {}
-    left = ReachThen(circle, person, past=asked.left)
-    right = ReachThen(circle, asked.other or person, past=asked.right) if asked.compares else None
-    rows = _compared(left, right) if right else [Row(_what(one), one.words) for one in left.all]
+    sheet = reverse("console:person_then_csv", args=[person.pk]) + asked.url()
     return {
         "past": _said(asked, person),
         "rows": rows[asked.after : asked.after + SHOWN],
-        "heads": _heads(asked, person),
-        "pager": _pager(asked, len(rows)),
+        "heads": heads(asked, person),
+        "pager": replace(_pager(asked, len(rows)), csv=sheet),
         "empty": Empty("No difference", "Both reach the same, as far as you may know.")
-        if right
+        if asked.compares
         else Empty("Nothing was reached then", "No rule that you may know of spoke of anything."),
     }
+
+
+def answered(asked: Asked, circle: Circle, person: Principal) -> list[Row] | None:
+    """All that was asked for, by name; None when nothing was asked, or not so that it can be answered."""
+    if asked.problems or not (asked.at or asked.compares) or asked.left is None or asked.right is None:
+        return None
+    left = ReachThen(circle, person, past=asked.left)
+    if not asked.compares:
+        return [Row(one.node, one.words) for one in left.all]
+    return _compared(left, ReachThen(circle, asked.other or person, past=asked.right))
 
 
 def _compared(left: Reach, right: Reach) -> list[Row]:
@@ -134,7 +151,7 @@ def _compared(left: Reach, right: Reach) -> list[Row]:
     one, two = ({reached.node.id: reached for reached in side.all} for side in (left, right))
     found = [_row(one.get(key), two.get(key)) for key in {**one, **two}]
     return sorted(
-        (row for row in found if row.left != row.right), key=lambda row: (row.what.note, row.what.name)
+        (row for row in found if row.left != row.right), key=lambda row: (row.node.names, row.node.type)
     )
 
 
@@ -143,23 +160,17 @@ def _row(left: Reached | None, right: Reached | None) -> Row:
     assert reached is not None  # noqa: S101 - one of the two names the object
     kind = "gain" if left is None else "lose" if right is None else "change"
     sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
-    return Row(
-        _what(reached), left.words if left else "Nothing", right.words if right else "Nothing", kind, sign
-    )
-
-
-def _what(one: Reached) -> Who:
-    node = one.node
-    above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
-    return Who(node.name, Face("thing", naming.icon_of(node.type)), above, naming.page_of(node.id, node.type))
+    words_ = (side.words if side else "Nothing" for side in (left, right))
+    return Row(reached.node, *words_, kind, sign)
 
 
 def _said(asked: Asked, person: Principal) -> Note:
-    text = "; ".join(_heads(asked, person))
+    text = "; ".join(heads(asked, person))
     return Note("warn", "This is the past" if asked.at or asked.to else "Two people beside each other", text)
 
 
-def _heads(asked: Asked, person: Principal) -> list[str]:
+def heads(asked: Asked, person: Principal) -> list[str]:
+    """Whose reach it is and when; of two sides, when two are compared."""
     sides = [(person, asked.at, asked.left)]
     if asked.compares:
         sides.append((asked.other or person, asked.to, asked.right))

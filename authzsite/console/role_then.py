@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 
+from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
@@ -40,7 +43,7 @@ class Gave:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """The role's past; nothing until a moment is chosen."""
-    seen = visit_role(request, id)
+    seen = visit_role(request, id, past=True)
     at = request.GET.get("at", "").strip()[:40]
     then = moment_of(at) if at else None
     name = seen.node.name
@@ -55,7 +58,10 @@ def room(request: Request, id: int) -> HttpResponse:
     if then is not None:
         live.must_be_live(seen.node.realm_id, then.revision)
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
-        context |= {"past": _said(then), "gave": _gave(seen, then), "held": _held(seen, then)}
+        held = [_holder(row.holder) for row in held_then(seen, then)]
+        sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
+        context |= {"past": _said(then), "gave": _gave(seen, then), "held": held}
+        context |= {"gave_csv": sheet, "held_csv": f"{sheet}&show=held"}
     return page(request, "console/role/then.html", context, room="roles", realm=seen.node.realm)
 
 
@@ -65,6 +71,11 @@ def _said(then: Past) -> Note:
 
 
 def _gave(seen: Seen, then: Past) -> list[Gave]:
+    return [_row(*one) for one in gave_then(seen, then)]
+
+
+def gave_then(seen: Seen, then: Past) -> list[tuple[Node, list[Grant]]]:
+    """What it gave on each object that the viewer may know of, by name."""
     rows: dict[int, list[Grant]] = {}
     facts = Grant.objects.as_of(then.revision).within(then.moment)
     for row in facts.filter(role=seen.node.id, securable__isnull=False):
@@ -72,7 +83,7 @@ def _gave(seen: Seen, then: Past) -> list[Gave]:
     places = nodes_at(rows, then.revision).values()
     sight = history.sight(seen.place.asker, [seen.root])
     shown = (one for one in places if _may_know(seen, sight, one))
-    return [_row(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
+    return [(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
 
 
 def _may_know(seen: Seen, sight: Sight, node: Node) -> bool:
@@ -89,12 +100,13 @@ def _row(node: Node, rows: list[Grant]) -> Gave:
     return Gave(Who(node.name, face, above, url), rights(node, rows, Effect.ALLOW), chip)
 
 
-def _held(seen: Seen, then: Past) -> list[Who]:
+def held_then(seen: Seen, then: Past) -> QuerySet[Assignment]:
+    """Who held it, by name, as far as the viewer may know."""
     rows = Assignment.objects.as_of(then.revision).within(then.moment).filter(role=seen.node.id)
     if not seen.all_holders:
         rows = rows.filter(holder=seen.place.asker)
-    found = rows.select_related("holder").order_by("holder__display_name", "holder__name")
-    return [
-        naming.who(row.holder, str(row.holder), reverse("console:person", args=[row.holder_id]))
-        for row in found
-    ]
+    return rows.select_related("holder").order_by("holder__display_name", "holder__name")
+
+
+def _holder(one: Principal) -> Who:
+    return naming.who(one, str(one), reverse("console:person", args=[one.pk]))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
@@ -15,23 +17,27 @@ from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
+from authzsite.console.keyset import ordered
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty, Face, Who
 from authzsite.console.person_visit import Visit, visit
 from authzsite.console.reach import TOLD, main_action
 from authzsite.console.requests import Request, number_in
-from catalog.models import Placement
 from catalog.nodes import Node, nodes
+from catalog.queries import holds
 from catalog.queries import node as find_node
 from lakewarden import dialects
 from lakewarden.facts import Slice
 from policies import access_log, decisions, slices
 from policies.facts import is_service_admin
-from policies.queries import children, realms_of
+from policies.ownership import in_order
+from policies.queries import children_of, realms_of
 from policies.services import duties
 
 SHOWN = 50
+PIECE = 2000
+"""So many rows of a file are read at a time."""
 
 
 @dataclass(frozen=True)
@@ -68,19 +74,37 @@ class Eyes:
             self.read[node.realm_id] = slices.current(self.person, node, now=self.now)
         return self.read[node.realm_id]
 
-    def below(self, node: Node, text: str, after: int) -> tuple[list[Node], int]:
-        """What he sees directly below, by name from there on; and how many there are."""
+    def sees(self, node: Node) -> bool:
+        return bool(decisions.may_see(self.slice_of(node), node, now=self.now))
+
+    def _listed(self, node: Node, text: str, after: int | None = None) -> QuerySet[Any]:
+        """What he sees directly below whose name holds a text, by kind and name, from behind `after` on."""
+        types = dialects.get(node.kind).child_types(node.type)
+        rows = children_of(self.slice_of(node), node, types, now=self.now)
+        return ordered(rows.filter(holds(text)) if text else rows, ("type", "folded"), after)
+
+    def below(self, node: Node, text: str, after: int | None) -> tuple[list[Node], int]:
+        """A page of it, and the number that the next begins behind; 0 at the end."""
+        rows = list(self._listed(node, text, after)[: SHOWN + 1])
+        return in_order(rows[:SHOWN]), rows[SHOWN - 1].pk if len(rows) > SHOWN else 0
+
+    def count(self, node: Node, text: str) -> int:
+        return self._listed(node, text).count()
+
+    def all_below(self, node: Node, text: str) -> Iterator[Node]:
+        """All of it; so many are read at a time."""
+        keys = list(self._listed(node, text).values_list("securable", flat=True))
+        for at in range(0, len(keys), PIECE):
+            some = keys[at : at + PIECE]
+            known = nodes(some)
+            yield from (known[key] for key in some if key in known)
+
+    def can(self, node: Node) -> str:
+        """What he can do with an object, in words."""
         slice_ = self.slice_of(node)
-        found: list[Placement] = []
-        count = 0
-        for type_ in dialects.get(node.kind).child_types(node.type):
-            rows = children(slice_, node, type_, now=self.now)
-            rows = rows.filter(name__icontains=text) if text else rows
-            count += rows.count()
-            found += rows[: after + SHOWN]
-        ordered = sorted(found, key=lambda row: (row.type, row.name))[after : after + SHOWN]
-        known = nodes(row.securable_id for row in ordered)
-        return [known[row.securable_id] for row in ordered if row.securable_id in known], count
+        can = frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
+        owns = any(bits.owned for key in node.lineage if (bits := slice_.bits.get(key)) is not None)
+        return naming.can(can, node.type, owns=owns)
 
     def starts(self, realms: Iterable[Node], governed: Sequence[int]) -> list[Node]:
         """Where one may begin: realms as a whole, or else the objects one governs."""
@@ -95,18 +119,42 @@ class Eyes:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """The realms to begin with, or what he sees below one object and can do with it."""
+    look = look_at(request, id)
+    if look.node is None:
+        return _start(request, look.seen, look.eyes)
+    return _inside(request, look.seen, look.eyes, look.node, look.text)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an address asks for: below which object, None where one begins, and a text in the names."""
+
+    seen: Visit
+    eyes: Eyes
+    node: Node | None
+    text: str
+
+    def rows(self) -> Iterator[Node]:
+        """All that the page lists, to its end."""
+        if self.node is None:
+            yield from self.eyes.starts(self.seen.circle.realms, self.seen.circle.sight.objects)
+        elif self.eyes.sees(self.node):
+            yield from self.eyes.all_below(self.node, self.text)
+
+
+def look_at(request: Request, id: int) -> Look:
+    """Raises Http404 where the viewer may not ask; a look at somebody else is recorded."""
     seen = visit(request, id, "person_sees")
     eyes = Eyes(seen.circle.asker, seen.person, seen.reach.now)
     wanted = request.GET.get("in", "")
     text = request.GET.get("q", "").strip()[:255]
-    text = text if holdable(text) else ""
-    if not wanted:
-        return _start(request, seen, eyes)
     number = number_in(wanted)
     node = find_node(number) if number is not None else None
-    if node is None or not eyes.may_ask(node):
+    if wanted and (node is None or not eyes.may_ask(node)):
         raise Http404
-    return _inside(request, seen, eyes, node, text)
+    if node is not None and not seen.own:
+        access_log.looked(eyes.asker, f"the catalog as {seen.person.pseudonym}", node, via="console")
+    return Look(seen, eyes, node, text if holdable(text) else "")
 
 
 def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
@@ -126,11 +174,10 @@ def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
 
 
 def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) -> HttpResponse:
-    if not seen.own:
-        access_log.looked(eyes.asker, f"the catalog as {seen.person.pseudonym}", node, via="console")
-    sees = decisions.may_see(eyes.slice_of(node), node, now=eyes.now)
-    after = number_in(request.GET.get("after", "")) or 0
-    found, count = eyes.below(node, text, after) if sees else ([], 0)
+    sees = eyes.sees(node)
+    after = number_in(request.GET.get("after", ""))
+    found, next_ = eyes.below(node, text, after) if sees else ([], 0)
+    count = eyes.count(node, text) if sees else 0
     name = seen.person.label
     context = {
         "path": _path(seen, eyes, node),
@@ -140,9 +187,10 @@ def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) ->
         "asked": text,
         "count_words": f"{name} sees {words.count(count, 'object')} in {node.name}",
         "pager": Pager(
-            f"{words.number(after + 1)} to {words.number(after + len(found))}, by kind and name",
+            f"{found[0].name} to {found[-1].name}, by kind and name" if found else "",
             _url(node, text) if after else "",
-            _url(node, text, after + SHOWN) if after + SHOWN < count else "",
+            _url(node, text, next_) if next_ else "",
+            reverse("console:person_sees_csv", args=[seen.person.pk]) + _url(node, text),
         ),
         "empty": Empty(f"{name} sees nothing in {node.name}" if sees else f"{name} does not see {node.name}"),
     }
@@ -160,15 +208,12 @@ def _path(seen: Visit, eyes: Eyes, node: Node) -> Crumbs:
 
 
 def _line(seen: Visit, eyes: Eyes, node: Node) -> Line:
-    slice_ = eyes.slice_of(node)
-    can = frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=eyes.now))
-    owns = any(bits.owned for key in node.lineage if (bits := slice_.bits.get(key)) is not None)
     inside = _url(node) if dialects.get(node.kind).child_types(node.type) else ""
     face = Face("thing", naming.icon_of(node.type))
     asked = {"who": str(seen.person), "action": main_action(node), "what": node.ref.id, "type": node.type}
     why = f"{reverse('console:why')}?{urlencode(asked)}"
     return Line(
         Who(node.name, face, naming.kind_of(node.type), inside),
-        naming.can(can, node.type, owns=owns),
+        eyes.can(node),
         (Action("Why?", why, "mini plain", more=f"about {node.name}"),),
     )

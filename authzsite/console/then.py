@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -150,7 +150,11 @@ def _answer(asked: Asked, node: Node) -> dict[str, Any]:
         return {}
     live.must_be_live(node.realm_id, asked.then.revision)
     views = {"changes": _changes, "between": _between}
-    return {"past": _said(asked), **views.get(asked.view, _state)(asked, asked.then, asked.until, node)}
+    answer = views.get(asked.view, _state)(asked, asked.then, asked.until, node)
+    if "pager" in answer:
+        sheet = reverse("console:object_then_csv", args=[node.id]) + asked.url()
+        answer["pager"] = replace(answer["pager"], csv=sheet)
+    return {"past": _said(asked), **answer}
 
 
 def _said(asked: Asked) -> Note:
@@ -168,8 +172,7 @@ def _state(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
     if was is None:
         return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
     access = AccessMap(was, now=then.moment, as_of=then.revision)
-    reached = (one for one in access.people.values() if access.access_of(one).paths)
-    found = sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
+    found = reached_by(access)
     named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
     text = f"{words.count(len(found), 'person', 'people')} reached by a rule then.{named}"
     return {
@@ -179,11 +182,22 @@ def _state(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
     }
 
 
-def _row(access: AccessMap, person: Principal) -> Row:
+def reached_by(access: AccessMap) -> list[Principal]:
+    """Those whom some rule reached, by name."""
+    reached = (one for one in access.people.values() if access.access_of(one).paths)
+    return sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
+
+
+def had_by(access: AccessMap, person: Principal) -> tuple[str, tuple[Path, ...]]:
+    """What one person could do, in words, and by which ways."""
     had, was = access.access_of(person), access.node
     labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
     how = naming.paths((path.rule for path in had.paths), was, labels)
-    return Row(_who(person), naming.can(had.can, was.type, owns=had.owns), how)
+    return naming.can(had.can, was.type, owns=had.owns), how
+
+
+def _row(access: AccessMap, person: Principal) -> Row:
+    return Row(_who(person), *had_by(access, person))
 
 
 def _pager(asked: Asked, text: str, many: int) -> Pager:
@@ -202,10 +216,12 @@ def _changes(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any
     }
 
 
+def could(actions: Collection[str], type_: str) -> str:
+    return naming.can(actions, type_, owns="set_owner" in actions)
+
+
 def _line(row: Difference, type_: str) -> DiffLine:
-    before, after = (
-        naming.can(actions, type_, owns="set_owner" in actions) for actions in (row.before, row.after)
-    )
+    before, after = (could(actions, type_) for actions in (row.before, row.after))
     kind = {"gain": "gain", "lose": "lose"}.get(row.kind, "change")
     told = {"gain": f"has gained {naming.lower(after)}", "lose": f"has lost {naming.lower(before)}"}
     text = told.get(row.kind, f"could {naming.lower(before)}, now can {naming.lower(after)}")
@@ -228,8 +244,7 @@ def _between(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any
 
 def _times(course: Course, type_: str) -> Iterator[Time]:
     for spell in course.spells:
-        could = naming.can(spell.actions, type_, owns="set_owner" in spell.actions)
-        yield Time(_who(course.principal), could, _edge(spell.since), _until(spell))
+        yield Time(_who(course.principal), could(spell.actions, type_), _edge(spell.since), _until(spell))
 
 
 def _until(spell: Spell) -> str:

@@ -42,6 +42,7 @@ class Page:
 ONE = "/requests/{request}"
 PAGES = (
     Page("requests", "/requests", DOOR, 200, 200, 200, 200, 200, 200, 200, 200),
+    Page("requests_csv", "/requests.csv?tab=all", DOOR, 200, 200, 200, 200, 200, 200, 200, 200),
     Page("requests_count", "/requests/count", DOOR, 200, 200, 200, 200, 200, 200, 200, 200),
     Page("request_new", "/requests/new", DOOR, 200, 200, 200, 200, 200, 200, 200, 200),
     Page("request_new", "/requests/new", KEPT, 200, 200, 200, 200, 200, 200, 200, 200, "post"),

@@ -47,6 +47,7 @@ PAGES = (
     Page("pipeline_start", "/pipelines/start", KEPT, 404, 403, 403, 403, 302, 403, 302, "post"),
     Page("pipeline_stop", f"{RUN}/stop", KEPT, 404, 404, 404, 404, 302, 403, 302, "post"),
     Page("hints", "/hints", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("hints_csv", "/hints.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("hint_mend", f"{HINT}/mend", DOOR, 404, 404, 404, 200, 200, 403, 404),
     Page("hint_dismiss", f"{HINT}/dismiss", DOOR, 404, 404, 404, 200, 200, 403, 404),
     Page("hint_dismiss", f"{HINT}/dismiss", KEPT, 404, 404, 404, 422, 422, 403, 404, "post"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,11 +10,13 @@ from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
+from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.asking import risk, told
 from authzsite.console.door import signed_in
@@ -30,7 +32,7 @@ from policies.models.requests import WAITING
 from policies.requests import seeing
 from policies.services.grants import revision_now
 
-SHOWN = 25
+SHOWN, CHUNK = 25, 500
 TABS = (("decide", "To decide"), ("mine", "Yours"), ("all", "All"), ("ended", "Ended"))
 """What stands in the address as `tab`."""
 MOST_COUNTED = 100
@@ -71,12 +73,16 @@ class Board:
     @cached_property
     def rows(self) -> list[AccessRequest]:
         """One more than is shown, to know whether there are more."""
-        found = self._filtered(self._listed())
+        found = self.whole()
         if self.asked.after:
             found = found.filter(self._beyond())
+        return list(found[: SHOWN + 1])
+
+    def whole(self) -> QuerySet[AccessRequest]:
+        """The list that is asked for, to its end, in its order."""
+        rows = self._filtered(self._listed()).select_related("asker", "holder", "realm")
         order = "pk" if self.asked.tab == "decide" else "-pk"
-        rows = found.select_related("asker", "holder", "realm").prefetch_related("wants", "parts")
-        return list(rows.order_by(order)[: SHOWN + 1])
+        return rows.prefetch_related("wants", "parts").order_by(order)
 
     def _beyond(self) -> Q:
         return Q(pk__gt=self.asked.after) if self.asked.tab == "decide" else Q(pk__lt=self.asked.after)
@@ -173,9 +179,28 @@ def room(request: Request) -> HttpResponse:
         "ticks": any(one.tickable for one in shown),
         "locked": risk.REASON if any(one.why_not for one in shown) else None,
         "pager": board.pager(),
+        "csv": reverse("console:requests_csv") + board.asked.url(after=0),
         "empty": board.empty(),
     }
     return page(request, "console/asking/room.html", context, room="requests", revision=revision_now())
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same list to its end: a line for each thing that a request asks for."""
+    board = Board(asker_of(request), Asked.read(request))
+    head = ["request", "asked at", "asked by", "for", "object", "type", "action", "reason", "ticket"]
+    lines = (line for one in board.whole().iterator(CHUNK) for line in _lines(one))
+    return sheet.answer("requests", [*head, "state", "given at", "ends"], lines)
+
+
+def _lines(one: AccessRequest) -> Iterator[list[object]]:
+    who = [one.pk, one.asked_at.isoformat(), one.asker, one.holder]
+    for want in one.wants.all():
+        times = [moment.isoformat() if moment else "" for moment in (want.given_at, want.valid_until)]
+        what = [want.name, want.type, want.action, one.reason, one.ticket]
+        yield [*who, *what, one.get_state_display(), *times]
 
 
 def _heading(board: Board) -> str:

@@ -6,6 +6,7 @@ from authzsite.console.asking import ask, away, decide, must_say, on_object, one
 
 urlpatterns = [
     path("requests", room.room, name="requests"),
+    path("requests.csv", room.as_csv, name="requests_csv"),
     path("requests/count", room.count, name="requests_count"),
     path("requests/new", ask.room, name="request_new"),
     path("requests/new/foresee", ask.foresee, name="request_foresee"),

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
+from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager, Toggle
-from authzsite.console.measures.hint_rows import Drawing, reasons
+from authzsite.console.measures.hint_rows import Drawing, about_words, reasons
 from authzsite.console.measures.sight import actor
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty
@@ -28,7 +30,7 @@ from policies.pipelines import asking
 from policies.queries import realms_of
 from policies.services.grants import revision_now
 
-SHOWN = 30
+SHOWN, CHUNK = 30, 1000
 NAME = "unused_grants"
 
 
@@ -40,6 +42,9 @@ class Asked:
     kind: str
     dismissed: bool
     after: Place | None
+
+    def among(self, realms: Sequence[Node]) -> tuple[Node, ...]:
+        return tuple(one for one in realms if not self.realm or one.id == self.realm)
 
     def url(self, **changed: object) -> str:
         kept = {
@@ -72,8 +77,8 @@ def room(request: Request) -> HttpResponse:
     """Every hint that one may see, those first that concern most people."""
     asker, asked = asker_of(request), _asked(request)
     realms = realms_of(asker)
-    chosen = [one for one in realms if not asked.realm or one.id == asked.realm]
-    found = Room(tuple(chosen), actor(asker), asked.dismissed)
+    chosen = asked.among(realms)
+    found = Room(chosen, actor(asker), asked.dismissed)
     counts = found.counts()
     shown, pager = _page_of(found, counts, asked)
     lines = list(map(Drawing.by(asker, chosen).line, shown))
@@ -106,7 +111,29 @@ def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequ
     next_ = asked.url(after=f"{last.people}.{last.pk}") if last else ""
     many = counts.get(asked.kind, 0) if asked.kind else sum(counts.values())
     text = f"{words.count(many, 'hint')}, those that concern most people first"
-    return shown, Pager(text, asked.url() if asked.after else "", next_)
+    csv = reverse("console:hints_csv") + asked.url()
+    return shown, Pager(text, asked.url() if asked.after else "", next_, csv)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same hints to their end."""
+    asker, asked = asker_of(request), _asked(request)
+    found = Room(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
+    head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
+    return sheet.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
+
+
+def _lines(found: Room, kind: str) -> Iterator[list[object]]:
+    after: Place | None = None
+    while rows := found.page(CHUNK, kind=kind, after=after):
+        for one in rows:
+            row = one.row
+            times = [moment.isoformat() if moment else "" for moment in (row.found, row.seen, row.dismissed)]
+            about = [one.node.ref.id, one.node.type, one.label, about_words(one), one.ground, row.people]
+            yield [*about, row.revision, *times, row.reason]
+        after = (rows[-1].row.people, rows[-1].row.pk)
 
 
 def _heading(counts: Mapping[str, int], asked: Asked) -> str:

@@ -14,6 +14,7 @@ urlpatterns = [
     path("overview", overview.site, name="overview"),
     path("overview/<number:id>", overview.room, name="overview_realm"),
     path("hints", hints.room, name="hints"),
+    path("hints.csv", hints.as_csv, name="hints_csv"),
     path("hints/<number:id>/mend", hint.mend, name="hint_mend"),
     path("hints/<number:id>/dismiss", hint.dismiss, name="hint_dismiss"),
     path("hints/<number:id>/back", hint.back, name="hint_back"),

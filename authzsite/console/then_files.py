@@ -1,0 +1,163 @@
+"""The past as files: what a page about the past lists, to its end, for whoever may see the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.http import Http404
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite import sheet
+from authzsite.console import naming, person_then, then
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads
+from authzsite.console.person_visit import visit as visit_person
+from authzsite.console.place import Place, visit
+from authzsite.console.requests import Request
+from authzsite.console.role import Seen, rights, visit_role
+from authzsite.console.role_then import gave_then, held_then
+from catalog.past import node_at
+from policies import access_log, compare
+from policies.access import AccessMap
+from policies.archiving import live
+from policies.compare import Course
+from policies.errors import Invalid
+from policies.models.grants import Effect
+from policies.past import Past
+
+Lines = Iterator[list[object]]
+
+
+def _at(past: Past) -> list[object]:
+    return [past.moment.isoformat(), past.revision]
+
+
+# An object
+
+
+@reads
+@signed_in
+def of_object(request: Request, id: int) -> HttpResponseBase:
+    """Who had access then, or what differs since, or who had it in between; the page says what is wrong."""
+    place = visit(request, id)
+    if place.node.type in naming.ROOMS or not place.may_look:
+        raise Http404
+    asked = then.read(request)
+    if asked.then is None or asked.until is None or asked.problems:
+        return _back(request, "object_then", id)
+    live.must_be_live(place.node.realm_id, asked.then.revision)
+    access_log.looked(place.asker, "access in the past", place.node, via="console")
+    try:
+        head, lines = VIEWS[asked.view](place, asked.then, asked.until)
+    except Invalid:
+        return _back(request, "object_then", id)
+    return sheet.answer(f"access-{id}-then", head, lines)
+
+
+def _back(request: Request, name: str, id: int) -> HttpResponseBase:
+    return redirect(f"{reverse(f'console:{name}', args=[id])}?{request.GET.urlencode()}")
+
+
+def _state(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
+    head = ["object", "as of", "revision", "principal", "shown as", "could", "how"]
+    return head, _state_lines(place, at)
+
+
+def _state_lines(place: Place, at: Past) -> Lines:
+    was = node_at(place.node.id, at.revision)
+    if was is None:
+        return
+    access = AccessMap(was, now=at.moment, as_of=at.revision)
+    for person in then.reached_by(access):
+        could, ways = then.had_by(access, person)
+        how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
+        yield [was.ref.id, *_at(at), person, person.label, could, how]
+
+
+def _changes(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
+    head = ["object", "since", "since revision", "until", "until revision"]
+    head += ["principal", "shown as", "could", "can after"]
+    node, edges = place.node, [*_at(at), *_at(until)]
+    return head, (
+        [
+            node.ref.id,
+            *edges,
+            row.principal,
+            row.principal.label,
+            *(then.could(actions, node.type) for actions in (row.before, row.after)),
+        ]
+        for row in compare.differences(node.id, at, until)
+    )
+
+
+def _between(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
+    head = ["object", "principal", "shown as", "could", "since", "since revision", "until", "until revision"]
+    found = compare.courses(place.node, at, until)
+    return head, (line for course in found for line in _spells(place, course))
+
+
+def _spells(place: Place, course: Course) -> Lines:
+    told = [place.node.ref.id, course.principal, course.principal.label]
+    for spell in course.spells:
+        ended = _at(spell.until) if spell.until else ["", ""]
+        yield [*told, then.could(spell.actions, place.node.type), *_at(spell.since), *ended]
+
+
+VIEWS = {"": _state, "changes": _changes, "between": _between}
+
+
+# A person, a group, a service account
+
+
+@reads
+@signed_in
+def of_person(request: Request, id: int) -> HttpResponseBase:
+    """What somebody reached then, or where that differs from another moment or another person."""
+    seen = visit_person(request, id, "person_then")
+    asked = person_then.read(request, seen.circle)
+    rows = person_then.answered(asked, seen.circle, seen.person)
+    if rows is None:
+        return _back(request, "person_then", id)
+    sides = person_then.heads(asked, seen.person)
+    head = ["object", "type", "first", "first could"]
+    if not asked.compares:
+        lines = ([row.node.ref.id, row.node.type, *sides, row.left] for row in rows)
+        return sheet.answer(f"reach-{id}-then", head, lines)
+    one, other = sides
+    both = ([row.node.ref.id, row.node.type, one, row.left, other, row.right, row.kind] for row in rows)
+    head += ["second", "second could", "change"]
+    return sheet.answer(f"reach-{id}-compared", head, both)
+
+
+# A role
+
+
+@reads
+@signed_in
+def of_role(request: Request, id: int) -> HttpResponseBase:
+    """What a role gave then; with `show=held` who held it."""
+    seen = visit_role(request, id)
+    at = then.moment_of(request.GET.get("at", "").strip()[:40])
+    if at is None:
+        return _back(request, "role_then", id)
+    live.must_be_live(seen.node.realm_id, at.revision)
+    access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
+    if request.GET.get("show") == "held":
+        return sheet.answer(f"holders-{id}-then", ["role", "as of", "revision", "holder"], _held(seen, at))
+    head = ["role", "as of", "revision", "object", "type", "rights", "effect"]
+    return sheet.answer(f"gives-{id}-then", head, _gave(seen, at))
+
+
+def _held(seen: Seen, at: Past) -> Lines:
+    for row in held_then(seen, at):
+        yield [seen.node.name, *_at(at), row.holder]
+
+
+def _gave(seen: Seen, at: Past) -> Lines:
+    for node, rows in gave_then(seen, at):
+        for effect in Effect.values:
+            told = rights(node, rows, effect)
+            if told:
+                yield [seen.node.name, *_at(at), node.ref.id, node.type, told, effect]
