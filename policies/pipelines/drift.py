@@ -18,7 +18,6 @@ from catalog.nodes import Node, node
 from lakewarden import dialects
 from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import BackendError
-from policies.errors import Conflict
 from policies.models import Backend
 from policies.pipelines.effective import is_small
 from policies.pipelines.known import Pipeline, Result, Work, register
@@ -31,6 +30,7 @@ NUMBER, TEXT, TRUTH, TEXTS = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.st
 SHOWN = 200
 """So many differences are kept with the run; all of them are in its files."""
 SHAPES = {
+    "backends": (("backend", NUMBER), ("by_person", TRUTH)),
     "targets": (("backend", NUMBER), ("object", NUMBER), ("kind", TEXT), ("path", TEXTS)),
     "logins": (("backend", NUMBER), ("principal", NUMBER)),
     "rights": (("backend", NUMBER), ("of", TEXT), ("name", TEXT), ("kind", TEXT), ("right", TEXT)),
@@ -39,33 +39,59 @@ SHAPES = {
         *(("right", TEXT), ("amiss", TRUTH)),
     ),
     "members": (("backend", NUMBER), ("role", TEXT), ("person", TEXT), ("amiss", TRUTH)),
+    "wanted": (("backend", NUMBER), ("role", TEXT), ("kind", TEXT), ("path", TEXTS), ("right", TEXT)),
+    "joined": (("backend", NUMBER), ("role", TEXT), ("person", TEXT)),
 }
 """The files that tell Spark of backends, and their columns."""
-OTHERS = "others.json"
-"""What was found by the sync's own comparison in backends that are not compared on Spark."""
+TROUBLES = "troubles.json"
+"""Which backends could not be read, and why."""
 Tables = dict[str, list[tuple[Any, ...]]]
 
 
-def export(
-    row: Backend, out_there: base.Backend, catalog: Node, into: dict[str, list[tuple[Any, ...]]]
-) -> None:
-    """Add what a backend was seen to have to the tables.  Raises BackendError."""
-    row_id, kind = row.pk, kinds.get(row.kind)
-    seen = out_there.observe()
-    present, _ = parted(targets_below(catalog, kind), seen)
-    wanted = Wanted(out_there, kind, catalog, present, now=timezone.now())
-    into["targets"] += [(row_id, one.id, one.kind, list(one.path)) for one in present]
-    into["logins"] += [(row_id, one.pk) for one in wanted.with_login(seen.people)]
-    into["rights"] += _rights(row, out_there, catalog)
+def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -> None:
+    """Add what a backend was seen to have, and what it takes to say what should be there.
+
+    Raises BackendError; then nothing was added.
+    """
+    kind, seen = kinds.get(row.kind), out_there.observe()
+    if kind.wanted is None:
+        _facts(row, out_there, catalog, seen, into)
+    else:  # a way of the kind's own: the sync says what should be there, and Spark compares
+        desired, _ = kind.wanted(out_there, catalog, seen, timezone.now())
+        _desired(row.pk, desired, seen, into)
+    into["backends"].append((row.pk, kind.wanted is None and kind.by_person))
     into["seen"] += [
-        (row_id, role, one.kind, list(one.path), one.right, one in seen.amiss_rights.get(role, frozenset()))
+        (row.pk, role, one.kind, list(one.path), one.right, one in seen.amiss_rights.get(role, frozenset()))
         for role, rights in seen.roles.items()
         for one in rights
     ]
     into["members"] += [
-        (row_id, role, person, person in seen.amiss_members.get(role, frozenset()))
+        (row.pk, role, person, person in seen.amiss_members.get(role, frozenset()))
         for role, people in seen.members.items()
         for person in people & seen.people
+    ]
+
+
+def _facts(
+    row: Backend, out_there: base.Backend, catalog: Node, seen: base.Observation, into: Tables
+) -> None:
+    """Of a backend for which Spark works out what should be there: which objects and people it has."""
+    kind = kinds.get(row.kind)
+    present, _ = parted(targets_below(catalog, kind), seen)
+    wanted = Wanted(out_there, kind, catalog, present, now=timezone.now())
+    into["targets"] += [(row.pk, one.id, one.kind, list(one.path)) for one in present]
+    into["logins"] += [(row.pk, one.pk) for one in wanted.with_login(seen.people)]
+    into["rights"] += _rights(row, out_there, catalog)
+
+
+def _desired(row_id: int, desired: base.Desired, seen: base.Observation, into: Tables) -> None:
+    into["wanted"] += [
+        (row_id, role, one.kind, list(one.path), one.right)
+        for role, rights in desired.roles.items()
+        for one in rights
+    ]
+    into["joined"] += [
+        (row_id, role, person) for role, people in desired.members.items() for person in people & seen.people
     ]
 
 
@@ -98,32 +124,25 @@ def _backends(work: Work) -> list[tuple[Backend, Node]]:
     return [(row, catalog) for row, catalog in found if catalog is not None]
 
 
-def _mirrored(row: Backend) -> bool:
-    """Whether what is wanted there is what the pipeline works out, and not a way of the kind's own."""
-    try:
-        kind = kinds.get(row.kind)
-    except BackendError:
-        return False
-    return kind.wanted is None and not kind.by_person
-
-
 def _prepare(work: Work) -> None:
-    every = _backends(work)
-    others = _compared(work, [(row, catalog) for row, catalog in every if not _mirrored(row)])
     tables: Tables = {name: [] for name in SHAPES}
-    for row, catalog in every:
-        if not _mirrored(row):
-            continue
+    troubles: dict[str, dict[str, str]] = {}
+    for row, catalog in _backends(work):
         work.tell(0, 0, f"reading the rights of {catalog.name}")
-        out_there = open_backend(row, catalog)
         try:
-            export(row, out_there, catalog, tables)
-        except BackendError as error:
-            raise Conflict(f"{catalog.name}: {error}") from error
-        finally:
-            out_there.close()
+            _read(row, catalog, tables)
+        except BackendError as error:  # one that is away keeps nobody from the others
+            troubles[catalog.name] = {"trouble": str(error)}
     write(work.output / "acls", tables)
-    (work.output / OTHERS).write_text(json.dumps(others))
+    (work.output / TROUBLES).write_text(json.dumps(troubles))
+
+
+def _read(row: Backend, catalog: Node, into: Tables) -> None:
+    out_there = open_backend(row, catalog)
+    try:
+        export(row, out_there, catalog, into)
+    finally:
+        out_there.close()
 
 
 def _here(work: Work) -> Callable[[], Result]:
@@ -153,7 +172,7 @@ def _load(work: Work, folder: Path) -> Result:
     counts = json.loads((folder / "summary.json").read_text())
     names = {row.pk: catalog.name for row, catalog in _backends(work)}
     told = {names[int(key)]: found for key, found in counts.items() if int(key) in names}
-    told |= json.loads((work.output / OTHERS).read_text())
+    told |= json.loads((work.output / TROUBLES).read_text())
     return {"backends": told, "differences": list(differences(folder))[:SHOWN]}
 
 

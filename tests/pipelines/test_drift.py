@@ -1,103 +1,158 @@
-"""What Spark finds to differ in a backend is what the sync's own comparison finds, for random realms."""
+"""What Spark finds to differ in a backend is what the sync finds, for each kind of backend."""
 
 from __future__ import annotations
 
 import json
 import random
 from argparse import Namespace
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 import pytest
 from django.utils import timezone
 
 from catalog.nodes import Node
-from catalog.queries import root
+from catalog.queries import find, root
 from lakewarden.backends import kinds, planning
-from lakewarden.backends.base import Plan
-from lakewarden.backends.memory import Memory, World
+from lakewarden.backends.base import Desired, FoundObject, Observation
+from lakewarden.backends.kinds import Kind
+from lakewarden.objects import ObjectRef
 from lakewarden.spark.pipelines import drift as program
 from lakewarden.spark.pipelines.telling import Telling
 from policies.authority import OPERATOR
 from policies.exports import parquet
-from policies.models import Backend, Counter, Grant
+from policies.models import Backend, Counter
 from policies.pipelines import asking, drift, running
 from policies.pipelines.known import Work
 from policies.services import backends
 from policies.sync import worker
 from policies.sync.desired import Wanted, targets_below
-from policies.sync.seal import unseal
-from tests.factories import AUTHORITY, BY, the
-from tests.pipelines.worlds import NAMES, a_lake
+from policies.sync.reconcile import parted
+from policies.sync.seal import seal, unseal
+from tests.factories import AUTHORITY, BY
+from tests.pipelines.worlds import GROUPS, NAMES, SERVICES, a_cdap, a_herd, a_lake
 from tests.sync.conftest import governed, source
 
 __all__ = ["governed", "source"]
-BACKEND = Backend(pk=7, kind="postgresql")
-KIND = kinds.get(BACKEND.kind)
+T = TypeVar("T")
+LAKE = ("postgresql", "mariadb", "mysql", "gravitino", "posix", "webhdfs", "ranger-hive", "ranger-trino")
+WORLDS = [
+    (a_lake, 9, LAKE),
+    pytest.param(a_herd, 1, ("herd",), marks=pytest.mark.slow),
+    pytest.param(a_cdap, 2, ("cdap", "ranger-cdap"), marks=pytest.mark.slow),
+]
 
 
-def there(catalog: Node, chance: random.Random) -> World:
-    """The catalog as a server has it, but for an object that is gone, with some of the people."""
-    world = World(people=set(chance.sample(NAMES, 6)))
-    for target in targets_below(catalog, KIND):
-        if target.path and chance.random() < 0.95:
-            world.create(target.kind, target.path)
-    return world
+class Looked:
+    """A backend of some kind that was seen to have what a test says."""
+
+    def __init__(self, opened: Any, seen: Observation) -> None:
+        self._opened, self.seen = opened, seen
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._opened, name)
+
+    def observe(self) -> Observation:
+        return self.seen
 
 
-def planned(backend: Memory, catalog: Node) -> Plan:
+def place_of(kind: Kind, top: Node) -> Node:
+    """What a backend of that kind is connected to: the realm, or catalog shop of it."""
+    found = top if kind.whole_realm else find(ObjectRef("catalog", top.realm, ("shop",)))
+    assert found is not None
+    return found
+
+
+def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
+    """A backend that has most of the objects and some of the people, and not quite what was decided."""
+    opened = kind.open(kind.example.replace(":port", ""), realm=place.realm, mark="backend-1")
+    names = [*NAMES, *SERVICES, *(f"user:{name}" for name in NAMES), *(f"group:{name}" for name in GROUPS)]
+    targets = targets_below(place, kind)
+    there = [one for one in targets if not one.path or chance.random() < 0.9]
+    objects = tuple(FoundObject(one.kind, one.path, id=str(one.id)) for one in there)
+    people = frozenset(name for name in names if chance.random() < 0.8)
+    found = Looked(opened, Observation(True, "", objects, people, {}, {}))
+    wanted = decided(kind, found, place)
+    roles, members = tampered(wanted.roles, chance), tampered(wanted.members, chance)
+    roles["role:0"] = next(iter(roles.values()))
+    found.seen = replace(
+        found.seen,
+        roles=roles,
+        members={role: members.get(role, frozenset()) for role in roles},
+        amiss_rights={role: some(rights, chance, 0.1) for role, rights in roles.items()},
+        amiss_members={role: some(people, chance, 0.1) for role, people in members.items()},
+    )
+    return found
+
+
+def tampered(decided: Mapping[str, Collection[T]], chance: random.Random) -> dict[str, frozenset[T]]:
+    """Others took some of it, and gave some of what is another's."""
+    every = sorted({one for held in decided.values() for one in held}, key=str)
+    return {
+        key: some(sorted(held, key=str), chance, 0.7) | some(every, chance, 0.05)
+        for key, held in sorted(decided.items())
+        if chance.random() < 0.9
+    }
+
+
+def some(things: Iterable[T], chance: random.Random, share: float) -> frozenset[T]:
+    return frozenset(one for one in sorted(things, key=str) if chance.random() < share)
+
+
+def decided(kind: Kind, backend: Any, place: Node) -> Desired:
+    """What the sync wants there."""
     seen = backend.observe()
-    here = {(one.kind, one.path) for one in seen.objects}
-    targets = [one for one in targets_below(catalog, KIND) if (one.kind, one.path) in here]
-    wanted = Wanted(backend, KIND, catalog, targets, now=timezone.now()).desired(seen.people)
-    return planning.plan(wanted, seen)
+    if kind.wanted is not None:
+        wanted: Desired = kind.wanted(backend, place, seen, timezone.now())[0]
+        return wanted
+    present, _ = parted(targets_below(place, kind), seen)
+    return Wanted(backend, kind, place, present, now=timezone.now()).desired(seen.people)
 
 
-def tamper(world: World, chance: random.Random) -> None:
-    """Others take some rights from our roles, and some people."""
-    for held in (*world.roles.values(), *world.members.values()):
-        for one in sorted(held):
-            if chance.random() < 0.3:
-                held.discard(one)  # type: ignore[arg-type]
+def test_every_kind_is_among_them() -> None:
+    told = [getattr(world, "values", world)[2] for world in WORLDS]
+    assert {code for codes in told for code in codes} == set(kinds.codes())
 
 
 @pytest.mark.django_db(transaction=True)
-def test_it_agrees_with_the_sync(plain: Any, var: Path) -> None:
-    realm, chance = a_lake(9, mode="on"), random.Random(9)
-    catalog = the("catalog", "shop")
-    world = there(catalog, chance)
-    backend = Memory(world)
-    list(backend.apply(planned(backend, catalog)))
-    tamper(world, chance)
-    ended = Grant.objects.open().order_by("pk").values_list("pk", flat=True)[::3]
-    Grant.objects.filter(pk__in=ended).update(closed=Counter.objects.get().revision)
-    expected = planned(backend, catalog)
-    tables: dict[str, list[tuple[Any, ...]]] = {name: [] for name in drift.SHAPES}
-    drift.export(BACKEND, backend, catalog, tables)
+@pytest.mark.parametrize(("world", "seed", "codes"), WORLDS)
+def test_it_agrees_with_the_sync(
+    plain: Any, var: Path, world: Callable[..., Node], seed: int, codes: tuple[str, ...]
+) -> None:
+    top, chance = world(seed, **({"mode": "on"} if world is a_lake else {})), random.Random(seed)
+    tables: drift.Tables = {name: [] for name in drift.SHAPES}
+    expected = {}
+    for number, code in enumerate(codes, 1):
+        kind, row = kinds.get(code), Backend(pk=number, kind=code)
+        place = place_of(kind, top)
+        backend = looked(kind, place, chance)
+        expected[code] = planning.plan(decided(kind, backend, place), backend.observe())
+        drift.export(row, backend, place, tables)
     drift.write(var / "acls", tables)
-    parquet.export(realm, Counter.objects.get().revision, var / "input")
+    parquet.export(top, Counter.objects.get().revision, var / "input")
     given = Namespace(input=str(var / "input"), output=str(var), acls=str(var / "acls"))
     program.run(plain, given, Telling(plain, StringIO()))
-    found = json.loads((var / "summary.json").read_text())[str(BACKEND.pk)]
-    counts = {"missing": expected.missing, "extra": expected.extra, "same": expected.in_sync}
-    assert found == counts
-    assert min(counts.values()) > 0
-    told = list(drift.differences(var))
-    assert len(told) == expected.missing + expected.extra
-    steps = {
-        (step.role, one.path, one.right)
-        for step in expected.steps
-        if step.kind == "give"
-        for one in step.rights
-    }
-    assert steps == {
-        (one["role"], tuple(one["path"]), one["right"])
-        for one in told
-        if one["right"] and one["what"] == "missing"
-    }
+    counts, told = json.loads((var / "summary.json").read_text()), list(drift.differences(var))
+    for number, (code, plan) in enumerate(expected.items(), 1):
+        said = {"missing": plan.missing, "extra": plan.extra, "same": plan.in_sync}
+        assert (code, counts[str(number)]) == (code, said)
+        assert min(said.values()) > 0, code
+        for what, step in (("missing", "give"), ("extra", "take")):
+            rights = {
+                (one.role, right.path, right.right)
+                for one in plan.steps
+                if one.kind == step
+                for right in one.rights
+            }
+            assert rights == {
+                (one["role"], tuple(one["path"]), one["right"])
+                for one in told
+                if (one["backend"], one["what"]) == (number, what) and one["right"]
+            }, code
 
 
 def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
@@ -111,30 +166,21 @@ def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
     assert governed.runs.filter(done__gt=0).count() == 0
 
 
-def test_what_is_wanted_in_a_way_of_its_own_is_compared_by_the_sync_even_beside_spark(
-    governed: Backend, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mirrored = kinds.get("postgresql")
-    odd = replace(mirrored, code="odd", by_person=True)
-    monkeypatch.setattr(kinds, "get", {"odd": odd, "postgresql": mirrored}.__getitem__)
+def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_path: Path) -> None:
+    at = unseal(governed.sealed_url)
     other = backends.connect(
-        root(governed.realm), "stock", "odd", source_of(governed), policy="report", by=BY, authority=AUTHORITY
+        root(governed.realm), "stock", "postgresql", at, policy="report", by=BY, authority=AUTHORITY
     )
+    nowhere = seal("postgresql://postgres@127.0.0.1:1/governed")
+    Backend.objects.filter(pk=other.pk).update(sealed_url=nowhere)
     run = asking.ask("drift", root(governed.realm), by=OPERATOR)
     work = Work(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)
     drift.PIPELINE.prepare(work)
-    exported = pq.read_table(tmp_path / "acls" / "rights.parquet").column("backend").to_pylist()
-    assert set(exported) == {governed.pk}
-    (tmp_path / "summary.json").write_text(
-        json.dumps({str(governed.pk): {"missing": 1, "extra": 0, "same": 2}})
-    )
+    exported = pq.read_table(tmp_path / "acls" / "backends.parquet").column("backend").to_pylist()
+    assert exported == [governed.pk]
+    counts = {"missing": 1, "extra": 0, "same": 2}
+    (tmp_path / "summary.json").write_text(json.dumps({str(governed.pk): counts}))
     told = drift.PIPELINE.load(work, tmp_path)["backends"]
-    report = worker.now(other, dry_run=True)
-    assert told == {
-        "shop": {"missing": 1, "extra": 0, "same": 2},
-        "stock": {"missing": report.missing, "extra": report.extra, "same": report.in_sync},
-    }
-
-
-def source_of(row: Backend) -> str:
-    return unseal(row.sealed_url)
+    assert told.keys() == {"shop", "stock"}
+    assert told["shop"] == counts
+    assert "connect" in told["stock"]["trouble"]

@@ -1,9 +1,10 @@
 """Pipeline `drift`: what differs between what should be true in backends and what they were seen to have.
 
-Beside the snapshot it reads, from `--acls`, what the site wrote of each backend: `targets` (which objects it
-has), `logins` (who can sign in there), `rights` (what a privilege or an operation comes to there), `seen` and
-`members` (the rights and members of our roles out there).  Written to the output folder: `differences`, a row
-for each right or membership that is missing or extra, and `summary.json` with the counts of each backend.
+Beside the snapshot it reads, from `--acls`, what the site wrote of each of the `backends`: `targets` (which
+objects it has), `logins` (who can sign in there), `rights` (what a privilege or an operation comes to there),
+`seen` and `members` (the rights and members of our roles out there); `wanted` and `joined` (what should be
+there) of a kind with a way of its own to say so.  Written to the output folder: `differences`, a row for each
+right or membership that is missing or extra, and `summary.json` with the counts of each backend.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ class Wanted:
     `logins` are who can sign in to each; `given` what a privilege comes to there, by (backend, kind of
     object), and `asked` what an operation that is allowed comes to.  A console role is mirrored out there for
     those whose mirrored roles add up to exactly what the law gives them; `apart` are the others, who get one
-    role of their own with what is resolved.
+    role of their own with what is resolved.  In a backend that is `by_person` everybody has his own.
     """
 
     standing: Standing
@@ -51,11 +52,15 @@ class Wanted:
     logins: Mapping[int, Crowd]
     given: Mapping[tuple[int, str], list[tuple[str, str]]]
     asked: Mapping[tuple[int, str], list[tuple[str, str]]]
+    by_person: frozenset[int]
     apart: dict[int, Crowd] = field(default_factory=dict)
     _roles: dict[int, dict[str, set[int]]] = field(default_factory=dict)
 
     def mirrored(self, levels: Levels, there: There) -> Iterator[tuple[int, str]]:
         """The rights that each role gives on an object; who is not given the same by the law is put apart."""
+        if there.backend in self.by_person:
+            self.apart[there.backend] = self.logins.get(there.backend, 0)
+            return
         roles, known = self._on(there.place), (there.backend, there.kind)
         by_right: dict[str, set[int]] = defaultdict(set)
         for privilege, right in self.given.get(known, ()):
@@ -67,7 +72,7 @@ class Wanted:
             held = 0
             for role in by_right.get(right, ()):
                 held |= self.standing.crowd(Unit(ROLE, role))
-            differ = (held ^ resolved.get(right, 0)) & self.logins[there.backend]
+            differ = (held ^ resolved.get(right, 0)) & self.logins.get(there.backend, 0)
             self.apart[there.backend] = self.apart.get(there.backend, 0) | differ
 
     def resolved(self, levels: Levels, there: There) -> dict[str, Crowd]:
@@ -107,17 +112,18 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         wanted.apart.update(_crowds(wanted.standing, mirrored.where("role IS NULL").collect()))
         resolved = _mapped(spark, wanted, targets, _apart).cache()
         rights, members = _should(spark, wanted, mirrored.where("role IS NOT NULL"), resolved)
+        rights = rights.unionByName(_read(spark, acls, "wanted"))
+        members = members.unionByName(_read(spark, acls, "joined"))
     with tell.step("comparing", 350):
         found = _compared(rights, _read(spark, acls, "seen"), ("backend", "role", "kind", "path", "right"))
         joined = _compared(members, _read(spark, acls, "members"), ("backend", "role", "person"))
         every = found.unionByName(joined, allowMissingColumns=True).cache()
         every.where("what <> 'same'").write.mode("overwrite").parquet(str(output / "differences"))
         counts = every.groupBy("backend", "what").count().collect()
-    summary: dict[int, dict[str, int]] = {
-        backend: {"missing": 0, "extra": 0, "same": 0} for backend in wanted.logins
-    }
+    every_backend = [row["backend"] for row in _read(spark, acls, "backends").collect()]
+    summary = {backend: {"missing": 0, "extra": 0, "same": 0} for backend in every_backend}
     for row in counts:
-        summary.setdefault(row["backend"], {})[row["what"]] = row["count"]
+        summary[row["backend"]][row["what"]] = row["count"]
     (output / "summary.json").write_text(json.dumps(summary))
 
 
@@ -142,7 +148,7 @@ def _apart(wanted: Wanted, targets: Iterable[There]) -> Iterator[tuple[Any, ...]
 
 
 def _parts(wanted: Wanted) -> dict[str, Any]:
-    names = ("standing", "containers", "logins", "given", "asked")
+    names = ("standing", "containers", "logins", "given", "asked", "by_person")
     return {name: getattr(wanted, name) for name in names}
 
 
@@ -154,7 +160,14 @@ def _should(spark: Any, wanted: Wanted, mirrored: Any, resolved: Any) -> tuple[A
     line = f.concat_ws("\t", "kind", f.concat_ws("\x1f", "path"), "right")
     lines = f.concat_ws("\n", f.sort_array(f.collect_set(line)))
     key = f.concat(f.lit("rights:"), f.substring(f.sha2(lines, 256), 1, FINGERPRINT))
-    alone = resolved.groupBy("backend", "person").agg(key.alias("role"))
+    own = f.concat(f.lit("person:"), f.col("name"))
+    alone = (
+        resolved.groupBy("backend", "person")
+        .agg(key.alias("role"))
+        .join(names, f.col("person") == f.col("principal"))
+        .withColumn("role", f.when(f.col("backend").isin(*wanted.by_person), own).otherwise(f.col("role")))
+        .select("backend", "person", "role")
+    )
     held = spark.createDataFrame(
         [(*pair,) for pair in _holding(wanted, mirrored.select("backend", "role").distinct().collect())],
         "backend bigint, role bigint, person bigint",
@@ -174,7 +187,7 @@ def _should(spark: Any, wanted: Wanted, mirrored: Any, resolved: Any) -> tuple[A
 def _holding(wanted: Wanted, rows: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
     """Who of those with a login holds each mirrored role, but for those who are put apart."""
     for backend, role in rows:
-        here = wanted.logins[backend] & ~wanted.apart.get(backend, 0)
+        here = wanted.logins.get(backend, 0) & ~wanted.apart.get(backend, 0)
         for place in places(wanted.standing.crowd(Unit(ROLE, role)) & here):
             yield backend, role, wanted.standing.people.keys[place]
 
@@ -210,6 +223,7 @@ def _wanted(spark: Any, snapshot: Snapshot, here: Any, acls: Path) -> Wanted:
         {backend: standing.people.crowd(keys) for backend, keys in by_backend.items()},
         _by_kind(row for row in rights if row["of"] == "privilege"),
         _by_kind(row for row in rights if row["of"] == "operation"),
+        frozenset(row["backend"] for row in _read(spark, acls, "backends").where("by_person").collect()),
     )
 
 
