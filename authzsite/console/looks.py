@@ -33,8 +33,22 @@ from policies.services import duties
 from policies.services.grants import revision_now
 
 SHOWN, CHUNK = 50, 1000
-OF = re.compile(r"((?:access|groups) of |the catalog as |checked as )(\w+)")
+OF = re.compile(r"((?:access|groups) of |the catalog as )(\w+)")
 """As a look at what concerns one person is recorded: before a pseudonym."""
+SAID = {
+    "access": "who has access",
+    "access in the past": "who had access",
+    "access as a file": "who has access, as a file",
+    "holders as a file": "who holds it, as a file",
+    "owners as a file": "who owns what, as a file",
+    "rules as a file": "its rules, as a file",
+    "findings as a file": "what differs, as a file",
+    "review access": "who has access",
+    "duties": "who has which duty",
+    "evidence": "evidence of who had access",
+}
+"""What is recorded in few letters, as people say it."""
+WHY = re.compile(r"why [\w.]+")
 KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
 LEAD = "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
 
@@ -148,7 +162,13 @@ def _names(found: Sequence[AccessRecord]) -> Names:
 
 def _what(record: AccessRecord, names: Names) -> str:
     told = OF.fullmatch(record.operation)
-    return told[1] + names.of(told[2]) if told else record.operation
+    return told[1] + names.of(told[2]) if told else _said(record.operation)
+
+
+def _said(operation: str) -> str:
+    if WHY.fullmatch(operation):
+        return "why somebody can or cannot use it"
+    return SAID.get(operation, operation)
 
 
 def _row(record: AccessRecord, names: Names) -> Row:

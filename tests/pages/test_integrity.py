@@ -43,7 +43,7 @@ def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: Sig
     watched(shop)
     body = words(signed_in("olivia"), "/history/looks")
     assert "mia was refused dropTable" in body
-    assert "carl looked at access" in body
+    assert "carl looked at who has access" in body
     assert "2 times" in body
 
 
