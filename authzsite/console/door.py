@@ -23,7 +23,7 @@ from accounts.models import User
 from accounts.text import told
 from authzsite.console import formats, kept
 from authzsite.console.requests import Request
-from authzsite.console.shell import page, surroundings
+from authzsite.console.shell import note, page, surroundings
 from policies.errors import Archived
 
 NOTED = "noted"
@@ -83,7 +83,7 @@ def _zone(name: str) -> Any:
 
 def _outside(request: Request) -> HttpResponse:
     if request.htmx and not kept.is_whole(request):
-        return render(request, "errors/part_signed_out.html", status=401)
+        return note(request, "errors/part_signed_out.html", status=401)
     if request.method == "POST":
         return door(request, SignIn(), next_=request.get_full_path(), packed=kept.pack(request), status=401)
     return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")

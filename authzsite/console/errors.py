@@ -12,7 +12,7 @@ from django.urls import reverse
 from authzsite.console import kept
 from authzsite.console.door import SignIn, door
 from authzsite.console.requests import Request
-from authzsite.console.shell import surroundings
+from authzsite.console.shell import note, surroundings
 
 NOT_FOUND = (
     "There is nothing here",
@@ -35,7 +35,7 @@ def show(request: Request, status: int, *, heading: str = "", text: str = "") ->
     usual = WORDS.get(status, (HTTPStatus(status).phrase, "Nothing was changed."))
     context = {"heading": heading or usual[0], "text": text or usual[1], "status": status}
     if getattr(request, "htmx", False):
-        return render(request, "errors/part.html", context, status=status)
+        return note(request, "errors/part.html", context, status=status)
     return render(request, "errors/page.html", {"shell": _bare(request), **context}, status=status)
 
 
@@ -68,7 +68,7 @@ def server_error(request: Request) -> HttpResponse:
 def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     """A form older than the session: nothing was done, and what was typed is kept."""
     if request.htmx and not kept.is_whole(request):
-        return render(request, "errors/part_signed_out.html", status=403)
+        return note(request, "errors/part_signed_out.html", status=403)
     packed = kept.pack(request)
     if isinstance(request.user, AnonymousUser):
         own = request.path != reverse("console:sign_in")

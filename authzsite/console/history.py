@@ -173,7 +173,7 @@ def _nothing(asked: Question) -> Empty:
         )
         return Empty(
             "No change matches",
-            "You see what concerns yourself and what you own or look after.",
+            "All of the history was searched. You see what concerns yourself and what you own or look after.",
             drawn=False,
             actions=(everything,),
         )

@@ -6,13 +6,13 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 from django.urls import reverse
 
 from authzsite.console import naming, words
 from authzsite.console.applied import arrived
-from authzsite.console.parts import Action, Empty, Moment, State, Timeline
+from authzsite.console.parts import Empty, Moment, State, Timeline
 from catalog.nodes import Node
 from policies import history
 from policies.history import Entry, Filter, Line, Sight
@@ -97,21 +97,32 @@ class Row:
         return f"{reverse('console:history')}?revision={self.number}"
 
 
-def as_far(found: history.Page) -> str:
-    """How far back was searched, where that is not to the beginning."""
-    return f"Searched back to {words.moment(found.searched)}" if found.searched else ""
-
-
-def nothing(found: history.Page, further: str, empty: Empty) -> dict[str, Any]:
-    """What stands in the place of rows: the `empty` one at the end, else nothing so far, and the way on.
+@dataclass(frozen=True)
+class Searching:
+    """In the place of rows while none are found: how far the search came, and the address where it goes on.
 
     A page with scripts goes on by itself.
     """
-    if not found.searched:
-        return {"empty": empty}
-    action = Action("Look further back", further, "")
-    so_far = Empty("Nothing found so far", f"{as_far(found)}.", drawn=False, actions=(action,))
-    return {"empty": so_far, "further": further}
+
+    template: ClassVar[str] = "parts/searching.html"
+    heading: str
+    text: str
+    further: str
+
+
+def as_far(found: history.Page) -> str:
+    """How far back was searched, and how much is left, where that is not to the beginning."""
+    if not found.searched or not found.next:
+        return ""
+    left = words.count(found.next - 1, "change")
+    return f"Searched back to {words.moment(found.searched)}; {left} left to search"
+
+
+def nothing(found: history.Page, further: str, empty: Empty) -> dict[str, Any]:
+    """What stands in the place of rows: the `empty` one at the end, else the search; and the same aloud."""
+    shown = Searching("Nothing found so far", f"{as_far(found)}.", further) if found.searched else empty
+    many = words.count(len(found.entries), "change")
+    return {"empty": shown, "aloud": f"{many} found" if found.entries else shown.heading}
 
 
 def rows(entries: Iterable[Entry]) -> list[Row]:

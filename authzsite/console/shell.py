@@ -116,6 +116,15 @@ def page(
     return render(request, template, {"shell": shell, **(context or {})}, status=status)
 
 
+def note(
+    request: Request, template: str, context: dict[str, Any] | None = None, *, status: int
+) -> HttpResponse:
+    """What went wrong, in the place of the part of a page that was asked for, whichever that is."""
+    answer = render(request, template, context, status=status)
+    answer["HX-Reselect"] = "unset"
+    return answer
+
+
 def surroundings(request: Request) -> dict[str, Any]:
     """The shell without queries beyond the signed-in person's own row."""
     user: User | None = getattr(request, "user", None)

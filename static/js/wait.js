@@ -42,8 +42,8 @@ document.addEventListener("click", event => {
 });
 addEventListener("pageshow", done);
 
-// What asks again and again by itself is no wait.
-const byItself = part => /^(every|load)/.test(part.getAttribute("hx-trigger") ?? "");
+// What asks again and again by itself is no wait, but for a search that goes on.
+const byItself = part => /^(every|load)/.test(part.getAttribute("hx-trigger") ?? "") && !part.hasAttribute("data-searches");
 
 document.addEventListener("htmx:beforeRequest", event => {
   if (byItself(event.detail.elt)) return;

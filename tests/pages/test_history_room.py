@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import chain
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -17,10 +18,13 @@ from catalog.nodes import Node
 from policies import walking
 from policies.authority import Actor
 from policies.events import SENTENCES
-from policies.models import Event
+from policies.models import Counter, Event
 from policies.services import grants
 from policies.services.grants import Wish
-from tests.factories import a_metalake, a_person, the
+from tests.factories import a_metalake, a_person, acting, the
+from tests.pages.test_browser import site, visit
+
+__all__ = ["site", "visit"]  # fixtures
 
 Enter = Callable[[str], Client]
 
@@ -71,9 +75,58 @@ def test_a_search_that_ends_early_says_how_far_it_came(
         early += "Searched back to" in body
         here = re.findall(r'<tr role="row" id="r(\d+)"', body)
         assert ('hx-trigger="load" hx-target="#changes"' in body) == ("Nothing found so far" in body)
+        assert ("left to search" in body) == ("Searched back to" in body)
         shown += here
         onward = re.search(r'href="(\?[^"]*before=\d+)"', body)
         address = f"/history{html.unescape(onward[1])}" if onward else ""
     assert early and "Searched back to" not in body
     told = Event.objects.filter(kind__startswith="role.").order_by("-change")
     assert [*map(int, shown)] == list(told.values_list("change", flat=True))
+
+
+def test_going_on_before_what_is_not_there_begins_at_the_newest(shop: Node, signed_in: Enter) -> None:
+    marek = signed_in("marek")
+    newest = re.findall(r'<tr role="row" id="r(\d+)"', marek.get("/history").content.decode())
+    for far in ("9" * 9, "9" * 17):
+        assert "No change matches" in words(marek, f"/history?q=nowhere&before={far}")
+        body = marek.get(f"/history?before={far}").content.decode()
+        assert re.findall(r'<tr role="row" id="r(\d+)"', body) == newest
+
+
+def test_a_search_whose_session_ended_says_so_in_its_place(shop: Node, client: Client) -> None:
+    answer = client.get("/history?q=nowhere&before=2", headers={"HX-Request": "true"})
+    assert answer.status_code == 401 and answer["HX-Reselect"] == "unset"
+
+
+@pytest.fixture
+def patient(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What happened in the shop is four blocks ago, one change in each, and a page looks at one at a time."""
+    for name in ("PATIENCE", "GOING_ON"):
+        monkeypatch.setattr(walking, name, timedelta())
+    for block, who in enumerate(("ana", "mia", "carl", "olivia"), 1):
+        Counter.objects.update(revision=block << 14)
+        wish = Wish(the("table", "shop.sales.orders"), (a_person(who),), ("SELECT_TABLE",), way=False)
+        grants.add(wish, by=acting("marek"))
+
+
+@pytest.mark.browser
+def test_a_page_that_found_nothing_yet_goes_on_by_itself(patient: None, visit: Callable[..., Any]) -> None:
+    page = visit("marek")
+    asked: list[str] = []
+    page.on("request", lambda one: asked.append(one.url) if "before=" in one.url else None)
+    page.goto("/history?q=nowhere")
+    page.get_by_role("heading", name="No change matches").wait_for()
+    assert len(asked) >= 3 and page.locator("#searched").inner_text() == "No change matches"
+    page.goto("/history?kind=roles")
+    page.locator("#changes tbody tr").first.wait_for()
+
+
+@pytest.mark.browser
+def test_without_scripts_a_link_goes_on(patient: None, visit: Callable[..., Any]) -> None:
+    page, followed = visit("marek", scripts=False), 0
+    page.goto("/history?q=nowhere")
+    while (link := page.get_by_role("link", name="Look further back")).count():
+        link.click()
+        followed += 1
+    page.get_by_role("heading", name="No change matches").wait_for()
+    assert followed >= 3
