@@ -1,7 +1,9 @@
 """What a long record costs: every filter of the history and any two of them, and the past, at two lengths.
 
-python bench/history.py [CHANGES]
-Real PostgreSQL; the same questions with 10,000 changes and then with CHANGES (1,000,000) in one run.
+python bench/history.py [CHANGES [ROUNDS]]
+Real PostgreSQL on Linux; the same with 10,000 changes and with CHANGES (1,000,000) in turn, in one run.
+Judged is the page as the auditor's browser asks for it, by the clock and by what was computed for it, here
+and in the database; beside it stands what its search alone computes.
 """
 
 from __future__ import annotations
@@ -10,169 +12,169 @@ import os
 import resource
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import combinations
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
 
-PAGES, PAST = 1.5, 2.0
+from bench.records import Shop, a_shop, lengthen
+
+PAGES, PAST, QUERIES = 1.5, 2.0, 12
+"""A page may take so many times as long on the long record, the past so many times the present; and a page
+whose filter is rare may ask the database so many times more often than the newest page does."""
 KEPT = ("object", "role", "person")
-SHORT, ROUNDS = 10_000, 15
+SHORT = 10_000
+ROUNDS = int(sys.argv[2]) if len(sys.argv) > 2 else 7
 
-# rows as the writer makes them, but for the digests: 40 people, 400 tables, a grant and its end by turns; a
-# quarter is done by a robot, which ends grants and never gives one
-CHANGES = (
+
+@dataclass(frozen=True)
+class Asked:
+    """What the record is asked for, as a filter and as an address says it."""
+
+    filter: dict[str, Any]
+    address: dict[str, Any] = field(default_factory=dict)
+
+    def __or__(self, other: Asked) -> Asked:
+        return Asked(self.filter | other.filter, self.address | other.address)
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is measured: a page, and beside it what is searched for it, if anything.
+
+    `alike` is the most it may take on the long record, in times of the short one.
     """
-INSERT INTO policies_change (
-    revision, kind, realm, at, actor, on_behalf_of, via, reason, request_id, previous, digest)
-SELECT n, 'grant.added', {realm}, now() - ({last} - n) * interval '1 second',
-       CASE WHEN n % 4 = 1 THEN 'robot' ELSE 'actor' || n % 40 END, '', 'api',
-       CASE WHEN n % 1000 = 0 THEN 'yearly closing' ELSE 'as asked' END, 'r' || n, '',
-       md5(n::text) || md5(n::text)
-  FROM generate_series({first}, {last}) n""",
-    """
-INSERT INTO policies_event (
-    change_id, number, kind, object_type, object_name, object_key, lineage, people, data)
-SELECT n, 0, CASE WHEN n % 2 = 0 THEN 'grant.added' ELSE 'grant.removed' END, 'table',
-       'demo/shop.sales.t' || n % 400, {table} + n % 400,
-       ARRAY[{realm}, {schema}, {table} + n % 400]::bigint[], ARRAY['person' || n % 40],
-       jsonb_build_object('privilege', 'SELECT_TABLE', 'holder', 'person' || n % 40)
-  FROM generate_series({first}, {last}) n""",
-    "UPDATE policies_counter SET revision = {last}",
-    "ANALYZE",
-)
+
+    run: Callable[[], int]
+    search: Callable[[], int] | None = None
+    alike: float = PAGES
 
 
-def world() -> dict[str, Any]:
-    import django
-
-    django.setup()
-    from django.core.management import call_command
-
-    call_command("migrate", verbosity=0)
-    from accounts import people
-    from policies.models import Counter
-    from tests.factories import the
-    from tests.policies.conftest import make_shop
-
-    root = make_shop()
-    people.make_account("marek")
-    schema = the("schema", "shop.sales")
-    return {
-        "root": root,
-        "schema": schema,
-        "table": the("table", "shop.sales.orders"),
-        "from": Counter.objects.get().revision,
-    }
-
-
-def lengthen(made: dict[str, Any], last: int) -> None:
-    from django.db import connection
-
-    values = {
-        "first": made["from"] + 1,
-        "last": made["from"] + last,
-        "realm": made["root"].id,
-        "schema": made["schema"].id,
-        "table": 10_000_000,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT coalesce(max(revision), 0) FROM policies_change")
-        values["first"] = cursor.fetchone()[0] + 1
-        for statement in CHANGES:
-            cursor.execute(statement.format(**values))
-
-
-def questions(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]]:
-    """Each with the ratio it may not exceed."""
-    from datetime import timedelta
-
-    from accounts.models import Principal
-    from catalog.nodes import nodes
-    from policies import access, compare, history, past
-    from policies.history import Filter, Sight
+def alone(shop: Shop) -> dict[str, Asked]:
+    """Each filter of the history, some for what is frequent, what is rare, and what is long ago."""
+    from authzsite.console.history_kinds import kinds_in
     from policies.models import Change
 
-    root, person = made["root"], Principal(pseudonym="person7", kind="user", name="p7")
-    seen = Sight(Principal(pseudonym="nobody", kind="user", name="n"), (root.id,), site=False)
-    middle = Change.objects.order_by("-revision")[0].at - timedelta(seconds=2_000)
-    early = Change.objects.get(revision=made["from"] + SHORT // 5).at
-    first = past.at_revision(made["from"])
+    middle = Change.objects.get(revision=shop.began + SHORT * 4 // 5).at
+    early = Change.objects.get(revision=shop.began + SHORT // 5).at
+    newest = Change.objects.order_by("-revision")[0].at
+    late = newest - timedelta(seconds=2_000)
+    kinds = kinds_in("denials")[1]
+    return {
+        "below a schema": Asked({"object": shop.schema}, {"object": shop.schema.id}),
+        "a busy table": Asked({"object": shop.busy}, {"object": shop.busy.id}),
+        "a quiet table": Asked({"object": shop.quiet}, {"object": shop.quiet.id}),
+        "a person": _who("person", "p7"),
+        "an actor": _who("actor", "a7"),
+        "a kind": Asked({"kinds": kinds}, {"kind": "denials"}),
+        "lately": Asked({"since": late}, {"since": late.isoformat()}),
+        "up to a time": Asked({"until": late}, {"until": late.isoformat()}),
+        "long ago": Asked({"until": early}, {"until": early.isoformat()}),
+        "between times": Asked(
+            {"since": early, "until": middle}, {"since": early.isoformat(), "until": middle.isoformat()}
+        ),
+        "words of most": Asked({"text": "asked"}, {"q": "asked"}),
+        "words of few": Asked({"text": "yearly clos"}, {"q": "yearly clos"}),
+        "words of one object": Asked({"text": "sales.t77"}, {"q": "sales.t77"}),
+        "words of none": Asked({"text": "nowhere"}, {"q": "nowhere"}),
+        "a request": _request(f"r{shop.began + 77}"),
+    }
+
+
+def _who(part: str, name: str) -> Asked:
+    from authzsite.console.history import somebody
+
+    return Asked({part: somebody(name)}, {part: name})
+
+
+def _request(number: str) -> Asked:
+    return Asked({"request": number}, {"request": number})
+
+
+def together(shop: Shop) -> dict[str, Asked]:
+    """Any two filters, and things that never meet though each is there."""
+    every = alone(shop)
+    pairs = {
+        f"{one} + {two}": every[one] | every[two]
+        for one, two in combinations(every, 2)
+        if not set(every[one].filter) & set(every[two].filter)
+    }
+    robot, few, kind = _who("actor", "service:robot"), every["words of few"], every["a kind"]
+    never = {
+        "a person, never by": every["a person"] | _who("actor", "a3"),
+        "a kind, never by": kind | _who("actor", "a8"),
+        "a robot, never about": robot | every["a person"],
+        "a robot, never in words": robot | few,
+        "four that never meet": every["below a schema"] | robot | every["a person"] | every["up to a time"],
+    }
+    return pairs | {"a robot": robot} | never
+
+
+def questions(shop: Shop) -> dict[str, Question]:
+    """All that is measured.  What is asked by a time is asked by that of the record at hand."""
+    from accounts.models import Principal
+    from policies import history
+
+    visit, seen = visitor("ada"), history.sight(Principal.objects.get(kind="user", name="ada"), [shop.root])
+
+    def room(asked: Asked, before: int | None = None) -> Question:
+        def search() -> int:
+            return len(history.page(history.Filter(**asked.filter), seen, before=before, limit=50).entries)
+
+        address = asked.address | ({"before": before} if before else {})
+        return Question(visit(f"/history?{urlencode(address)}"), search)
+
+    return {
+        "newest page": room(Asked({})),
+        "a page far back": room(Asked({}), shop.began + SHORT // 2),
+        **{name: room(asked) for name, asked in (alone(shop) | together(shop)).items()},
+        **kept(shop),
+    }
+
+
+def kept(shop: Shop) -> dict[str, Question]:
+    """The pages of an object, a role and a person, each as of a revision that is long past, and their law."""
+    from accounts.models import Principal
+    from catalog.nodes import nodes
+    from policies import access, compare, past
+    from tests.factories import the
+
+    visit, quiet, first = visitor("marek"), shop.quiet.id, past.at_revision(shop.began)
     assert first is not None
-
-    def pages(**asked: Any) -> Callable[[], int]:
-        return lambda: len(history.page(Filter(**asked), seen, limit=50).entries)
-
-    def deep() -> int:
-        return len(history.page(Filter(), seen, before=made["from"] + SHORT // 2, limit=50).entries)
+    mia = Principal.objects.get(kind="user", name="mia")
+    places = (f"/objects/{quiet}", f"/roles/{the('role', 'browse').id}", f"/people/{mia.pk}")
 
     def now() -> int:
-        found = access.AccessMap(nodes([made["table"].id])[made["table"].id])
+        found = access.AccessMap(nodes([quiet])[quiet])
         return len([one for one in found.people.values() if found.access_of(one).can])
 
-    actor, robot = (Principal(pseudonym=one, kind="user", name=one) for one in ("actor7", "robot"))
-    other = Principal(pseudonym="actor3", kind="user", name="a3")  # has nothing to do with the person
-    alone: dict[str, dict[str, Any]] = {
-        "below a schema": {"object": made["schema"]},
-        "of one table": {"object": made["table"]},
-        "a person": {"person": person},
-        "an actor": {"actor": actor},
-        "a kind": {"kinds": ("grant.removed",)},
-        "up to a time": {"until": middle},
-        "long ago": {"until": early},
-        "between times": {"since": early, "until": middle},
-        "words of most": {"text": "asked"},
-        "words of few": {"text": "yearly clos"},
-        "words of one object": {"text": "sales.t77"},
-        "a request": {"request": f"r{made['from'] + 77}"},
-    }
-    pairs: dict[str, dict[str, Any]] = {
-        f"{one} + {two}": {**alone[one], **alone[two]}
-        for one, two in combinations(alone, 2)
-        if not set(alone[one]) & set(alone[two])
-    }
-    never: dict[str, dict[str, Any]] = {
-        "words of none": {"text": "nowhere"},
-        "a person, never by": {"person": person, "actor": other},
-        "a person, never of a kind": {"person": person, "kinds": ("grant.added",)},
-        "a robot, never of a kind": {"actor": robot, "kinds": ("grant.added",)},
-        "a robot, never about": {"actor": robot, "person": person},
-        "a robot, never in words": {"actor": robot, "text": "yearly"},
-        "a kind, never in words": {"kinds": ("grant.removed",), "text": "yearly"},
-        "four that never meet": {"object": made["schema"], "actor": robot, "person": person, "until": middle},
-    }
-    every = {"a robot": {"actor": robot}, **alone, **pairs, **never}
     return {
-        "newest page": (PAGES, pages()),
-        "a page far back": (PAGES, deep),
-        **{name: (PAGES, pages(**asked)) for name, asked in every.items()},
-        "access now": (PAGES, now),
-        "access then": (PAGES, lambda: len(compare.state(made["table"].id, first).actions)),
-        **visits(made),
+        **{f"{name} page": Question(visit(place)) for name, place in zip(KEPT, places, strict=True)},
+        **{
+            f"{name} page then": Question(visit(f"{place}/then?at={shop.began}"))
+            for name, place in zip(KEPT, places, strict=True)
+        },
+        "access now": Question(now),
+        "access then": Question(lambda: len(compare.state(quiet, first).actions)),
     }
 
 
-def visits(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]]:
-    """The pages of an object, a role and a person, and each as of a revision that is long past."""
+def visitor(name: str) -> Callable[[str], Callable[[], int]]:
+    """Somebody who is signed in; what is given an address is a visit, and tells how long the page was."""
     from django.conf import settings
     from django.test import Client
 
-    from accounts.models import Principal
-    from accounts.people import make_account
-    from tests.factories import the
+    from accounts.models import User
 
     settings.ALLOWED_HOSTS = ["*"]
     client = Client()
-    client.force_login(make_account("marek"), backend="django.contrib.auth.backends.ModelBackend")
-    mia = Principal.objects.get(kind="user", name="mia")
-    places = {
-        "object": f"/objects/{the('table', 'shop.sales.orders').id}",
-        "role": f"/roles/{the('role', 'browse').id}",
-        "person": f"/people/{mia.pk}",
-    }
+    client.force_login(User.objects.get(username=name), backend="django.contrib.auth.backends.ModelBackend")
 
     def visit(address: str) -> Callable[[], int]:
         def got() -> int:
@@ -182,46 +184,117 @@ def visits(made: dict[str, Any]) -> dict[str, tuple[float, Callable[[], int]]]:
 
         return got
 
-    return {
-        "the room": (PAGES, visit("/history")),
-        "the room, filtered": (PAGES, visit("/history?kind=grants&actor=marek&since=2020-01-01")),
-        **{f"{name} page": (PAGES, visit(address)) for name, address in places.items()},
-        **{
-            f"{name} page then": (PAGES, visit(f"{address}/then?at={made['from']}"))
-            for name, address in places.items()
-        },
-    }
+    return visit
 
 
-def measured(made: dict[str, Any]) -> dict[str, float]:
-    times = {}
-    for name, (_, run) in questions(made).items():
+@dataclass(frozen=True)
+class Taken:
+    """What something took at one length, in milliseconds: by the clock, of the processor; and its queries."""
+
+    clock: float
+    processor: float
+    search: float
+    queries: int
+
+
+def fastest(run: Callable[[], int]) -> tuple[float, float]:
+    """Milliseconds by the clock and of the processor, here and in the database: the least of all rounds."""
+    clocks, processors = [], []
+    for _ in range(ROUNDS):
+        spent, start = processor(), time.perf_counter()
         run()
-        spent = []
-        for _ in range(ROUNDS):
-            start = time.perf_counter()
-            run()
-            spent.append(time.perf_counter() - start)
-        times[name] = min(spent) * 1000  # the round that the rest of the machine disturbed least
-    return times
+        clocks.append((time.perf_counter() - start) * 1000)
+        processors.append(processor() - spent)
+    return min(clocks), min(processors)
+
+
+def processor() -> float:
+    """Milliseconds that this process and its session in the database have computed so far."""
+    from django.db import connection
+
+    connection.ensure_connection()
+    session = Path(f"/proc/{connection.connection.info.backend_pid}/schedstat")
+    return time.process_time() * 1000 + int(session.read_text().split()[0]) / 1e6
+
+
+def taken(question: Question) -> Taken:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as asked:
+        question.run()
+    queries = len(asked)
+    clock, spent = fastest(question.run)
+    return Taken(clock, spent, fastest(question.search)[1] if question.search else 0.0, queries)
+
+
+def use(database: str) -> None:
+    """Ask another database of the same server from here on."""
+    from django.db import connection
+
+    connection.close()
+    connection.settings_dict["NAME"] = database
+
+
+def two_records(many: int) -> tuple[Shop, str, str]:
+    """A short record and a long one, which begins like it: databases of one server."""
+    from django.db import connection
+
+    shop = a_shop()
+    long, short = connection.settings_dict["NAME"], "short"
+    lengthen(shop, SHORT)
+    use("template1")
+    with connection.cursor() as cursor:
+        cursor.execute(f'CREATE DATABASE {short} TEMPLATE "{long}"')
+    use(long)
+    lengthen(shop, many)
+    return shop, short, long
+
+
+def measured(shop: Shop, *databases: str) -> Iterator[tuple[str, float, list[Taken]]]:
+    """Each question by name, the most it may take, and what it took of each record, one after the other."""
+    asked = []
+    for database in databases:
+        use(database)
+        asked.append(questions(shop))
+    for name, question in asked[0].items():
+        took = []
+        for database, every in zip(databases, asked, strict=True):
+            use(database)
+            took.append(taken(every[name]))
+        yield name, question.alike, took
+
+
+HEAD = (
+    f"{'':38}{'clock, ms':>15}{'times':>6}{'processor, ms':>15}{'times':>6}{'search':>15}{'times':>6} queries"
+)
+
+
+def line(name: str, short: Taken, long: Taken) -> str:
+    pairs = [(short.clock, long.clock), (short.processor, long.processor), (short.search, long.search)]
+    told = [f"{one:7.1f}{other:8.1f}{other / one:6.2f}" for one, other in pairs if one]
+    return f"{name:38}{''.join(told):63}{short.queries:4}{long.queries:4}"
+
+
+def held(short: Taken, long: Taken, alike: float, queries: int) -> bool:
+    """Whether a page takes hardly longer.  By the clock alone it may be what else the machine does."""
+    ratio = min(long.clock / short.clock, long.processor / short.processor)
+    # the law alone takes less than can be told apart
+    return (ratio <= alike or long.clock < 5) and long.queries <= max(short.queries, queries)
 
 
 def main() -> int:
     many = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
-    made = world()
-    lengthen(made, SHORT)
-    short = measured(made)
-    lengthen(made, many)
-    long = measured(made)
+    found: dict[str, Taken] = {}
     good = True
-    for name, (limit, _) in questions(made).items():
-        ratio = long[name] / short[name]
-        held = ratio <= limit or long[name] < 5
-        good &= held
-        told = "" if held else "  TOO MUCH"
-        print(f"{name:42}{short[name]:9.1f} ms{long[name]:9.1f} ms{ratio:7.2f} times{told}")
-    for now, then in (("access now", "access then"), *((f"{one} page", f"{one} page then") for one in KEPT)):
-        ratio = long[then] / long[now]
+    print(HEAD)
+    for name, alike, (short, long) in measured(*two_records(many)):
+        found[name] = long
+        good &= (fine := held(short, long, alike, found["newest page"].queries + QUERIES))
+        print(f"{line(name, short, long)}{'' if fine else '  TOO MUCH'}", flush=True)
+    for now in ("access now", *(f"{one} page" for one in KEPT)):
+        then = f"{now.removesuffix(' now')} then"
+        ratio = found[then].processor / found[now].processor
         good &= ratio <= PAST
         print(f"{then} costs {ratio:.2f} times {now} (limit {PAST})")
     print(f"peak memory {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB")
