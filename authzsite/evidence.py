@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from datetime import datetime
 from typing import IO, Any
 
 from django.template.loader import render_to_string
@@ -12,39 +13,50 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.sheet import cell
+from lakewarden.backends import kinds
+from lakewarden.facts import OWNER
 from lakewarden.record import chain
-from policies.exports import archives, evidence
+from policies.exports import applied, archives, evidence
 from policies.exports.evidence import Evidence, Question
-from policies.history import Names
-from policies.models import Backend, BackendFinding, Change
+from policies.history import Names, privilege_label
+from policies.models import Change, Event
 
 FILES = """access.json, access.csv   who had access, by which facts
 changes.jsonl             what began and ended them, each with its proof
 checkpoints.txt           how far the record was signed
-applied.json              what each backend was given, and when
+applied.json              what each backend was given by then, since then, and its state at making
 report.html               the same to read and to print
 manifest.json, .sig       the digests of all files, signed
 """
+SHOWN = 200
+"""So many steps of a backend stand in the page to read; the table has more."""
+WINDOW = (("from", "valid_from"), ("until", "valid_until"))
 
 
 def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
     """Answer the question and write the archive."""
+    made = timezone.now()
     found = evidence.gather(question)
+    given = applied.told(question.node, question.past, made)
+    asked = _question(question, made)
     objects = evidence.objects_named(found)
+    access = {
+        "rows": found.rows,
+        "objects": objects,
+        "names": _names(found),
+        "mode": found.mode,
+        "drawn_from": found.drawn_from,
+    }
     files = {
-        "access.json": chain.canonical(
-            {"rows": found.rows, "objects": objects, "names": _names(found)}
-        ).encode(),
+        "access.json": chain.canonical(access).encode(),
         "access.csv": _table(found, objects).encode(),
         "changes.jsonl": b"".join(chain.canonical(change).encode() + b"\n" for change in found.changes),
         "checkpoints.txt": found.checkpoint.note.encode(),
-        "applied.json": json.dumps(_applied(question), indent=1).encode(),
-        "report.html": _report(found, objects).encode(),
+        "applied.json": json.dumps(given, indent=1).encode(),
+        "report.html": _report(found, objects, asked, given).encode(),
         "README.txt": (archives.CHECKED.format(name=name) + FILES).encode(),
     }
-    archives.write(
-        target, "evidence", files, {"question": _question(found), "population": _population(found)}
-    )
+    archives.write(target, "evidence", files, {"question": asked, "population": _population(found)})
     return found
 
 
@@ -54,8 +66,7 @@ def _names(found: Evidence) -> dict[str, str]:
     return {row.pseudonym: str(row) for row in Principal.objects.filter(pseudonym__in=actors)}
 
 
-def _question(found: Evidence) -> dict[str, Any]:
-    asked = found.question
+def _question(asked: Question, made: datetime) -> dict[str, Any]:
     return {
         "object": {"type": asked.node.type, "id": asked.node.ref.id},
         "as_of": asked.past.moment.isoformat(),
@@ -63,7 +74,7 @@ def _question(found: Evidence) -> dict[str, Any]:
         "person": str(asked.person) if asked.person else None,
         "sample": asked.sample,
         "seed": asked.seed,
-        "made": timezone.now().isoformat(),
+        "made": made.isoformat(),
     }
 
 
@@ -91,33 +102,75 @@ def _table(found: Evidence, objects: dict[str, dict[str, str]]) -> str:
     return text.getvalue()
 
 
-def _applied(question: Question) -> dict[str, Any]:
-    """What the backends that hold the object were proved to have, as it is now."""
-    backends = Backend.objects.filter(catalog__in=question.node.lineage)
+def _report(
+    found: Evidence, objects: dict[str, dict[str, str]], asked: dict[str, Any], given: dict[str, Any]
+) -> str:
+    context = {
+        "found": found,
+        "asked": {**asked, "as_of": when(asked["as_of"]), "made": when(asked["made"])},
+        "rows": [{**row, "paths": [_way(path, objects) for path in row["paths"]]} for row in found.rows],
+        "changes": _told(found),
+        "given": [_given(one) for one in given["backends"]],
+        "kept": when(given["steps_kept_since"]),
+    }
+    return render_to_string("evidence/report.html", context)
+
+
+def when(text: str | None) -> str:
+    """2026-01-31 23:59:59 UTC: an ISO 8601 text as people read it."""
+    return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M:%S %Z}" if text else ""
+
+
+def _way(path: dict[str, Any], objects: dict[str, dict[str, str]]) -> dict[str, Any]:
+    label = "Everything, as owner," if path["privilege"] == OWNER else privilege_label(path["privilege"])
+    place = objects.get(str(path["object"]), {}).get("id", path["object"])
+    window = [f"{word} {when(path[edge])}" for word, edge in WINDOW if path[edge]]
+    return {**path, "label": label, "place": place, "window": ", ".join(window)}
+
+
+def _told(found: Evidence) -> list[dict[str, Any]]:
+    """The changes in sentences: of each what it says of the facts that rows rest on."""
+    codes = found.codes
+    changes = [entry["change"] for entry in found.changes]
+    events = {
+        one["revision"]: [Event(**event) for event in one["events"] if event["data"].get("fact") in codes]
+        for one in changes
+    }
+    actors = [Change(actor=one["actor"], on_behalf_of=one["on_behalf_of"]) for one in changes]
+    names = Names(actors, [event for some in events.values() for event in some])
+    return [
+        {
+            "revision": one["revision"],
+            "when": when(one["at"]),
+            "who": names.of(one["actor"]),
+            "for": names.of(one["on_behalf_of"]),
+            "reason": one["reason"],
+            "lines": [(names.line(event).text, event.data["fact"]) for event in events[one["revision"]]],
+        }
+        for one in changes
+    ]
+
+
+def _given(backend: dict[str, Any]) -> dict[str, Any]:
+    """What a backend was given, in words and rows."""
+    by_then, reached, now = backend["by_then"]["proved"], backend["reached"], backend["at_making"]
+    steps = [
+        *backend["by_then"]["steps"],
+        *({**one, "later": True} for one in backend["since_then"]["steps"]),
+    ]
     return {
-        "backends": [
-            {
-                "kind": row.kind,
-                "state": row.state,
-                "proved_at": row.proved_at.isoformat() if row.proved_at else None,
-                "proved_revision": row.proved_revision,
-                "counts": row.counts,
-            }
-            for row in backends
-        ],
-        "findings": list(
-            BackendFinding.objects.filter(backend__in=backends, securable=question.node.id).values(
-                "kind", "place", "holder", "what"
-            )
-        ),
+        "name": kinds.label(backend["kind"]),
+        "since": when(backend["runs_since"]),
+        "by_then": {**by_then, "at": when(by_then["at"])} if by_then else None,
+        "reached": {**reached, "at": when(reached["at"])} if reached else None,
+        "now": {**now, "proved_at": when(now["proved_at"])},
+        "steps": [{**one, "at": when(one["at"]), "what": _step(one)} for one in steps[-SHOWN:]],
+        "more": max(0, len(steps) - SHOWN),
     }
 
 
-def _report(found: Evidence, objects: dict[str, dict[str, str]]) -> str:
-    changes = [entry["change"] for entry in found.changes]
-    names = Names([Change(actor=one["actor"], on_behalf_of=one["on_behalf_of"]) for one in changes], [])
-    told = [{**one, "actor_name": names.of(one["actor"])} for one in changes]
-    return render_to_string(
-        "evidence/report.html",
-        {"found": found, "asked": _question(found), "objects": objects, "changes": told},
-    )
+def _step(step: dict[str, Any]) -> str:
+    """give SELECT on sales.orders; joins sales_read"""
+    rights = [f"{right} on {place}" if place else right for _, place, right in step.get("rights", ())]
+    moves = [f"{word} {', '.join(step[word])}" for word in ("joins", "leaves") if step.get(word)]
+    return "; ".join([f"{step['step'].replace('_', ' ')} {', '.join(rights)}".strip(), *moves])

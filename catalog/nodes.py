@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from typing import NamedTuple, cast
 
@@ -23,28 +24,77 @@ def array(numbers: Iterable[int]) -> str:
     return f"{{{','.join(map(str, numbers))}}}"
 
 
+@dataclass(frozen=True, eq=False)
+class Numbers(Collection[int]):
+    """The numbers of some objects, however many, that one page asks about again and again.
+
+    They are written out once, and once it is asked which of them hold others.
+    """
+
+    keys: frozenset[int]
+
+    @classmethod
+    def of(cls, keys: Iterable[object]) -> Numbers:
+        if isinstance(keys, Numbers):
+            return keys
+        return cls(frozenset(key for key in keys if isinstance(key, int)))
+
+    def __contains__(self, key: object) -> bool:
+        return key in self.keys
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.keys)
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def text(self) -> str:
+        return array(self.keys)
+
+    @cached_property
+    def holding(self) -> Numbers:
+        """Those that hold others or once did, which of many are few; few are taken for such.
+
+        One query at most.
+        """
+        if len(self) <= FEW:
+            return self
+        rows = Placement.objects.filter(any_of("parent_id", self)).order_by()
+        return Numbers(frozenset(rows.values_list("parent_id", flat=True).distinct()))
+
+
 def any_of(column: str, keys: Iterable[object]) -> Q:
     """Whether a column is one of a set of numbers, which is one parameter however many they are."""
-    numbers = Value(array(key for key in set(keys) if isinstance(key, int)))
+    numbers = Value(Numbers.of(keys).text)
     form = {"template": "(%(expressions)s::bigint[]))", "arg_joiner": " = ANY("}
     return Q(Func(F(column), numbers, output_field=BooleanField(), **form))
 
 
 def any_in(column: str, keys: Iterable[object]) -> Q:
     """Whether a list of numbers has one of a set: of few by the index of lists, of many by a hash of them."""
-    listed = sorted({key for key in keys if isinstance(key, int)})
-    if len(listed) <= FEW:
-        return Q(**{f"{column}__overlap": listed})
+    numbers = Numbers.of(keys)
+    if len(numbers) <= FEW:
+        return Q(**{f"{column}__overlap": sorted(numbers)})
     form = {
         "template": "EXISTS (SELECT 1 FROM unnest(%(expressions)s::bigint[]))",
         "arg_joiner": ") AS one WHERE one = ANY(",
     }
-    return Q(Func(F(column), Value(array(listed)), output_field=BooleanField(), **form))
+    return Q(Func(F(column), Value(numbers.text), output_field=BooleanField(), **form))
 
 
 def on_or_below(keys: Collection[object]) -> Q:
     """Placements of the objects of these numbers and of what is below them."""
-    return any_of("securable_id", keys) | any_in("ancestors", keys)
+    numbers = Numbers.of(keys)
+    return any_of("securable_id", numbers) | any_in("ancestors", numbers.holding)
+
+
+def any_along(own: str, line: str, keys: Collection[object]) -> Q:
+    """The same of rows that name an object in `own`, and in `line` the way down to it, itself included."""
+    numbers = Numbers.of(keys)
+    if len(numbers) <= FEW:
+        return any_in(line, numbers)
+    return any_of(own, numbers) | any_in(line, numbers.holding)
 
 
 FEW = 500
@@ -114,6 +164,10 @@ class Node:
     @property
     def root_id(self) -> int:
         return number(self.levels[0])
+
+    def path_below(self, id: int) -> str:
+        """sales.orders: its names below one of those above it, as a backend connected there knows it."""
+        return ".".join(self.names[self.lineage.index(id) + 1 :])
 
     def above(self) -> Iterable[Node]:
         """The objects above it, root first."""

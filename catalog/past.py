@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from catalog.models import Placement
+from catalog.models import Mode, Placement
 from catalog.nodes import Node, all_placed, any_of
 from lakewarden.objects import ObjectRef
 
@@ -14,12 +14,23 @@ def node_at(id: int, revision: int) -> Node | None:
     return nodes_at([id], revision).get(id)
 
 
+def last_node(id: int) -> Node | None:
+    """The object as it stands, or as it last stood before it was dropped.  Up to four queries."""
+    place = Placement.objects.filter(securable=id).order_by("-opened").first()
+    return None if place is None else node_at(id, place.opened if place.closed is None else place.closed - 1)
+
+
 def nodes_at(ids: Iterable[int], revision: int) -> dict[int, Node]:
     """Those of the numbers that were objects then, as they stood.  Three queries."""
     places = {row.securable_id: row for row in _at(ids, revision)}
     above = {key for row in places.values() for key in row.ancestors} - places.keys()
     known = places | {row.securable_id: row for row in _at(above, revision)}
     return {node.id: node for node in all_placed(list(places.values()), known)}
+
+
+def mode_at(realm_id: int, revision: int) -> Mode | None:
+    """Whether a realm's law was enforced then; None when there was no such realm."""
+    return Mode.objects.as_of(revision).filter(realm=realm_id).first()
 
 
 def _at(ids: Iterable[int], revision: int) -> Iterable[Placement]:

@@ -12,12 +12,12 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
-from catalog.models import Realm
+from catalog.models import Mode, Realm
 from catalog.nodes import Node, any_of
 from lakewarden import dialects, engine, textual
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import facts, texts
-from policies.models import Assignment, Grant, Ownership
+from policies.models import Assignment, Grant, Ownership, RealmMember
 
 TRAVERSAL = ("use",)
 """Categories of privileges that only lead to an object and give nothing on it."""
@@ -70,10 +70,15 @@ class Access:
 
 
 class AccessMap:
-    """Everybody whose rights on one object differ from nothing.  Four queries, however many people."""
+    """Everybody whose rights on one object differ from nothing.  Four queries, however many people.
 
-    def __init__(self, node: Node, *, now: datetime | None = None, as_of: int | None = None):
-        self.node, self.now, self.as_of = node, now or timezone.now(), as_of
+    The `whole` map has every member too where the realm's law is not enforced, as each of them can then.
+    """
+
+    def __init__(
+        self, node: Node, *, now: datetime | None = None, as_of: int | None = None, whole: bool = False
+    ):
+        self.node, self.now, self.as_of, self.whole = node, now or timezone.now(), as_of, whole
         self.by_text = dialects.get(node.kind).by_text
         self._objects = list(node.lineage)
         self._by_signature: dict[Any, frozenset[str]] = {}
@@ -114,10 +119,22 @@ class AccessMap:
     @cached_property
     def people(self) -> dict[int, Principal]:
         """Every person and service reached, directly or through a group."""
-        inside = {pk for people in self.members.values() for pk in people}
+        inside = {pk for people in self.members.values() for pk in people} | self._unasked()
         direct = {pk: row for pk, row in self.holders.items() if row.kind != Principal.Kind.GROUP}
         rest = Principal.objects.filter(any_of("id", inside - direct.keys()))
         return direct | {row.pk: row for row in rest}
+
+    def _unasked(self) -> set[int]:
+        """Members of whom no rule was asked: all, in the whole map of a realm whose law is not enforced."""
+        modes = Mode.objects.as_of(self.as_of).filter(realm=self.node.realm_id)
+        if not self.whole or not modes.exclude(mode=Mode.Choice.ON).exists():
+            return set()
+        admitted = RealmMember.objects.as_of(self.as_of).within(self.now).filter(realm=self.node.realm_id)
+        inside = Membership.objects.as_of(self.as_of).within(self.now)
+        through = inside.filter(group__in=admitted.values("principal")).values("member")
+        people = Principal.objects.exclude(kind__in=(Principal.Kind.GROUP, Principal.Kind.PATTERN))
+        found = people.filter(Q(pk__in=admitted.values("principal")) | Q(pk__in=through))
+        return set(found.values_list("pk", flat=True))
 
     @cached_property
     def loaded(self) -> facts.Loaded:

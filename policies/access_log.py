@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from django.db import transaction
 from django.db.models import F
@@ -135,7 +135,10 @@ def _append(rows: Sequence[AccessRecord], counts: Sequence[int]) -> None:
 
 def digest_of(row: AccessRecord) -> str:
     """The digest over the one before and what the record says."""
+    return chain.digest(row.previous, body_of(row))
+
+
+def body_of(row: AccessRecord) -> dict[str, Any]:
+    """All that a record says, as its digest covers it and as it is exported."""
     names = ("kind", "realm", "actor", "operation", "object_type", "object_name", "lineage", "via")
-    return chain.digest(
-        row.previous, {name: getattr(row, name) for name in names} | {"at": row.at.isoformat()}
-    )
+    return {name: getattr(row, name) for name in names} | {"at": row.at.isoformat()}

@@ -14,6 +14,7 @@ from typing import Protocol
 from django.conf import settings
 from django.core.mail import send_mail
 
+from lakewarden.record import notes
 from policies import sending
 from policies.sending import NotTaken
 
@@ -38,14 +39,18 @@ class FilePlace:
     def put(self, log: str, size: int, note: str) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            if self.path.exists() and note in self.path.read_text():
+            there = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
+            kept = notes.whole(there)
+            if note in kept:
                 return  # written before a crash that kept us from saying so
-            with self.path.open("a") as file:
-                file.write(note)
+            with self.path.open("ab") as file:
+                if kept != there:  # a crash, or a full disk, in the middle of one
+                    file.truncate(len(kept.encode()))
+                file.write(note.encode())
                 file.flush()
                 os.fsync(file.fileno())
-        except OSError as error:
-            raise NotTaken(error.strerror or "cannot be written") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise NotTaken(getattr(error, "strerror", "") or "cannot be written") from error
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ def configured() -> Sequence[Place]:
 def kept_notes() -> str:
     """All notes in the files among the places, one after the other; empty when there is none."""
     files = [place.path for place in configured() if isinstance(place, FilePlace)]
-    return "".join(path.read_text() for path in files if path.exists())
+    return "".join(path.read_text(encoding="utf-8") for path in files if path.exists())
 
 
 def _place(text: str) -> Place:

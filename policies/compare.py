@@ -89,7 +89,7 @@ def state(id: int, past: Past) -> State:
     node = node_at(id, past.revision)
     if node is None:
         return State(past, {}, {})
-    access = AccessMap(node, now=past.moment, as_of=past.revision)
+    access = AccessMap(node, now=past.moment, as_of=past.revision, whole=True)
     able = {key: access.access_of(person).can for key, person in access.people.items()}
     return State(past, access.people, {key: can for key, can in able.items() if can})
 

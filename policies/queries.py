@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from accounts.text import holdable
-from catalog.models import Placement
+from catalog.models import Placement, Securable
 from catalog.nodes import Node, any_in, any_of, on_or_below
 from catalog.queries import below, holds, named
 from lakewarden import dialects, engine
@@ -62,23 +62,27 @@ def _shown(slice_: Slice, node: Node, type_: str, now: datetime | None, listing:
     return any_of("securable_id", seen.exceptions) if seen.exceptions else None
 
 
-def realms_of(principal: Principal) -> list[Node]:
+def realms_of(principal: Principal, *, also: Collection[int] = ()) -> list[Node]:
     """The realms that admit a principal, himself or through a group, and those open to all, by name.
 
-    Nobody has heard of a principal without a row, so he has the open ones.
+    Those in which the objects `also` are come with them.  Nobody has heard of a principal without a row, so
+    he has the open ones.
     """
     if not principal.pk:
-        return _roots(RealmMember.objects.none())
+        return _roots(RealmMember.objects.none(), also)
     groups = Membership.objects.open().filter(member=principal).values("group")
     admitted = RealmMember.objects.open().filter(Q(principal=principal) | Q(principal__in=groups))
-    return _roots(admitted)
+    return _roots(admitted, also)
 
 
-def _roots(admitted: QuerySet[RealmMember]) -> list[Node]:
+def _roots(admitted: QuerySet[RealmMember], also: Collection[int]) -> list[Node]:
     open_kinds = [law.kind for law in dialects.every() if law.open_to_all]
+    shown = Q(securable__realm__in=admitted.values("realm")) | Q(securable__realm__kind__in=open_kinds)
+    if also:
+        shown |= Q(securable__realm__in=Securable.objects.filter(pk__in=also).values("realm"))
     places = (
         Placement.objects.open()
-        .filter(Q(securable__realm__in=admitted.values("realm")) | Q(securable__realm__kind__in=open_kinds))
+        .filter(shown)
         .filter(parent__isnull=True)
         .select_related("securable__realm")
         .order_by("name")

@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
+from django.db.models import Aggregate, Count, Max, Model, Subquery, Value
+
 from lakewarden.record import notes
-from lakewarden.record.merkle import Frontier
+from lakewarden.record.signed import Misfit, Roots, SignedLog
 from policies import access_log, checkpoint_places, checkpoints, signing
 from policies.archiving import files, reading
 from policies.archiving.files import ArchiveBroken
@@ -22,9 +24,6 @@ from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Cou
 
 TOLD = 5000
 """Changes between two reports of how far a reading is."""
-
-Roots = dict[int, set[str]]
-"""Sizes at which the record was signed, with the roots that were signed there."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +66,7 @@ def verify(outside: str = "", tell: Callable[[int], object] = bool) -> Verdict:
         roots = _signed_roots(outside, count)
         _verify_changes(count, roots[checkpoints.name_of(checkpoints.CHANGES)])
         _verify_looks(count, roots[checkpoints.name_of(checkpoints.ACCESS)])
-    except (_Broken, notes.BadNote, ArchiveBroken) as error:
+    except (_Broken, Misfit, notes.BadNote, ArchiveBroken) as error:
         return count.verdict(str(error))
     return count.verdict()
 
@@ -79,7 +78,7 @@ def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
     texts = dict.fromkeys([*kept, *notes.each(checkpoint_places.kept_notes()), *notes.each(outside)])
     own = {checkpoints.name_of(log) for log in (checkpoints.CHANGES, checkpoints.ACCESS)}
     for text in texts:
-        checkpoint = _opened(text)
+        checkpoint = notes.opened_by(text, signing.public_keys())
         if checkpoint.log not in own:
             raise _Broken(f"a checkpoint speaks of {checkpoint.log}, but the record begins otherwise")
         found[checkpoint.log][checkpoint.size].add(checkpoint.root)
@@ -87,33 +86,25 @@ def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
     return found
 
 
-def _opened(text: str) -> notes.Checkpoint:
-    keys = signing.public_keys()
-    for key in keys[:-1]:
-        try:
-            return notes.opened(text, key)
-        except notes.BadNote:
-            continue
-    return notes.opened(text, keys[-1])
-
-
 def _verify_changes(count: _Count, roots: Roots) -> None:
     # read first: whatever it counts is committed, and later changes are not yet ours to judge
-    counter = Counter.objects.get()
-    previous, tree = "", Frontier()
+    counter = Counter.objects.annotate(there=_there(Change, Max("revision"))).get()
+    if (counter.there or 0) > counter.revision:
+        raise _Broken(f"revision {counter.there} is there, but the site is at {counter.revision}")
+    previous, log = "", SignedLog(roots, "revision")
     archived: dict[str, str] = {}
     for change, its_events in with_events(counter.revision):
-        if problem := _problem(change, its_events, tree.size + 1, previous):
+        if problem := _problem(change, its_events, log.size + 1, previous):
             raise _Broken(problem)
-        _grow(tree, change.digest, roots, "revision")
+        log.append(change.digest)
         previous = change.digest
         archived |= {event.data["archive"]: event.data["digest"] for event in its_events if _archives(event)}
-        count.changes, count.events = tree.size, count.events + len(its_events)
-        if tree.size % TOLD == 0:
-            count.tell(tree.size)
-    if (counter.revision, counter.digest) != (tree.size, previous):
-        raise _Broken(f"the record ends at revision {tree.size}, the site is at {counter.revision}")
-    _reaches(tree, roots, "revision")
+        count.changes, count.events = log.size, count.events + len(its_events)
+        if log.size % TOLD == 0:
+            count.tell(log.size)
+    if (counter.revision, counter.digest) != (log.size, previous):
+        raise _Broken(f"the record ends at revision {log.size}, the site is at {counter.revision}")
+    log.end()
     for folder, digest in archived.items():
         files.check(folder, digest)
 
@@ -123,29 +114,27 @@ def _archives(event: Event) -> bool:
 
 
 def _verify_looks(count: _Count, roots: Roots) -> None:
-    counter = AccessCounter.objects.get()
-    previous, tree = "", Frontier()
+    counter = AccessCounter.objects.annotate(there=_there(AccessRecord, Count("pk"))).get()
+    if (counter.there or 0) > counter.size:
+        raise _Broken(f"{counter.there} access records are there, but the site counted {counter.size}")
+    previous, log = "", SignedLog(roots, "access record")
     for row in AccessRecord.objects.order_by("pk")[: counter.size].iterator(chunk_size=2000):
-        if row.previous != previous or access_log.digest_of(row) != row.digest:
-            raise _Broken(f"access record {row.pk} was changed")
-        _grow(tree, row.digest, roots, "access record")
+        if row.previous != previous:
+            raise _Broken(f"access record {row.pk} does not follow from the one before")
+        if access_log.digest_of(row) != row.digest:
+            raise _Broken(f"access record {row.pk} was changed after it was written")
+        log.append(row.digest)
         previous = row.digest
-        count.looks = tree.size
-    if (counter.size, counter.digest) != (tree.size, previous):
-        raise _Broken(f"the access log ends after {tree.size} records, the site counted {counter.size}")
-    _reaches(tree, roots, "access record")
+        count.looks = log.size
+    if (counter.size, counter.digest) != (log.size, previous):
+        raise _Broken(f"the access log ends after {log.size} records, the site counted {counter.size}")
+    log.end()
 
 
-def _grow(tree: Frontier, digest: str, roots: Roots, what: str) -> None:
-    tree.append(bytes.fromhex(digest))
-    if tree.size in roots and roots[tree.size] != {tree.root().hex()}:
-        raise _Broken(f"{what}s up to {tree.size} are not those that were signed")
-
-
-def _reaches(tree: Frontier, roots: Roots, what: str) -> None:
-    beyond = max(roots, default=0)
-    if beyond > tree.size:
-        raise _Broken(f"{what} {beyond} was signed, but the record ends at {tree.size}: its end was cut off")
+def _there(model: type[Model], what: Aggregate) -> Subquery:
+    """How far a log goes, asked together with its counter, which counts whatever is written."""
+    rows = model._default_manager.order_by().values(none=Value(1))
+    return Subquery(rows.annotate(what=what).values("what"))
 
 
 def _problem(change: Change, events: list[Event], revision: int, previous: str) -> str | None:

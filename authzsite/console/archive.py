@@ -25,7 +25,6 @@ from policies.archiving.files import ArchiveBroken
 from policies.archiving.searching import Place
 from policies.history import Names, Sight
 from policies.models import Event
-from policies.queries import realms_of
 from policies.services.grants import revision_now
 
 SHOWN = 100
@@ -71,7 +70,7 @@ def room(request: Request) -> HttpResponse:
 def _places(asker: Principal) -> list[Node]:
     """The realms with an archive of which the asker may read some of the history."""
     archived = set(reading.archives().values_list("realm", flat=True))
-    nodes = [node for node in realms_of(asker) if node.realm_id in archived]
+    nodes = [node for node in history.realms(asker) if node.realm_id in archived]
     return [node for node in nodes if history.sight(asker, [node]).objects]
 
 

@@ -22,6 +22,7 @@ from accounts.entering import any_password
 from accounts.models import User
 from accounts.text import told
 from authzsite.console import formats, kept
+from authzsite.console.place import SeeHistory
 from authzsite.console.requests import Request
 from authzsite.console.shell import note, page, surroundings
 from policies.errors import Archived
@@ -53,6 +54,8 @@ def signed_in(view: View) -> View:
                 return view(request, *args, **kwargs)
             except Archived as past:
                 return _archived(request, past)
+            except SeeHistory as past:
+                return redirect("console:object_history", id=past.id)
 
     return guarded
 

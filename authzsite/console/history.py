@@ -22,14 +22,13 @@ from authzsite.console.history_tabs import tabs
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty
-from authzsite.console.place import visit
+from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from policies import history
 from policies.history import Filter, Sight
 from policies.past import moment_in
-from policies.queries import realms_of
 from policies.services import duties
 from policies.services.grants import revision_now
 
@@ -185,15 +184,16 @@ def _nothing(asked: Question) -> Empty:
 def room(request: Request) -> HttpResponse:
     """Everything one may know of, on the whole site or from one object down."""
     asker = asker_of(request)
-    node = _object(request)
-    realms = realms_of(asker)
+    place = _object(request)
+    node = place.node if place else None
+    realms = history.realms(asker)
     root = None if node else realm_in(request, realms)
     context = shown(request, asker, realms, node or root, root.name if root else "")
     asked = context["question"]
     return page(
         request,
         "console/history.html",
-        {**context, **_frame(node), **fields(asked, realms), "tabs": None if node else tabs("history")},
+        {**context, **_frame(place), **fields(asked, realms), "tabs": None if node else tabs("history")},
         room="history",
         realm=_realm(realms),
         revision=revision_now(),
@@ -204,9 +204,9 @@ def _realm(realms: Sequence[Node]) -> str:
     return realms[0].name if len(realms) == 1 else ""
 
 
-def _object(request: Request) -> Node | None:
+def _object(request: Request) -> Place | None:
     number = number_in(request.GET.get("object", ""))
-    return visit(request, number).node if number else None
+    return visit_past(request, number) if number else None
 
 
 def realm_in(request: Request, realms: Sequence[Node]) -> Node | None:
@@ -228,18 +228,27 @@ def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
     }
 
 
-def _frame(node: Node | None) -> dict[str, Any]:
-    every = [("History", reverse("console:history"))] if node else []
-    above = (
-        [(one.name, f"{reverse('console:history')}?object={one.id}") for one in node.above()] if node else []
-    )
+def _frame(place: Place | None) -> dict[str, Any]:
     return {
-        "crumbs": Crumbs((*every, *above)) if node else None,
-        "heading": f"History of {node.name}" if node else "History",
+        "crumbs": _crumbs(place) if place else None,
+        "heading": f"History of {place.node.name}" if place else "History",
         "lead": "What changed, who did it, when and why. Nothing here can be edited or removed.",
-        "actions": [Action("Open it", naming.page_of(node.id, node.type), "")] if node else [],
-        "object": node.id if node else "",
+        "actions": [] if place is None else [Action("Open it", _page_of(place), "")],
+        "object": place.node.id if place else "",
     }
+
+
+def _crumbs(place: Place) -> Crumbs:
+    """The way down to it; of what is gone or hidden to the history alone, as what is above may be so too."""
+    every, node = reverse("console:history"), place.node
+    above = [] if place.only_past else [(one.name, f"{every}?object={one.id}") for one in node.above()]
+    return Crumbs((("History", every), *above))
+
+
+def _page_of(place: Place) -> str:
+    if place.only_past:
+        return reverse("console:object_history", args=[place.node.id])
+    return naming.page_of(place.node.id, place.node.type)
 
 
 @reads
@@ -251,8 +260,9 @@ def as_csv(request: Request) -> HttpResponseBase:
     if not exportable:
         return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
     seen = Sight(asker, tuple(sorted(exportable)), site=False)
-    node = _object(request)
-    root = realm_in(request, realms_of(asker)) if node is None and "realm" in request.GET else None
+    place = _object(request)
+    node = place.node if place else None
+    root = realm_in(request, history.realms(asker)) if node is None and "realm" in request.GET else None
     asked = read(request, seen, node or root, root.name if root else "")
     head = ["revision", "when", "by", "what", "object", "reason"]
     return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))

@@ -19,18 +19,19 @@ from policies import decisions, history, slices
 from policies.facts import is_service_admin
 from policies.history import Sight
 from policies.models import RealmMember
-from policies.queries import realms_of, search
+from policies.queries import search
 
 
 @dataclass(frozen=True)
 class Circle:
-    """One viewer with the realms that admit him and the people he may know there."""
+    """One viewer with the realms that he has to do with and the people he may know there."""
 
     asker: Principal
 
     @cached_property
     def realms(self) -> Sequence[Node]:
-        return realms_of(self.asker)
+        """Those that admit him, and those where he may read some of the history."""
+        return history.realms(self.asker)
 
     @cached_property
     def sight(self) -> Sight:

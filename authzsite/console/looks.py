@@ -28,7 +28,6 @@ from authzsite.console.shell import page
 from policies import history
 from policies.history import Names, Sight
 from policies.models import AccessRecord
-from policies.queries import realms_of
 from policies.services import duties
 from policies.services.grants import revision_now
 
@@ -83,7 +82,7 @@ class Asked:
 def room(request: Request) -> HttpResponse:
     """Who was refused and who looked at others' access, below what the asker may see the history of."""
     asker = asker_of(request)
-    seen = history.sight(asker, realms_of(asker))
+    seen = history.sight(asker, history.realms(asker))
     asked, actor, problem = _asked(request, seen)
     found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
     context = {

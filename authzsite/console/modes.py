@@ -27,6 +27,13 @@ def banner(realm: str, mode: str) -> Note | None:
     return Note("bad", f"Authorization is {mode} in {realm}.", _TEXTS.get(mode, ""))
 
 
+def banner_then(realm: str, mode: Mode | None) -> Note | None:
+    """The same of a moment of the past."""
+    if mode is None or mode.mode == Mode.Choice.ON:
+        return None
+    return Note("bad", f"Authorization was {mode.mode} in {realm}.", "Its rules were asked of no member.")
+
+
 def state(mode: str) -> State:
     return State("ok", "On") if mode == "on" else State("failed", WORDS.get(mode, mode))
 

@@ -15,13 +15,14 @@ from authzsite import sheet
 from authzsite.console import applied, history, naming, record, rules, sync, words
 from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
+from authzsite.console.gone import head_of
 from authzsite.console.head import Head
 from authzsite.console.lists import Pager
 from authzsite.console.measures.beside import on_object
 from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, behind
 from authzsite.console.parts import Action, Empty, Reason, State
-from authzsite.console.place import visit
+from authzsite.console.place import visit, visit_past
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
@@ -208,10 +209,10 @@ def _hidden(head: Head, what: str) -> Empty:
 @signed_in
 def history_tab(request: Request, id: int) -> HttpResponse:
     """What changed on the object and below it."""
-    place = visit(request, id)
-    if place.node.type == "namespace":
+    place = visit_past(request, id)
+    if place.node.type == "namespace" and not place.only_past:
         return redirect("console:namespace_history", id=id)
-    head = Head(place, "object_history")
+    head = head_of(place, "object_history")
     shown = history.shown(request, place.asker, [head.root], place.node)
     return _page(request, "console/object/history.html", head, shown)
 

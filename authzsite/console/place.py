@@ -12,6 +12,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.console.requests import Request, asker_of
 from catalog.nodes import Node
+from catalog.past import last_node
 from catalog.queries import node as find_node
 from lakewarden.facts import Slice
 from policies import access_log, decisions, slices
@@ -19,16 +20,30 @@ from policies.authority import Actor
 from policies.services import duties
 
 VIA = "console"
+ENTRIES = frozenset({"object", "browse", "role", "namespace", "herd", "instance"})
+"""The pages that links to an object lead to."""
+
+
+class SeeHistory(Http404):
+    """What was asked for is gone or hidden, and its history is not."""
+
+    def __init__(self, id: int) -> None:
+        super().__init__()
+        self.id = id
 
 
 @dataclass(frozen=True)
 class Place:
-    """An object that the asker may see, with what he may do to it."""
+    """An object that the asker may see, with what he may do to it.
+
+    Of one that is gone, or hidden from him, he may see `only_past`.
+    """
 
     asker: Principal
     node: Node
     slice: Slice
     now: datetime
+    only_past: bool = False
 
     @property
     def actor(self) -> Actor:
@@ -55,13 +70,39 @@ class Place:
 
 
 def visit(request: Request, id: int) -> Place:
-    """The object of that number; the same Http404 when it is absent and when it is hidden (recorded)."""
+    """The object of that number; the same Http404 when it is absent and when it is hidden (recorded).
+
+    Where links lead to, whoever may read the history of what is gone or hidden is led on there: SeeHistory.
+    """
+    place = _place(request, id)
+    if not place.only_past:
+        return place
+    match = request.resolver_match
+    if place.may_read_history and match is not None and match.url_name in ENTRIES:
+        raise SeeHistory(id)
+    _refuse(place)
+    raise Http404
+
+
+def visit_past(request: Request, id: int) -> Place:
+    """The same for its history: also what is gone or hidden, for whoever may read the history of it."""
+    place = _place(request, id)
+    if place.only_past and not place.may_read_history:
+        _refuse(place)
+        raise Http404
+    return place
+
+
+def _place(request: Request, id: int) -> Place:
     asker, now = asker_of(request), timezone.now()
     node = find_node(id)
-    if node is None:
+    known = node or last_node(id)
+    if known is None:
         raise Http404
-    slice_ = slices.current(asker, node, now=now)
-    if not decisions.may_see(slice_, node, now=now):
-        access_log.refused(asker, decisions.operation_for(node, "read"), node, via=VIA)
-        raise Http404
-    return Place(asker, node, slice_, now)
+    slice_ = slices.current(asker, known, now=now)
+    seen = node is not None and decisions.may_see(slice_, node, now=now)
+    return Place(asker, known, slice_, now, only_past=not seen)
+
+
+def _refuse(place: Place) -> None:
+    access_log.refused(place.asker, decisions.operation_for(place.node, "read"), place.node, via=VIA)

@@ -18,7 +18,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.measures.beside import on_role
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, State, Who
-from authzsite.console.place import Place, visit
+from authzsite.console.place import Place, visit, visit_past
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from authzsite.console.wishes import ORDER
@@ -217,6 +217,7 @@ class Seen:
             give = Action("Give to somebody", reason=no_assign)
         return [
             Action("Compare", compare, "plain"),
+            Action("History", f"{reverse('console:history')}?object={self.node.id}", "plain"),
             Action("Past", reverse("console:role_then", args=number), "plain"),
             Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
             *([] if self.by_name else [many]),
@@ -275,9 +276,9 @@ def rights(node: Node, rows: list[Grant], effect: str) -> str:
     return naming.sentence_list(list(dict.fromkeys(labels)))
 
 
-def visit_role(request: Request, id: int) -> Seen:
-    """The role of that number; not found when it is none or hidden."""
-    place = visit(request, id)
+def visit_role(request: Request, id: int, *, past: bool = False) -> Seen:
+    """The role of that number, or only its `past`; not found when it is none or hidden."""
+    place = visit_past(request, id) if past else visit(request, id)
     if place.node.type != "role":
         raise Http404
     return Seen(place)

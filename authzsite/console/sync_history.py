@@ -21,7 +21,6 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.sync_backend import there
 from authzsite.console.sync_runs import Step, lines_of, step_of
-from catalog.nodes import Node
 from policies.models import Backend, SyncItem, SyncRun
 
 SHOWN = 50
@@ -94,7 +93,9 @@ def on_object(request: Request, id: int) -> HttpResponse:
     if head.there is None or not place.may_look:
         raise Http404
     row = head.there.row
-    steps = SyncItem.objects.filter(run__backend=row, places__contains=[path_in(row, place.node)])
+    steps = SyncItem.objects.filter(
+        run__backend=row, places__contains=[place.node.path_below(row.catalog_id)]
+    )
     steps = steps.exclude(state=SyncItem.State.PLANNED)
     found, pager = _page(steps.select_related("run"), request, "", "step")
     context = {
@@ -111,9 +112,3 @@ def on_object(request: Request, id: int) -> HttpResponse:
 def _applied(item: SyncItem, row: Backend) -> Applied:
     when = words.moment(item.at or item.run.started)
     return Applied(when, reverse("console:sync_run", args=[item.run_id]), step_of(item, row))
-
-
-def path_in(row: Backend, node: Node) -> str:
-    """What an object is called in a backend: its names below the node that is connected."""
-    at = node.lineage.index(row.catalog_id)
-    return ".".join(node.names[at + 1 :])

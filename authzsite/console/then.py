@@ -16,18 +16,19 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite import evidence
-from authzsite.console import naming, words
+from authzsite.console import modes, naming, words
 from authzsite.console.door import signed_in
+from authzsite.console.gone import head_of
 from authzsite.console.head import Head
 from authzsite.console.history import somebody
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
-from authzsite.console.place import Place, visit
+from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from catalog.past import node_at
+from catalog.past import mode_at, node_at
 from policies import access_log, compare, past
 from policies.access import AccessMap
 from policies.archiving import live
@@ -105,10 +106,10 @@ def moment_of(text: str) -> Past | None:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """The Then tab of an object."""
-    place = visit(request, id)
-    if place.node.type in naming.ROOMS:
+    place = visit_past(request, id)
+    if place.node.type in naming.ROOMS and not place.only_past:
         return redirect(naming.page_of(id, place.node.type))
-    head = Head(place, "object_then")
+    head = head_of(place, "object_then")
     if not place.may_look:
         hidden = Empty(
             f"Who had access to {head.node.name} is not yours to see",
@@ -171,11 +172,12 @@ def _state(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
     was = node_at(node.id, then.revision)
     if was is None:
         return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
-    access = AccessMap(was, now=then.moment, as_of=then.revision)
+    access = AccessMap(was, now=then.moment, as_of=then.revision, whole=True)
     found = reached_by(access)
     named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
     text = f"{words.count(len(found), 'person', 'people')} reached by a rule then.{named}"
     return {
+        "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
         "rows": [_row(access, person) for person in found[asked.after : asked.after + SHOWN]],
         "pager": _pager(asked, text, len(found)),
         "empty": Empty("Nobody had access then", "No rule on it or above it reached anybody."),
@@ -183,8 +185,9 @@ def _state(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
 
 
 def reached_by(access: AccessMap) -> list[Principal]:
-    """Those whom some rule reached, by name."""
-    reached = (one for one in access.people.values() if access.access_of(one).paths)
+    """Those whom some rule reached, or who could do something without one, by name."""
+    had = ((one, access.access_of(one)) for one in access.people.values())
+    reached = (one for one, its in had if its.paths or its.can)
     return sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
 
 
@@ -263,11 +266,11 @@ def _who(person: Principal) -> Who:
 @signed_in
 def take_away(request: Request, id: int) -> HttpResponseBase:
     """Evidence of a moment as an archive; for who may export the history here."""
-    place = visit(request, id)
+    place = visit_past(request, id)
     then = moment_of(request.POST.get("at", "").strip()[:40]) or past.latest()
     if not duties.has(place.asker, "export_history", place.node):
         access_log.refused(place.asker, "export_history", place.node, via="console")
-        return _page(request, Head(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
+        return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
     was = node_at(place.node.id, then.revision)
     if was is None:
         return redirect(f"{reverse('console:object_then', args=[id])}?at={then.revision or ''}")
@@ -275,7 +278,7 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     who = somebody(person) if person else None
     if (person and who is None) or (sample and not number_in(sample)):
         wrong = f"Nobody is called {person}." if person and who is None else "A sample is a number of people."
-        return _page(request, Head(place, "object_then"), {"hidden": _unknown(place, wrong)}, status=422)
+        return _page(request, head_of(place, "object_then"), {"hidden": _unknown(place, wrong)}, status=422)
     access_log.looked(place.asker, "evidence", place.node, via="console")
     name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
     content = io.BytesIO()

@@ -14,7 +14,7 @@ from authzsite.console import naming, person_then, then
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
 from authzsite.console.person_visit import visit as visit_person
-from authzsite.console.place import Place, visit
+from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request
 from authzsite.console.role import Seen, rights, visit_role
 from authzsite.console.role_then import gave_then, held_then
@@ -41,8 +41,8 @@ def _at(past: Past) -> list[object]:
 @signed_in
 def of_object(request: Request, id: int) -> HttpResponseBase:
     """Who had access then, or what differs since, or who had it in between; the page says what is wrong."""
-    place = visit(request, id)
-    if place.node.type in naming.ROOMS or not place.may_look:
+    place = visit_past(request, id)
+    if (place.node.type in naming.ROOMS and not place.only_past) or not place.may_look:
         raise Http404
     asked = then.read(request)
     if asked.then is None or asked.until is None or asked.problems:
@@ -69,7 +69,7 @@ def _state_lines(place: Place, at: Past) -> Lines:
     was = node_at(place.node.id, at.revision)
     if was is None:
         return
-    access = AccessMap(was, now=at.moment, as_of=at.revision)
+    access = AccessMap(was, now=at.moment, as_of=at.revision, whole=True)
     for person in then.reached_by(access):
         could, ways = then.had_by(access, person)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
@@ -138,7 +138,7 @@ def of_person(request: Request, id: int) -> HttpResponseBase:
 @signed_in
 def of_role(request: Request, id: int) -> HttpResponseBase:
     """What a role gave then; with `show=held` who held it."""
-    seen = visit_role(request, id)
+    seen = visit_role(request, id, past=True)
     at = then.moment_of(request.GET.get("at", "").strip()[:40])
     if at is None:
         return _back(request, "role_then", id)

@@ -11,21 +11,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lakewarden.record import bundle, notes
+from lakewarden.record.expected import Expected, a_time
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     try:
-        key = notes.PublicKey.read(_text(asked.key))
-        found = bundle.check(asked.archive, key, asked.person)
+        keys = notes.public_keys(_text(asked.key))
+        kept = asked.checkpoints.read_text(encoding="utf-8") if asked.checkpoints else ""
+        expected = Expected(asked.object, asked.as_of or "", kept)
+        found = bundle.check(asked.archive, keys, asked.person, expected)
     except (bundle.Broken, notes.BadNote) as broken:
         sys.stderr.write(f"broken: {broken}\n")
         return 1
     except OSError as error:
         sys.stderr.write(f"{error.filename}: {error.strerror}\n")
         return 2
-    except ModuleNotFoundError:
-        sys.stderr.write("signatures are checked by a package: pip install cryptography\n")
+    except UnicodeDecodeError:
+        sys.stderr.write("the key and the checkpoints are text; one of these files is none\n")
         return 2
     sys.stdout.write("".join(f"{line}\n" for line in found.lines))
     return 0
@@ -38,8 +41,16 @@ def _text(key: str) -> str:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lakewarden.record", description="Check an archive.")
     parser.add_argument("archive", type=Path, help="the record or evidence, a zip file")
-    parser.add_argument("--key", required=True, help="the site's public key, or a file that holds it")
+    parser.add_argument("--key", required=True, help="the site's public key, or a file with it, or with all")
     parser.add_argument("--person", default="", help="of evidence, tell about user:NAME alone")
+    parser.add_argument("--object", default="", help="refuse evidence that is not about table:REALM/NAME")
+    parser.add_argument("--as-of", type=a_time, help="refuse evidence of another day or moment")
+    parser.add_argument(
+        "--checkpoints",
+        type=Path,
+        metavar="FILE",
+        help="signed checkpoints that were kept elsewhere: refuse what is older, or of another record",
+    )
     return parser
 
 

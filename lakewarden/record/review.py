@@ -52,14 +52,13 @@ class Told:
 
 
 def check(
-    archive: zipfile.ZipFile, key: notes.PublicKey, manifest: Mapping[str, Any], person: str = ""
+    archive: zipfile.ZipFile, head: notes.Checkpoint, manifest: Mapping[str, Any], person: str = ""
 ) -> Found:
     """Check the evidence of a review and tell of every removal, or of one `person`'s.  Raises Broken."""
     about = manifest["review"]
-    told, last = Told(about["id"]), 0
-    for size, change in proved(archive, key):
+    told = Told(about["id"])
+    for change in proved(archive, head):
         told.take(change)
-        last = size
     _sealed(archive, told, about)
     with archive.open(ROWS) as lines:
         rows = [json.loads(line) for line in lines]
@@ -69,7 +68,7 @@ def check(
     removed = [row for row in rows if row["state"] in ("carried", "proved")]
     found = Found(
         [
-            f"proved: review {about['title']} of {about['realm']}, record signed up to {last}",
+            f"proved: review {about['title']} of {about['realm']}, record signed up to {head.size}",
             f"population: {len(rows)} rows as of revision {told.sealed['as_of']}, sealed when it was opened",
         ]
     )

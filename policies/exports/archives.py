@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
@@ -13,10 +13,13 @@ from policies import checkpoints, signing
 from policies.exports import whole
 from policies.models import Checkpoint
 
-CHECKED = """Check this archive far from the site it comes from:
+CHECKED = """Check this archive far from the site it comes from; a Python (3.9 or newer) is all it takes:
 
-    pip install cryptography
-    PYTHONPATH=lakewarden.zip python -m lakewarden.record {name} --key 'PUBLIC KEY'
+    PYTHONPATH=lakewarden.zip python3 -m lakewarden.record {name} --key 'PUBLIC KEY'
+
+An archive is genuine whatever its file is called.  Say what you asked for, and another is refused:
+--object table:REALM/NAME and --as-of 2026-01-31 of evidence about an object; --checkpoints FILE, with
+checkpoints of the site that came to you by mail or file, refuses what is older than these.
 
 lakewarden.zip is what `make wheel` packs of Lakewarden's source (dist/lakewarden-*.zip): have it from where
 you trust it.  Get the public key from the site's operator by another way than this archive: `manage.py
@@ -29,16 +32,25 @@ STAMP = (1980, 1, 1, 0, 0, 0)  # the same content makes the same bytes
 def record(target: IO[bytes]) -> int:
     """The whole record with a fresh checkpoint, for whoever may see all of it; answers how many changes."""
     checkpoints.make()
-    kept = Checkpoint.objects.filter(log=checkpoints.CHANGES).order_by("size")
+    with tempfile.TemporaryDirectory() as folder:
+        changes, signed = _signed_lines(checkpoints.CHANGES, whole.lines, Path(folder) / "record.jsonl")
+        files: dict[str, bytes | Path] = {"record.jsonl": Path(folder) / "record.jsonl"}
+        files["checkpoints.txt"] = signed
+        looks, signed = _signed_lines(checkpoints.ACCESS, whole.looks, Path(folder) / bundle.LOOKS)
+        if looks:
+            files |= {bundle.LOOKS: Path(folder) / bundle.LOOKS, bundle.LOOKS_SIGNED: signed}
+        write(target, "record", files, {"changes": changes, "looks": looks})
+    return changes
+
+
+def _signed_lines(log: str, lines: Callable[[int], Iterable[str]], into: Path) -> tuple[int, bytes]:
+    """Write a log as far as it was signed; how far that is, and the notes that say so."""
+    kept = Checkpoint.objects.filter(log=log).order_by("size")
     last = kept.last()
     size = last.size if last else 0
-    with tempfile.TemporaryDirectory() as folder:
-        lines = Path(folder) / "record.jsonl"
-        with lines.open("w") as file:
-            file.writelines(whole.lines(size))
-        notes = "".join(kept.filter(size__lte=size).values_list("note", flat=True))
-        write(target, "record", {"record.jsonl": lines, "checkpoints.txt": notes.encode()}, {"changes": size})
-    return size
+    with into.open("w", encoding="utf-8") as file:
+        file.writelines(lines(size))
+    return size, "".join(kept.filter(size__lte=size).values_list("note", flat=True)).encode()
 
 
 def write(target: IO[bytes], kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> None:

@@ -6,17 +6,20 @@ with its way up the Merkle tree to a signed checkpoint.  `lakewarden.record.bund
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from django.db.models import QuerySet
+
 from accounts.models import Membership, Principal
 from accounts.record import Fact
+from catalog.models import Mode
 from catalog.nodes import Node
-from catalog.past import node_at
+from catalog.past import mode_at, node_at
 from lakewarden.facts import Rule
+from lakewarden.record.evidence import lot
 from lakewarden.record.merkle import ProofMaker
 from policies import checkpoints
 from policies.access import Access, AccessMap
@@ -31,6 +34,7 @@ MODELS: dict[str, type[Fact]] = {
     "assignment": Assignment,
     "membership": Membership,
     "realmmember": RealmMember,
+    "mode": Mode,
 }
 
 
@@ -44,35 +48,60 @@ class Question:
     sample: int | None = None
     seed: str = ""
 
+    @property
+    def is_sample(self) -> bool:
+        return self.sample is not None and self.person is None
+
 
 @dataclass
 class Evidence:
-    """What is put into the files: rows, changes with proofs, and the checkpoint they lead to."""
+    """What is put into the files: rows, changes with proofs, and the checkpoint they lead to.
+
+    `drawn_from` are the pseudonyms of all from whom a sample was drawn; none when it is no sample.
+    """
 
     question: Question
     checkpoint: Checkpoint
     population: dict[str, int]
     query: str
     rows: list[dict[str, Any]]
+    mode: dict[str, str]
+    drawn_from: list[str]
     changes: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def codes(self) -> set[str]:
+        """The facts that all of it rests on."""
+        paths = (path for row in self.rows for path in row["paths"])
+        found = {code for path in paths for code in path["facts"]}
+        found |= {code for row in self.rows for code in row.get("member", ())}
+        return found | ({self.mode["fact"]} if self.mode else set())
 
 
 def gather(question: Question) -> Evidence:
     """Answer the question from the record and prove each part of it.  Reads all digests of the chain once."""
     checkpoints.make()
     checkpoint = Checkpoint.objects.filter(log=checkpoints.CHANGES).latest("size")
-    access = AccessMap(question.node, now=question.past.moment, as_of=question.past.revision)
+    access = AccessMap(question.node, now=question.past.moment, as_of=question.past.revision, whole=True)
     people = _chosen(question, list(access.people.values()))
     paths = Stations(question, people)
-    rows = [_row(access.access_of(person), paths) for person in people]
+    mode = _mode(question)
+    everybody = sorted(one.pseudonym for one in access.people.values()) if question.is_sample else []
+    rows = [_row(access.access_of(person), paths, unasked=mode.get("mode") != "on") for person in people]
     population = {
         "people": len(access.people),
         "listed": len(rows),
         "with_access": sum(bool(row["actions"]) for row in rows),
     }
-    evidence = Evidence(question, checkpoint, population, str(access.holding.query), rows)
-    evidence.changes = proved(checkpoint, revisions_of(_codes(rows)))
+    evidence = Evidence(question, checkpoint, population, str(access.holding.query), rows, mode, everybody)
+    evidence.changes = proved(checkpoint, revisions_of(evidence.codes))
     return evidence
+
+
+def _mode(question: Question) -> dict[str, str]:
+    """Whether the realm's law was enforced, and by which fact; where it was not, every member could."""
+    mode = mode_at(question.node.realm_id, question.past.revision)
+    return {"mode": mode.mode, "fact": fact_code(mode)} if mode else {}
 
 
 def _chosen(question: Question, people: list[Principal]) -> list[Principal]:
@@ -81,13 +110,8 @@ def _chosen(question: Question, people: list[Principal]) -> list[Principal]:
         return [question.person]
     if question.sample is None or question.sample >= len(people):
         return people
-    drawn = sorted(people, key=lambda person: draw(question.seed, person.pseudonym))[: question.sample]
+    drawn = sorted(people, key=lambda person: lot(question.seed, person.pseudonym))[: question.sample]
     return sorted(drawn, key=str)
-
-
-def draw(seed: str, pseudonym: str) -> str:
-    """The lot of a person under a seed: anybody can draw the same sample again."""
-    return hashlib.sha256(f"{seed}\n{pseudonym}".encode()).hexdigest()
 
 
 class Stations:
@@ -97,20 +121,33 @@ class Stations:
         past, realm = question.past, question.node.realm_id
         numbers = [person.pk for person in people]
         self.groups = self._by(
-            Membership.objects.as_of(past.revision).filter(member__in=numbers), "group_id", "member_id"
+            self._true(Membership, past).filter(member__in=numbers), "group_id", "member_id"
         )
         holders = {*numbers, *(group for group, _ in self.groups)}
-        assigned = Assignment.objects.as_of(past.revision).filter(holder__in=holders, role__realm=realm)
+        assigned = self._true(Assignment, past).filter(holder__in=holders, role__realm=realm)
         self.roles = self._by(assigned, "role_id", "holder_id")
-        admitted = RealmMember.objects.as_of(past.revision).filter(principal__in=holders, realm=realm)
+        admitted = self._true(RealmMember, past).filter(principal__in=holders, realm=realm)
         self.admitted = self._by(admitted, "principal_id", "realm_id")
         self.realm = realm
+
+    def _true(self, model: type[Fact], past: Past) -> QuerySet[Any]:
+        """The facts whose window held then; who is in a group twice may be so for two times."""
+        return model.objects.as_of(past.revision).within(past.moment)
 
     def _by(self, rows: Iterable[Any], one: str, other: str) -> dict[tuple[int, int], list[str]]:
         found: dict[tuple[int, int], list[str]] = {}
         for row in rows:
             found.setdefault((getattr(row, one), getattr(row, other)), []).append(fact_code(row))
         return found
+
+    def membership(self, person: Principal) -> list[str]:
+        """The facts by which the person was a member: his own, or those of one group."""
+        if own := self.admitted.get((person.pk, self.realm)):
+            return own
+        for (group, member), codes in sorted(self.groups.items()):
+            if member == person.pk and (theirs := self.admitted.get((group, self.realm))):
+                return [*codes, *theirs]
+        return []
 
     def facts(self, person: Principal, rule: Rule) -> list[str]:
         """Every fact on the way from the person to what the rule gives."""
@@ -125,7 +162,7 @@ class Stations:
         return [*found, str(rule.fact)]
 
 
-def _row(access: Access, stations: Stations) -> dict[str, Any]:
+def _row(access: Access, stations: Stations, *, unasked: bool) -> dict[str, Any]:
     person = access.principal
     return {
         "principal": str(person),
@@ -134,6 +171,7 @@ def _row(access: Access, stations: Stations) -> dict[str, Any]:
         "actions": sorted(access.can),
         "owner": access.owns,
         "paths": [_path(path.rule, stations.facts(person, path.rule)) for path in access.paths],
+        **({"member": stations.membership(person)} if unasked else {}),
     }
 
 
@@ -151,10 +189,6 @@ def _path(rule: Rule, codes: list[str]) -> dict[str, Any]:
 
 def _moment(seconds: float | None) -> str | None:
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC).isoformat()
-
-
-def _codes(rows: Iterable[dict[str, Any]]) -> set[str]:
-    return {code for row in rows for path in row["paths"] for code in path["facts"]}
 
 
 def proved(checkpoint: Checkpoint, wanted: Iterable[int]) -> list[dict[str, Any]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lakewarden.record import chain
+from policies import access_log
 from policies.changes import body_of
-from policies.models import Change, Event
+from policies.models import AccessRecord, Change, Event
 from policies.verify import with_events
 
 
@@ -19,3 +20,14 @@ def line(change: Change, events: list[Event]) -> str:
 def lines(last: int) -> Iterator[str]:
     """Every change up to a revision, oldest first, streaming."""
     return (line(change, events) for change, events in with_events(last))
+
+
+def looks(many: int) -> Iterator[str]:
+    """So many refusals and looks, oldest first, streaming: `{"digest":…,"previous":…,"record":{…}}`."""
+    rows = AccessRecord.objects.order_by("pk")[:many].iterator(chunk_size=2000)
+    return (_look(row) for row in rows)
+
+
+def _look(row: AccessRecord) -> str:
+    told = {"record": access_log.body_of(row), "digest": row.digest, "previous": row.previous}
+    return chain.canonical(told) + "\n"

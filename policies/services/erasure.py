@@ -1,7 +1,8 @@
 """Erasing a person: the name goes, the record stays and says "an erased person".
 
 The record and the facts speak of people by pseudonym, so only the one map from pseudonyms to names, the
-account and the names of ended personal roles are changed; no digest covers these.
+account, the names of ended personal roles and of whom the sync did something for are changed; no digest
+covers these.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.errors import Conflict, Invalid
 from policies.events import PERSON_ERASED
-from policies.models import Assignment, Grant, Ownership, RealmMember, UserDuty
+from policies.models import Assignment, Grant, Ownership, RealmMember, SyncItem, UserDuty
 from policies.notices import inbox
 from policies.saying import said
 from policies.services import personal
@@ -52,6 +53,7 @@ def erase(person: Principal, *, by: Actor, authority: Authority, reason: str = "
         current.say(said(PERSON_ERASED, None, person), by=authority)
         _forget_account(person)
         _forget_roles(person)
+        _forget_steps(person)
         inbox.forget(person)
         name = f"erased-{person.pseudonym}"
         Principal.objects.filter(pk=person.pk).update(name=name, display_name="", erased=True)
@@ -64,6 +66,26 @@ def _forget_account(person: Principal) -> None:
         sessions.end(account)
         AccessAttempt.objects.filter(username=account.username).delete()
         account.delete()
+
+
+def _forget_steps(person: Principal) -> None:
+    """Take the name out of what the sync did: steps tell of a person, and of his own role, by the name."""
+    names = {person.name, personal.name_for(person), f"person:{person.name}"}
+    told = Q(person__in=names) | Q(role__in=names) | Q(label__in=names)
+    for name in names:
+        told |= Q(what__joins__contains=[name]) | Q(what__leaves__contains=[name])
+    rows = list(SyncItem.objects.filter(told))
+    for row in rows:
+        row.person, row.role, row.label = (
+            _without(names, text, person) for text in (row.person, row.role, row.label)
+        )
+        for moves in ("joins", "leaves"):
+            row.what[moves] = [_without(names, text, person) for text in row.what.get(moves, ())]
+    SyncItem.objects.bulk_update(rows, ["person", "role", "label", "what"], batch_size=500)
+
+
+def _without(names: set[str], text: str, person: Principal) -> str:
+    return f"erased-{person.pseudonym}" if text in names else text
 
 
 def _forget_roles(person: Principal) -> None:

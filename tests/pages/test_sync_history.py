@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -11,7 +12,10 @@ from django.utils import timezone
 
 from accounts import people
 from authzsite.console import sync_history
+from policies import past
+from policies.exports import applied
 from policies.models import Backend, BackendFinding, Event, SyncRun
+from policies.past import Past
 from policies.services import roles
 from policies.sync import worker
 from tests.factories import AUTHORITY, BY, the
@@ -47,6 +51,34 @@ def test_an_object_tells_what_was_given_and_taken_there_and_when(looked: Backend
     assert "Nothing was applied here" in shown(signed_in("marek"), f"/objects/{items}/applied")
     assert signed_in("mia").get(f"/objects/{orders}/applied").status_code == 404
     assert f"/objects/{orders}/applied" in shown(olivia, f"/objects/{orders}/sync")
+
+
+def test_evidence_tells_what_had_been_applied_by_then_and_what_is_true_only_now(looked: Backend) -> None:
+    orders, before = the("table", "shop.sales.orders"), past.latest()
+    grant_ana()
+    decided = past.latest()
+    worker.deliver(Backend.objects.get())
+    given = past.latest()
+    revoke_ana()
+    worker.deliver(Backend.objects.get())
+
+    def told(at: Past) -> tuple[list[str], list[str], dict[str, Any]]:
+        [backend] = applied.told(orders, at, timezone.now())["backends"]
+        by_then, since = backend["by_then"]["steps"], backend["since_then"]["steps"]
+        return [one["step"] for one in by_then], [one["step"] for one in since], backend
+
+    by_then, since, backend = told(given)
+    assert by_then[-1] == "give" and since == ["take"]
+    assert backend["reached"]["revision"] == backend["by_then"]["proved"]["revision"] == given.revision
+    assert backend["at_making"]["proved_revision"] > given.revision
+    by_then, since, backend = told(decided)  # decided, and not yet carried out
+    assert "give" in since and by_then == told(before)[0]
+    assert backend["by_then"]["proved"]["revision"] < decided.revision <= backend["reached"]["revision"]
+    assert backend["reached"]["at"] > decided.moment.isoformat()
+    SyncRun.objects.all().delete()  # the operator keeps runs for so long and no longer
+    by_then, since, backend = told(given)
+    assert (by_then, since, backend["by_then"]["proved"], backend["reached"]) == ([], [], None, None)
+    assert backend["runs_since"] is None and backend["at_making"]["state"] == "in_sync"
 
 
 def test_runs_are_filtered_and_go_on_behind_the_last_one_shown(

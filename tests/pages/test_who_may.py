@@ -1,7 +1,8 @@
 """Every page, by who comes: nobody signed in, a stranger, a member, a reader, and those with authority.
 
 A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.  A service
-admin who is no member has no access inside a realm, and a duty gives no data.
+admin who is no member has no access inside a realm, and a duty gives no data: who may read the history of
+what he may not see is led to that.
 """
 
 from __future__ import annotations
@@ -57,18 +58,18 @@ PAGES = (
     Page("preferences", "/preferences", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("keys", "/keys", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("catalog", "/catalog", DOOR, 200, 302, 302, 302, 302, 302, 200),
-    Page("browse", "/catalog/{schema}", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("browse", "/catalog/{schema}", DOOR, 404, 404, 200, 200, 200, 302, 404),
     Page("nodes", "/catalog/{schema}/nodes", DOOR, 404, 404, 200, 200, 200, 404, 404),
     Page("browse_csv", "/catalog/{schema}/list.csv", DOOR, 404, 404, 200, 200, 200, 404, 404),
-    Page("object", "/objects/{table}", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object", "/objects/{table}", DOOR, 404, 404, 200, 200, 200, 302, 404),
     Page("object_csv", "/objects/{table}/access.csv", DOOR, 404, 404, 404, 200, 200, 404, 404),
     Page("object_rules", "/objects/{table}/rules", DOOR, 404, 404, 200, 200, 200, 404, 404),
-    Page("object_history", "/objects/{table}/history", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object_history", "/objects/{table}/history", DOOR, 404, 404, 200, 200, 200, 200, 404),
     Page(
         "object_sync", "/objects/{table}/sync", DOOR, 404, 404, 404, 404, 404, 404, 404
     ),  # no backend mirrors this catalog
-    Page("object_then", "/objects/{table}/then?at=3", DOOR, 404, 404, 200, 200, 200, 404, 404),
-    Page("object_evidence", "/objects/{table}/evidence", KEPT, 404, 404, 403, 403, 403, 404, 404, "post"),
+    Page("object_then", "/objects/{table}/then?at=3", DOOR, 404, 404, 200, 200, 200, 200, 404),
+    Page("object_evidence", "/objects/{table}/evidence", KEPT, 404, 404, 403, 403, 403, 403, 404, "post"),
     Page("object_columns", "/objects/{table}/columns", DOOR, 404, 404, 200, 200, 200, 404, 404),
     Page("object_state", "/objects/{table}/state", DOOR, 404, 404, 200, 200, 200, 404, 404),
     Page("grant", "/objects/{table}/grant", DOOR, 404, 404, 403, 200, 200, 404, 404),

@@ -20,12 +20,13 @@ from django.utils import timezone
 from accounts import people
 from catalog.models import Placement, Realm
 from catalog.nodes import Node
-from policies import checkpoints
+from lakewarden.record import bundle
+from policies import checkpoints, signing
 from policies.access import AccessMap
 from policies.archiving import files, moving, retention
 from policies.archiving.files import ArchiveBroken
 from policies.errors import Archived, Conflict, Invalid
-from policies.exports import whole
+from policies.exports import archives, whole
 from policies.models import Archive, Change, Counter, Event, Grant
 from policies.services import grants, objects
 from policies.services.grants import Wish
@@ -210,6 +211,17 @@ class TestOrder:
             moving.record(stale)
 
 
+Rows = list[dict[str, Any]]
+CHANGED: dict[str, Callable[[Rows], object]] = {
+    "edited": lambda rows: rows[5].update(object_name="demo/elsewhere"),
+    "removed": lambda rows: rows.pop(5),
+    "inserted": lambda rows: rows.insert(5, {**rows[5], "number": 99}),
+    "re-ordered": lambda rows: rows.insert(4, rows.pop(5)),
+    "cut off": lambda rows: rows.pop(),
+}
+"""What is done to the events of an archive."""
+
+
 def spoil(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-1] + b"x")
 
@@ -265,14 +277,15 @@ class TestHostile:
         archive = moved(shop)
         self.attacked(lambda: shutil.rmtree(top / archive.folder), "cannot be read")
 
-    def test_an_event_rewritten_in_the_file(self, shop: Node, top: Path) -> None:
+    @pytest.mark.parametrize("how", CHANGED)
+    def test_the_events_of_a_file_are_changed(self, shop: Node, top: Path, how: str) -> None:
         """With a new manifest and a new digest in the table, so that only the chain still knows."""
-        archive = moved(shop)
+        checkpoints.make()
+        place = top / moved(shop).folder
 
         def deed() -> None:
-            place = top / archive.folder
             rows = pq.read_table(place / files.EVENTS).to_pylist()
-            rows[5]["object_name"] = "demo/elsewhere"
+            CHANGED[how](rows)
             table = pa.Table.from_pylist(rows, schema=files.EVENT_COLUMNS)
             os.chmod(place / files.EVENTS, 0o600)
             pq.write_table(table, place / files.EVENTS)
@@ -283,6 +296,11 @@ class TestHostile:
             Archive.objects.update(digest=files._digest(text))
 
         self.attacked(deed, "was changed after it was written")
+        exported = place.parent / "record.zip"
+        with exported.open("wb") as file:
+            archives.record(file)
+        with pytest.raises(bundle.Broken, match="was changed after it was written"):
+            bundle.check(exported, signing.public_key())
 
     def test_ended_facts_rewritten_in_the_file(self, shop: Node, top: Path) -> None:
         archive = moved(shop)

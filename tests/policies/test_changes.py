@@ -103,35 +103,6 @@ def test_people_stand_in_the_record_without_their_names(shop: Node) -> None:
     assert all("placement:" in str(row) for row in named)
 
 
-TAMPERING = {
-    "edited": "UPDATE policies_change SET reason = 'another' WHERE revision = 3",
-    "edited event": "UPDATE policies_event SET data = '{}' WHERE change_id = 3",
-    "removed": (
-        "DELETE FROM policies_event WHERE change_id = 3; DELETE FROM policies_change WHERE revision = 3"
-    ),
-    "inserted": (
-        "INSERT INTO policies_event "
-        "(change_id, number, kind, object_type, object_name, lineage, people, data) "
-        "VALUES (3, 99, 'grant.added', '', '', '{}', '{}', '{}')"
-    ),
-    "truncated": (
-        "DELETE FROM policies_event WHERE change_id = (SELECT max(revision) FROM policies_change); "
-        "DELETE FROM policies_change WHERE revision = (SELECT max(revision) FROM policies_change)"
-    ),
-}
-
-
-@pytest.mark.parametrize("statement", TAMPERING.values(), ids=TAMPERING)
-def test_what_the_owner_of_the_tables_does_behind_the_triggers_is_seen(shop: Node, statement: str) -> None:
-    assert verify()
-    with connection.cursor() as cursor:
-        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        for table in ("policies_change", "policies_event"):
-            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
-        cursor.execute(statement)
-    assert not verify()
-
-
 FORBIDDEN = [
     "UPDATE policies_grant SET privilege = 'MODIFY_TABLE'",
     "UPDATE policies_grant SET closed = NULL WHERE closed IS NOT NULL",

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import timedelta
+from itertools import pairwise
 
 import pytest
 from django.utils import timezone
 
 from accounts import people
+from catalog.models import Realm
 from catalog.nodes import Node
 from policies import compare, past
 from policies.access import AccessMap
 from policies.models import Change, Counter
 from policies.past import Past
-from policies.services import grants, members, objects, roles
+from policies.services import duties, grants, members, objects, realms, roles
 from policies.services.grants import Wish
 from policies.services.roles import Privilege
-from tests.factories import AUTHORITY, BY, acting, the
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, owned, the
 from tests.policies.test_agreement import NAMES, PRIVILEGES, a_random_world, everything
 
 pytestmark = pytest.mark.django_db
@@ -123,6 +126,78 @@ def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int
         for row in compare.differences(place.id, since, until):
             applied[row.principal.pk] = row.after
         assert {key: can for key, can in applied.items() if can} == last.actions
+
+
+def test_where_the_law_is_not_enforced_every_member_has_access(shop: Node) -> None:
+    """A mode is a fact like others: it came, and it went, and compare knows whom it let in and out."""
+    table, before = the("table", "shop.sales.orders"), past.latest()
+    realm = Realm.objects.get(pk=shop.realm_id)
+    assert read_by(table.id, before) == {"marek", "mia", "olivia"}
+    realms.set_mode(realm, "pass-through", by=BY, authority=AUTHORITY)
+    meanwhile = past.latest()
+    realms.set_mode(realm, "on", by=BY, authority=AUTHORITY)
+    assert read_by(table.id, meanwhile) == {"ana", "carl", "marek", "mia", "olivia"}
+    gained = {row.principal.name: row.kind for row in compare.differences(table.id, before, meanwhile)}
+    assert {gained["ana"], gained["carl"]} == {"gain"}
+    found = compare.courses(table, before, past.latest())
+    assert {one.principal.name for one in found if one.came_and_went} == {"ana", "carl"}
+    assert compare.differences(table.id, before, past.latest()) == []
+
+
+KINDS_OF_CHANGES: dict[str, Callable[[Node, Node], object]] = {
+    "a grant": lambda root, table: grants.add(wish("ana", table), by=acting("olivia")),
+    "a denial lifted": lambda root, table: roles.unassign(
+        the("role", "no_contractors"), people.ensure("user", "carl"), by=BY, authority=AUTHORITY
+    ),
+    "a role given": lambda root, table: _given(root, the("role", "sales_read"), "cleo"),
+    "a group joined": lambda root, table: a_person("bea", "analysts"),
+    "a group left": lambda root, table: members.leave_group(
+        people.ensure("group", "analysts"), people.ensure("user", "mia"), by=BY, authority=AUTHORITY
+    ),
+    "a group let into the realm": lambda root, table: admit(root, "group:newcomers"),
+    "a member removed": lambda root, table: members.remove(
+        root, people.ensure("user", "bea"), by=BY, authority=AUTHORITY
+    ),
+    "a role deleted": lambda root, table: roles.delete(the("role", "sales_read"), by=BY, authority=AUTHORITY),
+    "a denial": lambda root, table: roles.add_privileges(
+        the("role", "browse"), table, [Privilege("SELECT_TABLE", "deny")], by=BY, authority=AUTHORITY
+    ),
+    "an owner": lambda root, table: owned(table, "ana"),
+    "the realm's owner": lambda root, table: owned(root, "ana"),
+    "a mode": lambda root, table: realms.set_mode(
+        Realm.objects.get(pk=root.realm_id), "off", by=BY, authority=AUTHORITY
+    ),
+    "renamed": lambda root, table: objects.rename(table, "purchases", by=BY, authority=AUTHORITY),
+    "dropped": lambda root, table: objects.drop(table, by=BY, authority=AUTHORITY),
+    # a duty gives no access to data, so nothing differs
+    "a duty": lambda root, table: duties.give(
+        table, "view_history", a_person("olivia"), by=BY, authority=AUTHORITY
+    ),
+}
+
+
+def test_a_difference_applied_to_the_one_gives_the_other_whatever_changed(shop: Node) -> None:
+    """For each kind of change, and for all of them after one another: compare(a, b) applied to a gives b."""
+    people.make_account("olivia")
+    for name in ("bea", "cleo"):
+        a_person(name, "staff")
+        admit(shop, name)
+    table = the("table", "shop.sales.orders")
+    states = [past.latest()]
+    for change in KINDS_OF_CHANGES.values():
+        change(shop, table)
+        states.append(past.latest())
+    for before, after in [*pairwise(states), (states[0], states[-2]), (states[3], states[9])]:
+        told = dict(compare.state(table.id, before).actions)
+        told |= {row.principal.pk: row.after for row in compare.differences(table.id, before, after)}
+        assert {key: can for key, can in told.items() if can} == compare.state(table.id, after).actions
+    differing = dict(zip(KINDS_OF_CHANGES, pairwise(states), strict=True))
+    silent = {how for how, ends in differing.items() if not compare.differences(table.id, *ends)}
+    assert silent == {"a group let into the realm", "renamed", "a duty"}
+
+
+def wish(name: str, table: Node) -> Wish:
+    return Wish(table, (people.ensure("user", name),), ("SELECT_TABLE",), way=True)
 
 
 def _more_changes(chance: random.Random, root: Node) -> None:

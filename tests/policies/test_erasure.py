@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import io
+import json
+import zipfile
 from typing import Any
 
 import pytest
 from django.db import IntegrityError, InternalError, connection, transaction
 from django.db.utils import DatabaseError
+from django.utils import timezone
 
 from accounts import people, tokens
 from accounts.models import Principal, Token, User
+from authzsite import evidence
 from authzsite.console import record
 from catalog.models import Placement
 from catalog.nodes import Node
 from policies import access_log, history
 from policies.access_log import Look
 from policies.errors import Conflict, Invalid
+from policies.exports import entries, ocsf, whole
+from policies.exports.evidence import Question
 from policies.history import Filter
+from policies.models import AccessRecord, Backend, Counter, Event, SyncItem, SyncRun
+from policies.past import at_revision
 from policies.services import erasure, grants, members
 from policies.services.grants import Wish
 from policies.verify import verify
@@ -35,8 +44,22 @@ def xaver(shop: Node) -> Principal:
     grants.add(Wish(table, (person,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     access_log.looked_all([Look(person, "access", table)], via="console")
     tokens.create(person)
+    synced(shop)
     members.remove(shop, person, by=BY, authority=AUTHORITY)
     return person
+
+
+def synced(shop: Node) -> None:
+    """A backend was told of the person, who has a role of his own there."""
+    catalog = the("catalog", "shop")
+    row = Backend.objects.create(
+        realm_id=shop.realm_id, catalog_id=catalog.id, kind="postgresql", place="shop"
+    )
+    run = SyncRun.objects.create(backend=row, started=timezone.now())
+    name, own = "xaver.unmistakable", "person:xaver.unmistakable"
+    SyncItem.objects.create(run=run, number=0, step="give", role=own, label=name, what={"rights": []})
+    moves = {"joins": ["sales_read", "~xaver.unmistakable"], "leaves": [name]}
+    SyncItem.objects.create(run=run, number=1, step="move", person=name, what=moves)
 
 
 def everything() -> str:
@@ -66,6 +89,34 @@ def test_the_history_is_whole_and_says_an_erased_person(shop: Node, xaver: Princ
     told = " ".join(row.sentence for row in record.rows(history.page(Filter(), seen, limit=200).entries))
     assert "an erased person" in told
     assert "granted" in told
+
+
+def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal) -> None:
+    """Exports, and evidence of the time when he had access; nor is he found by his name."""
+    given = Event.objects.filter(kind="grant.added", people__contains=[xaver.pseudonym])
+    past = at_revision(given.latest("change").change_id)
+    assert past is not None
+    erasure.erase(xaver, by=BY, authority=AUTHORITY)
+    marek = people.ensure("user", "marek")
+    seen = history.sight(marek, [shop])
+    assert not history.page(Filter(text="unmistakable"), seen).entries
+    assert history.page(Filter(text="orders"), seen).entries
+    target = io.BytesIO()
+    evidence.write(target, Question(the("table", "shop.sales.orders"), past), name="e.zip")
+    with zipfile.ZipFile(target) as archive:
+        files = {name: archive.read(name).decode() for name in archive.namelist()}
+    assert "an erased person" in files["report.html"] and f"erased-{xaver.pseudonym}" in files["access.csv"]
+    rows = [*Event.objects.select_related("change"), *AccessRecord.objects.select_related("repeat")]
+    told = entries.told(rows)
+    left = {
+        **files,
+        "entries": json.dumps(told),
+        "ocsf": json.dumps([ocsf.event(one, "1.9") for one in told]),
+        "record": "".join(whole.lines(Counter.objects.get().revision)),
+        "looks": "".join(whole.looks(AccessRecord.objects.count())),
+    }
+    assert [name for name, text in left.items() if "unmistakable" in text.lower()] == []
+    assert f"erased-{xaver.pseudonym}" in left["entries"]
 
 
 def test_who_holds_something_is_not_erased(shop: Node) -> None:

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 import http.server
 import json
+import os
+import signal
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.db import connection
 from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from accounts import people
 from catalog.nodes import Node
-from policies import access_log
+from policies import access_log, sending
 from policies.access_log import Look
 from policies.exports import feeds
 from policies.models import AccessRecord, Event, Feed
-from tests.factories import admit
+from tests.factories import admit, the
 
 pytestmark = pytest.mark.django_db
 
+ROOT = Path(__file__).resolve().parents[2]
 SECRET = "whsec_" + "bGFrZXdhcmRlbiBsYWtld2FyZGVuIGxha2V3YXJkZW4="
 
 
@@ -115,10 +122,14 @@ def test_ocsf_in_a_file(shop: Node, settings: Any, tmp_path: Path) -> None:
 
 @dataclass
 class Receiver:
-    """A SIEM that checks the signature, and drops the answer to the first so many requests."""
+    """A SIEM that checks the signature; `answers` are statuses of the first requests, or seconds it dawdles.
+
+    The number of a process is killed instead of answered.
+    """
 
     url: str = ""
-    silent: int = 0
+    answers: list[int | float] = field(default_factory=list)
+    kills: list[int] = field(default_factory=list)
     batches: list[tuple[str, str]] = field(default_factory=list)
     forged: int = 0
 
@@ -140,8 +151,12 @@ def siem(shop: Node, settings: Any) -> Iterator[Receiver]:
             except WebhookVerificationError:
                 receiver.forged += 1
             receiver.batches.append((self.headers["webhook-id"], body))
-            receiver.silent -= 1
-            self.send_response(503 if receiver.silent >= 0 else 204)
+            for number in receiver.kills:
+                os.kill(number, signal.SIGKILL)
+            answer = receiver.answers.pop(0) if receiver.answers else 204
+            if isinstance(answer, float):
+                time.sleep(answer)
+            self.send_response(int(answer) if isinstance(answer, int) else 204)
             self.end_headers()
 
         def log_message(self, *_: object) -> None:
@@ -165,14 +180,61 @@ def test_a_webhook_gets_signed_batches(siem: Receiver, shop: Node) -> None:
     assert siem.entries == whole()
 
 
-def test_a_batch_that_was_not_answered_comes_again_the_same(siem: Receiver, shop: Node) -> None:
-    """The receiver took it and the answer was lost; meanwhile the record grew."""
-    siem.silent = 1
+@pytest.mark.parametrize("answer", [500, 503, 302, 0.5], ids=str)
+def test_a_batch_that_was_taken_and_not_answered_well_comes_again_the_same(
+    siem: Receiver, shop: Node, monkeypatch: pytest.MonkeyPatch, answer: int | float
+) -> None:
+    """The receiver took it and said so badly, or too late; meanwhile the record grew."""
+    monkeypatch.setattr(sending, "TIMEOUT", 0.2)
+    siem.answers = [answer, answer]
     assert feeds.deliver()
+    assert Feed.objects.get().trouble
     admit(shop, "newcomer")
+    assert feeds.deliver()
     assert feeds.deliver() == []
-    assert siem.batches[0] == siem.batches[1]
+    assert siem.batches[0] == siem.batches[1] == siem.batches[2]
+    assert siem.forged == 0
     assert siem.entries == whole()
+
+
+DELIVER = """
+import sys, django
+django.setup()
+from django.conf import settings
+from policies.exports import feeds
+settings.LAKEWARDEN_AUDIT_FEED_SECRET, *settings.LAKEWARDEN_AUDIT_FEEDS = sys.argv[1:]
+feeds.deliver()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.django_db(transaction=True)
+def test_a_process_killed_while_it_sends_loses_and_repeats_nothing(
+    siem: Receiver, file: Path, settings: Any
+) -> None:
+    """SIGKILL comes when the webhook has its batch and before that is noted; the file is written beside."""
+    settings.LAKEWARDEN_AUDIT_FEEDS = (f"file:{file}", siem.url)
+    one = _delivering(settings)
+    siem.kills.append(one.pid)
+    assert one.wait(60) == -signal.SIGKILL
+    siem.kills.clear()
+    assert len(siem.batches) == 1 and Feed.objects.get(name=siem.url).until
+    file.write_bytes(file.read_bytes() + b'{"half a li')  # and it had begun to write more
+    admit(the("metalake"), "newcomer")
+    assert _delivering(settings).wait(60) == 0
+    assert siem.batches[0] == siem.batches[1]
+    assert siem.entries == whole() and numbers(file) == whole()
+
+
+def _delivering(settings: Any) -> subprocess.Popen[bytes]:
+    """Another process that serves the same followers of the same database."""
+    values, command = connection.settings_dict, [sys.executable, "-c", DELIVER]
+    environment = {
+        **os.environ,
+        "DJANGO_SETTINGS_MODULE": "tests.settings",
+        "DATABASE_URL": f"postgresql://{values['USER']}@/{values['NAME']}?host={values['HOST']}",
+    }
+    return subprocess.Popen([*command, SECRET, *settings.LAKEWARDEN_AUDIT_FEEDS], env=environment, cwd=ROOT)
 
 
 def test_a_receiver_that_is_gone_is_named_without_its_key(siem: Receiver, settings: Any) -> None:

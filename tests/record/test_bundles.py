@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -12,7 +13,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +23,18 @@ from django.utils import timezone
 
 from accounts import people
 from authzsite import evidence
+from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden.record import bundle
+from lakewarden.record import bundle, notes
+from lakewarden.record.expected import Expected
 from lakewarden.record.notes import PublicKey
-from policies import signing
+from policies import access_log, checkpoints, signing
+from policies.access_log import Look
 from policies.exports import archives
 from policies.exports.evidence import Question
+from policies.models import Checkpoint
 from policies.past import at_moment, latest
-from policies.services import grants, members
+from policies.services import grants, members, realms
 from policies.services.grants import Wish
 from scripts import package
 from tests.factories import AUTHORITY, BY, a_person, acting, the
@@ -64,8 +69,8 @@ def orders(shop: Node, tmp_path: Path) -> Path:
     return about(tmp_path / "orders.zip", the("table", "shop.sales.orders"))
 
 
-def lines(archive: Path, person: str = "") -> list[str]:
-    return bundle.check(archive, signing.public_key(), person).lines
+def lines(archive: Path, person: str = "", **expected: str) -> list[str]:
+    return bundle.check(archive, signing.public_key(), person, Expected(**expected)).lines
 
 
 # what is proved
@@ -121,6 +126,14 @@ def test_a_sample_is_drawn_again_by_its_seed(shop: Node, tmp_path: Path) -> None
     assert people_of[0] == people_of[1]
     assert all(len(one) == 2 for one in people_of)
     assert len({tuple(one) for one in people_of}) > 1
+    evidence_of_a = about(tmp_path / "s.zip", table, sample=2, seed="a")
+
+    def chosen(files: dict[str, bytes]) -> None:
+        replaced("manifest.json", '"seed":"a"', '"seed":"chosen until it fits"')(files)
+        resigned(files)
+
+    with pytest.raises(bundle.Broken, match="not the 2 people that the seed draws"):
+        lines(rewritten(evidence_of_a, chosen))
 
 
 def test_evidence_holds_what_an_auditor_reads(orders: Path) -> None:
@@ -179,7 +192,7 @@ def test_access_that_was_given_for_a_time_says_so(shop: Node, tmp_path: Path) ->
         lines(rewritten(tmp_path / "now.zip", forge))
 
 
-COMMAND = re.compile(r"^PYTHONPATH=lakewarden\.zip there/bin/python (-m lakewarden\.record .*)$", re.M)
+COMMAND = re.compile(r"^PYTHONPATH=lakewarden\.zip python3 (-m lakewarden\.record .*)$", re.M)
 
 
 def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_directory(
@@ -189,7 +202,7 @@ def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_director
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     wish = Wish(table, (ana,), ("SELECT_TABLE",), way=False)
     grants.add(wish, by=acting("olivia"), reason="quarterly report")
-    past = latest()
+    past = at_moment(datetime.now(UTC))
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
     archive = about(tmp_path / "orders.zip", table, past=past)
     (tmp_path / "site.key").write_text(f"{signing.public_key()}\n")
@@ -198,7 +211,9 @@ def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_director
 
     def asked() -> subprocess.CompletedProcess[str]:
         alone = {"PATH": os.environ["PATH"], "PYTHONPATH": "lakewarden.zip"}
-        call = [sys.executable, *command.split()]
+        # -S: no package that is installed here is at hand
+        on = command.replace("2026-01-31", past.moment.date().isoformat())
+        call = [sys.executable, "-S", *on.split()]
         return subprocess.run(call, env=alone, cwd=tmp_path, capture_output=True, text=True)
 
     done = asked()
@@ -274,27 +289,137 @@ def signed_anew(files: dict[str, bytes]) -> None:
     files["manifest.sig"] = bundle.signature_line(key, forger.sign(files["manifest.json"]))
 
 
-FORGERIES: dict[str, Callable[[dict[str, bytes]], None]] = {
-    "a row": replaced("access.json", "user:mia", "user:bob"),
-    "an action": replaced("access.json", '"read"', '"drop"'),
-    "a change's reason": replaced("changes.jsonl", '"reason":""', '"reason":"x"'),
-    "a proof": replaced("changes.jsonl", '"proof":["', '"proof":["00'),
-    "the checkpoint": replaced("checkpoints.txt", "lakewarden/", "lakewarden-"),
-    "the report": replaced("report.html", "demo/shop", "demo/stop"),
-    "the manifest": replaced("manifest.json", '"listed":5', '"listed":4'),
-    "the moment": replaced("manifest.json", '"revision":', '"revision":1'),
-    "a file taken out": lambda files: files.pop("access.csv") and None,
-    "a file put in": lambda files: files.update({"more.txt": b"x"}),
-    "the signature taken out": lambda files: files.pop("manifest.sig") and None,
-    "an empty manifest": lambda files: files.update({"manifest.json": b"{}"}),
-    "signed by another": signed_anew,
+def hashed_anew(files: dict[str, bytes]) -> None:
+    """A file is changed and its digest in the manifest made to fit; the signature stays as it was."""
+    replaced("access.json", "user:mia", "user:bob")(files)
+    told = json.loads(files["manifest.json"])
+    told["files"]["access.json"]["sha256"] = hashlib.sha256(files["access.json"]).hexdigest()
+    files["manifest.json"] = json.dumps(told).encode()
+
+
+def swapped(files: dict[str, bytes]) -> None:
+    """Two lines change places; every one of them is there, and as it was."""
+    first, second, *rest = files["changes.jsonl"].splitlines(keepends=True)
+    files["changes.jsonl"] = b"".join([second, first, *rest])
+
+
+FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
+    "a row": (replaced("access.json", "user:mia", "user:bob"), "access.json was changed"),
+    "an action": (replaced("access.json", '"read"', '"drop"'), "access.json was changed"),
+    "the table": (replaced("access.csv", "user:mia", "user:bob"), "access.csv was changed"),
+    "a change's reason": (
+        replaced("changes.jsonl", '"reason":""', '"reason":"x"'),
+        "changes.jsonl was changed",
+    ),
+    "a proof": (replaced("changes.jsonl", '"proof":["', '"proof":["00'), "changes.jsonl was changed"),
+    "two lines": (swapped, "changes.jsonl was changed"),
+    "the checkpoint": (
+        replaced("checkpoints.txt", "lakewarden/", "lakewarden-"),
+        "checkpoints.txt was changed",
+    ),
+    "what was applied": (replaced("applied.json", '"backends"', '"Backends"'), "applied.json was changed"),
+    "the report": (replaced("report.html", "demo/shop", "demo/stop"), "report.html was changed"),
+    "the readme": (replaced("README.txt", "Get the public key", "Use this key"), "README.txt was changed"),
+    "the manifest": (replaced("manifest.json", '"listed":5', '"listed":4'), "the manifest was changed"),
+    "the moment": (replaced("manifest.json", '"revision":', '"revision":1'), "the manifest was changed"),
+    "a digest made to fit": (hashed_anew, "the manifest was changed"),
+    "a file taken out": (lambda files: files.pop("access.csv"), "added or removed: access.csv"),
+    "a file put in": (lambda files: files.update({"more.txt": b"x"}), "added or removed: more.txt"),
+    "the signature taken out": (lambda files: files.pop("manifest.sig"), "manifest.sig"),
+    "the manifest taken out": (lambda files: files.pop("manifest.json"), "manifest.json"),
+    "an empty manifest": (lambda files: files.update({"manifest.json": b"{}"}), "the manifest was changed"),
+    "signed by another": (signed_anew, "manifest.sig was changed"),
 }
 
 
-@pytest.mark.parametrize("what", FORGERIES)
-def test_a_forged_archive_is_refused(orders: Path, what: str) -> None:
-    with pytest.raises(bundle.Broken):
-        lines(rewritten(orders, FORGERIES[what]))
+def test_a_forged_archive_is_refused_with_a_word_on_what_was_changed(orders: Path) -> None:
+    for what, (forge, seen) in FORGERIES.items():
+        with pytest.raises(bundle.Broken, match=re.escape(seen)):
+            raise AssertionError(what, lines(rewritten(orders, forge)))
+
+
+def test_a_checkpoint_of_something_else_is_refused(shop: Node, orders: Path, tmp_path: Path) -> None:
+    """Another's, a later one, that of the access log: even where the site's key signs the manifest anew."""
+    access_log.looked_all([Look(people.ensure("user", "ana"), "access", shop)], via="console")
+    members.add(shop, a_person("late"), by=BY, authority=AUTHORITY)
+    checkpoints.make()
+    later, looks = (Checkpoint.objects.filter(log=log).latest("size").note for log in ("changes", "access"))
+    strange = notes.Checkpoint("lakewarden/000000000000", 3, "00" * 32)
+    other = notes.signed(strange, signing.public_key(), signing.sign(strange.body.encode()))
+    for note, seen in ((later, "not among those that were signed"), (looks, "is of"), (other, "is of")):
+
+        def put(files: dict[str, bytes], note: str = note) -> None:
+            files["checkpoints.txt"] = note.encode()
+
+        with pytest.raises(bundle.Broken, match=r"checkpoints\.txt was changed"):
+            lines(rewritten(orders, put))
+
+        def sealed(files: dict[str, bytes], note: str = note) -> None:
+            files["checkpoints.txt"] = note.encode()
+            resigned(files)
+
+        with pytest.raises(bundle.Broken, match=seen):
+            lines(rewritten(orders, sealed))
+
+
+def test_another_genuine_archive_in_its_place_is_refused_when_one_says_what_one_expects(
+    shop: Node, orders: Path, tmp_path: Path
+) -> None:
+    """A file can be called anything: evidence of another object, of another day, or from before the end."""
+    with zipfile.ZipFile(orders) as archive:
+        asked = json.loads(archive.read("manifest.json"))["question"]
+    day, table = asked["as_of"][:10], "table:demo/shop.sales.orders"
+    for fitting in ({"object": table}, {"as_of": day}, {"as_of": asked["as_of"]}):
+        assert lines(orders, **fitting)
+    with pytest.raises(bundle.Broken, match=r"evidence about table:.*orders, not about table:.*items"):
+        lines(orders, object="table:demo/shop.stock.items")
+    for other in ("2001-01-31", f"{day}T00:00:00+00:00", f"{day}T00:00:00Z"):
+        with pytest.raises(bundle.Broken, match=rf"as of {day}.*, not as of {re.escape(other)}"):
+            lines(orders, as_of=other)
+    with pytest.raises(bundle.Broken, match="no evidence about an object, but of kind record"):
+        lines(saved(tmp_path / "record.zip", archives.record), object=table)
+    same = Checkpoint.objects.get().note
+    assert lines(orders, checkpoints=same)
+    members.add(shop, a_person("late"), by=BY, authority=AUTHORITY)
+    checkpoints.make()
+    both = same + Checkpoint.objects.latest("size").note
+    with pytest.raises(bundle.Broken, match="it does not know what has ended since"):
+        lines(orders, checkpoints=both)
+    forked = notes.opened(same, signing.public_key())._replace(root="00" * 32)
+    fork = notes.signed(forked, signing.public_key(), signing.sign(forked.body.encode()))
+    with pytest.raises(bundle.Broken, match="two records of"):
+        lines(orders, checkpoints=fork)
+    with pytest.raises(bundle.Broken, match="ends in the middle"):
+        lines(orders, checkpoints=same[:40])
+
+
+def test_a_key_that_was_changed_since_still_proves_what_it_signed(
+    shop: Node, settings: Any, tmp_path: Path
+) -> None:
+    checkpoints.make()
+    old = signing.public_key()
+    settings.LAKEWARDEN_SIGNING_KEYS = (signing.new_key(), *settings.LAKEWARDEN_SIGNING_KEYS)
+    archive = saved(tmp_path / "record.zip", archives.record)
+    keys = notes.public_keys("\n".join(map(str, signing.public_keys())))
+    assert old in keys and bundle.check(archive, keys).lines[0].startswith("whole: ")
+    with pytest.raises(bundle.Broken, match="not signed by"):
+        bundle.check(archive, signing.public_key())
+
+
+def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_path: Path) -> None:
+    realm = Realm.objects.get(pk=shop.realm_id)
+    realms.set_mode(realm, "pass-through", by=BY, authority=AUTHORITY)
+    archive = about(tmp_path / "open.zip", the("table", "shop.sales.orders"))
+    told = lines(archive, "user:ana")
+    assert told[1].startswith("authorization was pass-through: every member could")
+    assert "read" in told[2] and told[3].startswith("  was a member: since change")
+
+    def enforced(files: dict[str, bytes]) -> None:
+        replaced("access.json", '"mode":"pass-through"', '"mode":"on"')(files)
+        resigned(files)
+
+    with pytest.raises(bundle.Broken, match="does not say that authorization was on"):
+        lines(rewritten(archive, enforced))
 
 
 def resigned(files: dict[str, bytes]) -> None:
@@ -306,31 +431,41 @@ def resigned(files: dict[str, bytes]) -> None:
     files["manifest.sig"] = bundle.signature_line(signing.public_key(), signing.sign(files["manifest.json"]))
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after", "seen"),
-    [
-        ("changes.jsonl", '"reason":""', '"reason":"x"', "was changed after it was written"),
-        ("changes.jsonl", '"proof":["', '"proof":["00', "not among those that were signed"),
-        ("access.json", '"facts":["', '"facts":["grant:99999","', "had not begun"),
-        (
-            "access.json",
-            '"privilege":"SELECT_TABLE"',
-            '"privilege":"MODIFY_TABLE"',
-            "does not give MODIFY_TABLE",
-        ),
-        ("access.json", '"allow":false', '"allow":true', "does not give SELECT_TABLE"),
-        ("access.json", '"user:mia","pseudonym":"', '"user:mia","pseudonym":"0', "do not speak of 0"),
-    ],
+LIES = (
+    ("changes.jsonl", '"reason":""', '"reason":"x"', "was changed after it was written"),
+    ("changes.jsonl", '"proof":["', '"proof":["00', "not among those that were signed"),
+    ("access.json", '"facts":["', '"facts":["grant:99999","', "had not begun"),
+    ("access.json", '"privilege":"SELECT_TABLE"', '"privilege":"MODIFY_TABLE"', "does not give MODIFY_TABLE"),
+    ("access.json", '"allow":false', '"allow":true', "does not give SELECT_TABLE"),
+    ("access.json", '"user:mia","pseudonym":"', '"user:mia","pseudonym":"0', "does not speak of 0"),
 )
-def test_even_the_sites_key_cannot_make_a_false_change_true(
-    orders: Path, name: str, before: str, after: str, seen: str
-) -> None:
-    def forge(files: dict[str, bytes]) -> None:
-        replaced(name, before, after)(files)
+
+
+def test_even_the_sites_key_cannot_make_a_false_change_true(orders: Path) -> None:
+    for name, before, after, seen in LIES:
+
+        def forge(files: dict[str, bytes], lie: tuple[str, str, str] = (name, before, after)) -> None:
+            replaced(*lie)(files)
+            resigned(files)
+
+        with pytest.raises(bundle.Broken, match=seen):
+            lines(rewritten(orders, forge))
+
+
+def test_even_the_sites_key_cannot_put_facts_together_that_do_not_follow(orders: Path) -> None:
+    """Carl is a member, and Mia's group reads: each is true, and the one does not lead to the other."""
+
+    def borrow(files: dict[str, bytes]) -> None:
+        told = json.loads(files["access.json"])
+        rows = {row["principal"]: row for row in told["rows"]}
+        [carl, mia] = [rows[f"user:{name}"] for name in ("carl", "mia")]
+        own = [code for code in carl["paths"][0]["facts"] if code.startswith("realmmember")][:1]
+        carl["paths"] = [{**mia["paths"][0], "facts": [*own, *mia["paths"][0]["facts"][1:]]}]
+        files["access.json"] = json.dumps(told).encode()
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match=seen):
-        lines(rewritten(orders, forge))
+    with pytest.raises(bundle.Broken, match="does not go on from"):
+        lines(rewritten(orders, borrow))
 
 
 @pytest.mark.parametrize("cut", ["first", "middle", "last"])

@@ -16,12 +16,15 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         which = parser.add_mutually_exclusive_group()
         which.add_argument("--pem", action="store_true", help="in the form that other programs read")
+        which.add_argument("--all", action="store_true", help="and those in use before it, one a line")
         which.add_argument(
             "--new", action="store_true", help="make a private key for LAKEWARDEN_SIGNING_KEYS"
         )
 
-    def run(self, *, pem: bool, new: bool, **_: Any) -> None:
+    def run(self, *, pem: bool, new: bool, all: bool, **_: Any) -> None:
         if new:
             self.stdout.write(signing.new_key())
+        elif all:
+            self.stdout.write("\n".join(map(str, signing.public_keys())))
         else:
             self.stdout.write(signing.public_pem().strip() if pem else str(signing.public_key()))
