@@ -1,4 +1,4 @@
 """The record of changes as anybody can check it: chained digests, a Merkle tree, signed checkpoints.
 
-Needs no console and no Django.  Checking a signature needs the package `cryptography`; nothing else does.
+Needs no console, no Django and no package; `cryptography` checks signatures where it is installed.
 """
