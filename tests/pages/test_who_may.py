@@ -100,7 +100,7 @@ PAGES = (
     Page("person_sees_csv", "/people/{person}/sees.csv", DOOR, 404, 404, 404, 200, 200, 200, 200),
     Page("person_sees_csv", "/people/{person}/sees.csv?in={realm}", DOOR, 404, 404, 404, 404, 404, 404, 200),
     Page("person_then_csv", "/people/{person}/then.csv?at=3", DOOR, 404, 404, 404, 200, 200, 200, 200),
-    Page("object_then_csv", "/objects/{table}/then.csv?at=3", DOOR, 404, 404, 404, 200, 200, 404, 404),
+    Page("object_then_csv", "/objects/{table}/then.csv?at=3", DOOR, 404, 404, 404, 200, 200, 200, 404),
     Page("role_then_csv", "/roles/{role}/then.csv?at=3", DOOR, 404, 404, 200, 404, 404, 404, 404),
     Page("role_compare_csv", "/roles/compare.csv?a=browse&b=no", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("groups_csv", "/people/{person}/groups.csv", DOOR, 404, 404, 404, 200, 200, 200, 200),
