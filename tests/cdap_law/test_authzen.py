@@ -14,7 +14,7 @@ from tests.cdap_law.tables import ENTITIES, PARTS, PRIVILEGES, REALM, ROWS, Held
 from tests.cdap_law.test_tables import named
 from tests.cdap_law.world import OPERATOR, Caller, a_cdap, give, make, question, text, user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 POLICY = {"cdap34": "3.4", "cdap35": "3.5", "cdap43": "4.3"}
 ALL_ROWS = {law: [row for one in rows for row in one.rows] for law, rows in ROWS.items()}
 

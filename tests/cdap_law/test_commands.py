@@ -12,7 +12,7 @@ from catalog.queries import find, mode_of, realm_named
 from lakewarden.objects import ObjectRef
 from tests.cdap_law.world import a_cdap, give, make
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def run(*words: str) -> tuple[int, str, str]:

@@ -15,7 +15,7 @@ from policies.services import entities, patterns, realm_of
 from tests.cdap_law.tables import MAKERS
 from tests.cdap_law.world import BY, OPERATOR, a_cdap, acting, give, held_by, make, text, user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 IN_NS1 = ("application:ns1.app", "program:ns1.app.worker.etl", "dataset:ns1.orders", "stream:ns1.clicks")
 

@@ -16,7 +16,7 @@ from policies.services import entities, members, patterns, realms, roles
 from policies.services.roles import Privilege
 from tests.cdap_law.world import BY, OPERATOR, a_cdap, acting, give, held_by, make, text, user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 SERVICE_ADMIN = "root"
 EVERYTHING = ("READ", "WRITE", "EXECUTE", "ADMIN")
 

@@ -24,7 +24,7 @@ from policies.errors import Conflict, Refused
 from policies.services import members, runs
 from tests.cdap_law.world import BY, Caller, a_cdap, acting, give, make, question, text, user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 NAMES = (
     *("namespace:ns1", "namespace:ns2", "application:ns1.app", "program:ns1.app.worker.etl"),
     *("dataset:ns1.a", "dataset:ns1.b", "dataset:ns2.a", "stream:ns1.clicks"),

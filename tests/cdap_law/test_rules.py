@@ -112,7 +112,7 @@ def test_metadata_logs_and_metrics_have_rows_of_their_own(law: str) -> None:
         assert not decided(holding(law, []), row.operation, entity)
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.seed("S2-052")
 def test_a_right_taken_after_opening_is_missed_on_the_next_access() -> None:
     root = a_cdap("c")
@@ -125,7 +125,7 @@ def test_a_right_taken_after_opening_is_missed_on_the_next_access() -> None:
             assert bool(decisions.ask_entity(user("ana"), "dataset.read", root, orders)) == held
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.seed("S2-065")
 def test_only_service_accounts_ask_about_others() -> None:
     root = a_cdap("c")
@@ -142,7 +142,7 @@ def test_only_service_accounts_ask_about_others() -> None:
         assert answer.status_code == status, name
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.seed("S2-175")
 def test_changes_of_authorization_are_on_record() -> None:
     root = a_cdap("c")
@@ -153,7 +153,7 @@ def test_changes_of_authorization_are_on_record() -> None:
     assert ("grant.added" in kinds, "grant.removed" in kinds) == (True, True), kinds
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db
 @pytest.mark.seed("S0-095")
 def test_the_pages_list_what_one_has_access_to() -> None:
     root = a_cdap("c", "3.4")
