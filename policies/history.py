@@ -15,7 +15,7 @@ from django.db.models.functions import RowNumber
 from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Placement
-from catalog.nodes import Node, any_in, nodes
+from catalog.nodes import Node, Numbers, any_along, any_in, nodes
 from lakewarden import dialects, engine
 from lakewarden.facts import Slice
 from policies import slices, walking
@@ -101,11 +101,16 @@ class Sight:
     site: bool
 
     @cached_property
+    def numbers(self) -> Numbers:
+        return Numbers.of(self.objects)
+
+    @property
     def inside(self) -> frozenset[int]:
-        return frozenset(self.objects)
+        return self.numbers.keys
 
     def covers(self) -> Q:
-        seen = Q(people__contains=[self.viewer.pseudonym]) | any_in("lineage", self.objects)
+        seen = Q(people__contains=[self.viewer.pseudonym])
+        seen |= any_along("object_key", "lineage", self.numbers)
         return seen | Q(lineage=[]) if self.site else seen
 
     def facets(self) -> tuple[str, ...]:
@@ -115,7 +120,7 @@ class Sight:
 
     def of_records(self) -> Q:
         """The same for the access log: below these objects, the site's own, and what oneself did."""
-        seen = Q(actor=self.viewer.pseudonym) | any_in("lineage", self.objects)
+        seen = Q(actor=self.viewer.pseudonym) | any_in("lineage", self.numbers)
         return seen | Q(lineage=[]) if self.site else seen
 
     def sees(self, node: Node) -> bool:

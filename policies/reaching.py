@@ -11,7 +11,7 @@ from django.db.models import Count, QuerySet
 from django.db.models.functions import TruncDate
 from django.utils import timezone
 
-from catalog.nodes import any_in, array
+from catalog.nodes import Numbers, any_along
 from policies.models import Event
 
 
@@ -20,12 +20,13 @@ def people(owned: Collection[int], *, at: Sequence[datetime]) -> list[int]:
 
     Rights that are held, not decisions: who is denied elsewhere counts too.  One query a moment.
     """
-    return [_people(owned, moment) for moment in at]
+    return [_people(Numbers.of(owned), moment) for moment in at]
 
 
-def _people(owned: Collection[int], moment: datetime) -> int:
+def _people(owned: Numbers, moment: datetime) -> int:
     with connection.cursor() as cursor:
-        cursor.execute(_statement(), {"owned": array(owned), "at": moment})
+        told = {"owned": owned.text, "holding": owned.holding.text, "at": moment}
+        cursor.execute(_statement(), told)
         [many] = cursor.fetchone() or (0,)
         return int(many)
 
@@ -34,21 +35,24 @@ _PEOPLE = """
 WITH as_of AS MATERIALIZED (
     SELECT coalesce((SELECT revision FROM policies_change WHERE at <= %(at)s
                       ORDER BY at DESC, revision DESC LIMIT 1), 0) AS revision),
-under AS MATERIALIZED (
-    SELECT p.securable_id AS id FROM catalog_placement p, as_of
-     WHERE {open_p} AND (p.securable_id = ANY(%(owned)s::bigint[]) OR EXISTS (
-            SELECT FROM unnest(p.ancestors) AS one WHERE one = ANY(%(owned)s::bigint[])))),
+below AS MATERIALIZED (
+    SELECT p.securable_id AS id FROM unnest(%(holding)s::bigint[]) AS above
+      JOIN catalog_placement p ON p.ancestors @> ARRAY[above], as_of
+     WHERE {open_p}),
 gift AS MATERIALIZED (
-    SELECT g.role_id, g.holder_id FROM policies_grant g JOIN under ON under.id = g.securable_id, as_of
-     WHERE g.effect = 'allow' AND {open_g} AND {now_g}),
+    SELECT g.role_id, g.holder_id FROM policies_grant g, as_of
+     WHERE g.effect = 'allow' AND {open_g} AND {now_g}
+       AND (g.securable_id = ANY(%(owned)s::bigint[]) OR g.securable_id IN (SELECT id FROM below))),
 holder AS MATERIALIZED (
     SELECT holder_id AS id FROM gift WHERE holder_id IS NOT NULL
     UNION
     SELECT a.holder_id FROM policies_assignment a, as_of
      WHERE a.role_id IN (SELECT role_id FROM gift) AND {open_a} AND {now_a}
     UNION
-    SELECT o.owner_id FROM policies_ownership o JOIN under ON under.id = o.securable_id, as_of
-     WHERE {open_o})
+    SELECT o.owner_id FROM policies_ownership o, as_of
+     WHERE {open_o}
+       AND (o.securable_id = ANY(%(owned)s::bigint[]) OR o.securable_id IN (SELECT id FROM below))
+     GROUP BY 1)
 SELECT count(*) FROM (
     SELECT p.id FROM holder JOIN accounts_principal p ON p.id = holder.id AND p.kind <> 'group'
     UNION
@@ -72,7 +76,7 @@ def changes_by_day(owned: Collection[int], kinds: Sequence[str], *, since: datet
     """How many such events there were on objects and below them, by the reader's day.  One query."""
     zone = timezone.get_current_timezone()
     rows: QuerySet[Event] = Event.objects.filter(
-        any_in("lineage", owned), kind__in=kinds, change__at__gte=since
+        any_along("object_key", "lineage", owned), kind__in=kinds, change__at__gte=since
     )
     days = rows.annotate(day=TruncDate("change__at", tzinfo=zone)).values("day").order_by("day")
     return {row["day"]: row["many"] for row in days.annotate(many=Count("pk"))}

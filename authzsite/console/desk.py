@@ -14,7 +14,7 @@ from accounts.models import Principal
 from authzsite.console.reach import begins_after
 from authzsite.console.sync import visible_backends
 from catalog.models import Placement
-from catalog.nodes import Node, any_of
+from catalog.nodes import Node, Numbers, any_of
 from catalog.queries import nodes
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import endings, history, slices
@@ -47,8 +47,8 @@ class Desk:
         return [slices.current(self.asker, realm, now=self.now) for realm in self.realms]
 
     @cached_property
-    def owned(self) -> list[int]:
-        return [key for realm in self.realms for key in owned_by(self.asker, realm)]
+    def owned(self) -> Numbers:
+        return Numbers.of(key for realm in self.realms for key in owned_by(self.asker, realm))
 
     @cached_property
     def endings(self) -> list[Ending]:

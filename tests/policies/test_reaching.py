@@ -5,9 +5,14 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
+from catalog.models import Placement
+from catalog.nodes import Numbers, any_along, on_or_below
 from policies import reaching
+from policies.models import Event
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, the
@@ -42,3 +47,17 @@ def test_those_are_counted_who_hold_something_at_a_moment(db: None) -> None:
     assert reaching.people({sales.id, *VERY_MANY}, at=(now, before)) == [4, 3]
     assert reaching.people({the("schema", "shop.stock").id}, at=(now,)) == [0]
     assert reaching.people({sales.id}, at=(before - timedelta(days=1),)) == [0]
+
+
+def test_what_lies_below_is_found_however_many_are_asked_of(db: None) -> None:
+    make_shop()
+    for name, inside in (("shop.sales", 5), ("shop.stock", 2), ("shop.sales.orders", 1)):
+        one = the("table" if name.endswith("orders") else "schema", name)
+        few, many = (Numbers.of({one.id, *beside}) for beside in ((), VERY_MANY))
+        with CaptureQueriesContext(connection) as asked:
+            found = [set(Placement.objects.filter(on_or_below(keys))) for keys in (few, many, many)]
+        assert len(found[0]) == inside
+        assert found[0] == found[1] == found[2]
+        assert len(asked) == 4  # of many it is asked once which hold anything
+        told = [set(Event.objects.filter(any_along("object_key", "lineage", keys))) for keys in (few, many)]
+        assert told[0] == told[1] == set(Event.objects.filter(lineage__contains=[one.id]))
