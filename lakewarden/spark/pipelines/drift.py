@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from lakewarden.spark.pipelines.crowds import Crowd, places
 from lakewarden.spark.pipelines.levels import Levels, Place
-from lakewarden.spark.pipelines.snapshot import Snapshot, place_of
+from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
 from lakewarden.spark.pipelines.standing import ROLE, Standing, Unit, contains
 from lakewarden.spark.pipelines.telling import Telling
 
@@ -261,8 +261,9 @@ def _mapped(spark: Any, wanted: Wanted, targets: Any, work: Any) -> Any:
 
 
 def _there(batch: Any) -> Iterator[There]:
-    for row in zip(*(column.to_pylist() for column in batch.columns)):
-        yield There(place_of(row[:5]), row[5], row[6], tuple(row[7]))
+    more = zip(*(column.to_pylist() for column in batch.columns[len(Place._fields) :]))
+    for place, (backend, kind, path) in zip(places_of(batch), more):
+        yield There(place, backend, kind, tuple(path))
 
 
 def _read(spark: Any, acls: Path, name: str) -> Any:

@@ -7,6 +7,7 @@ Written to the output folder: `levels/kind=…` with a row for each object, hold
 from __future__ import annotations
 
 import json
+import math
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,8 +24,10 @@ from lakewarden.spark.pipelines.texts import Named
 
 PAIRS = 10_000
 """Pairs of a person and an object that each run asks the law itself about."""
-A_TASK = 4_000
-"""Objects of one task, about."""
+LEAST, MOST = 2_000, 20_000
+"""Objects of one task: each task tells of every person once more, so many small ones repeat much."""
+EACH = 4
+"""Tasks for each core, so that none waits long for the last one."""
 SAMPLE = "sample"
 COLUMNS = (
     "kind string, key bigint, parent bigint, type string, plain boolean, unit_kind string, unit bigint, "
@@ -81,22 +84,28 @@ def _world(snapshot: Snapshot, places: Any, objects: int, pairs: int) -> World:
     return World(
         snapshot.standing(realm),
         snapshot.containers(places),
-        snapshot.texts(facts),
+        snapshot.texts(facts) if realm.dialect.by_text else [],
         sorted(Unit(row["kind"], row["unit"]) for row in units),
         pairs / max(objects, 1),
     )
 
 
 def reached(spark: Any, places: Any, world: World, objects: int) -> Any:
-    """The frame of all rows, one task for so many objects; neighbours come to the same task."""
+    """The frame of all rows; neighbours come to the same task."""
     from pyspark.sql import functions as f
 
     sent = spark.sparkContext.broadcast(world)
-    tasks = max(spark.sparkContext.defaultParallelism, -(-objects // A_TASK))
     spread = places.withColumn("near", f.try_element_at("ancestors", f.lit(-1))) if objects else places
     if objects:
+        tasks = tasks_for(objects, spark.sparkContext.defaultParallelism)
         spread = spread.repartitionByRange(tasks, "near", "key").drop("near")
     return spread.mapInArrow(lambda batches: batches_of(sent.value, batches), COLUMNS)
+
+
+def tasks_for(objects: int, cores: int) -> int:
+    """In how many tasks so many objects are worked through."""
+    wanted = max(EACH * cores, math.ceil(objects / MOST))
+    return max(cores, min(wanted, math.ceil(objects / LEAST)))
 
 
 def batches_of(world: World, batches: Iterable[Any]) -> Iterator[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from lakewarden.spark.pipelines.crowds import count
@@ -21,8 +22,7 @@ def gathered(levels: Any, standing: Standing) -> dict[str, Any]:
     data = sorted(data_types(standing.law))
     sums = {"people": f.sum("count.people").alias("people"), "services": f.sum("count.services")}
     exploded = levels.select("*", f.explode("counts").alias("count"))
-    totals = exploded.where("kind = 'total'").groupBy("type", "count.action").agg(sums["people"])
-    objects = levels.where("kind = 'total'").groupBy("type").agg(f.sum("people").alias("n"))
+    totals = levels.where("kind = 'total'").select("type", "people", "counts").collect()
     by_person = exploded.where("kind = 'person'").groupBy("key", "count.action").agg(sums["people"]).collect()
     exposed = (
         exploded.where(f.col("kind") == "object")
@@ -33,10 +33,11 @@ def gathered(levels: Any, standing: Standing) -> dict[str, Any]:
         .limit(FOREMOST)
     )
     units = levels.where("kind = 'unit'").groupBy("unit_kind", "unit").agg(f.sum("people").alias("n"))
-    sample = levels.where("kind = 'sample'")
+    differing = f.slice(f.collect_list("trouble"), 1, 20)
+    [sample] = levels.where("kind = 'sample'").agg(f.sum("people"), differing).collect()
     return {
-        "objects": {row["type"]: row["n"] for row in objects.collect()},
-        "pairs": _by_type((row["type"], row["action"], row["people"]) for row in totals.collect()),
+        "objects": _added((row["type"], row["people"]) for row in totals),
+        "pairs": _by_type(totals),
         **people_figures(standing, [(row["key"], row["action"], row["people"]) for row in by_person]),
         "exposed": [
             {"key": row["key"], "weight": row["weight"], "numbers": _numbers(row["counts"])}
@@ -45,15 +46,25 @@ def gathered(levels: Any, standing: Standing) -> dict[str, Any]:
         "broadest": roles_figures(
             standing, [(Unit(row["unit_kind"], row["unit"]), row["n"]) for row in units.collect()]
         ),
-        "sampled": sample.agg(f.sum("people")).collect()[0][0] or 0,
-        "differences": [row["trouble"] for row in sample.where("trouble IS NOT NULL").limit(20).collect()],
+        "sampled": sample[0] or 0,
+        "differences": sample[1],
     }
 
 
-def _by_type(rows: Any) -> dict[str, dict[str, int]]:
+def _by_type(totals: Any) -> dict[str, dict[str, int]]:
+    """For each type the pairs of a person and an object, by action; a row for each task and type."""
     found: dict[str, dict[str, int]] = {}
-    for type, action, pairs in rows:
-        found.setdefault(type, {})[action] = pairs
+    for row in totals:
+        for one in row["counts"]:
+            of_type = found.setdefault(row["type"], {})
+            of_type[one["action"]] = of_type.get(one["action"], 0) + one["people"]
+    return found
+
+
+def _added(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name, number in rows:
+        found[name] = found.get(name, 0) + number
     return found
 
 

@@ -115,7 +115,7 @@ class Levels(Answers):
         self.containers = containers
         self.facts: Sequence[Fact] = ()
         self._held: dict[int, Held] = {}
-        self._plain: dict[tuple[object, ...], Crowd] = {}
+        self._latest: Optional[_Atoms] = None
 
     def held(self, place: Place) -> Held:
         """What is held on an object, all above it counted."""
@@ -141,8 +141,15 @@ class Levels(Answers):
             return free
         if asked.beside and asked.beside not in held.types:
             return 0
-        found = self.joined(test, _Atoms(self, held, place.key))
+        found = self.joined(test, self._atoms_on(held, place.key))
         return found & self.standing.members if asked.membership else found
+
+    def _atoms_on(self, held: Held, key: Key) -> _Atoms:
+        """What was worked out for one operation is at hand for the next one on the same object."""
+        latest = self._latest
+        if latest is None or latest.on is not held or latest.key != key:
+            latest = self._latest = _Atoms(self, held, key)
+        return latest
 
     def above(self, place: Place) -> Held | None:
         return self._above(place)
@@ -182,14 +189,14 @@ class _Atoms(dict[Atom, Crowd]):
 
     def __init__(self, levels: Levels, held: Held, key: Key) -> None:
         super().__init__()
-        self._levels, self._on, self._key = levels, held, key
+        self._levels, self.on, self.key = levels, held, key
 
     def __missing__(self, atom: Atom) -> Crowd:
         found = self[atom] = self._crowd(atom)
         return found
 
     def _crowd(self, atom: Atom) -> Crowd:
-        held, standing = self._on, self._levels.standing
+        held, standing = self.on, self._levels.standing
         if atom.kind == OWNER:
             return held.owned.get(atom.name, 0)
         if atom.kind == MEMBER:
@@ -197,7 +204,7 @@ class _Atoms(dict[Atom, Crowd]):
         if atom.kind == SERVICE_ADMIN:
             return standing.admins
         if atom.kind == SELF:
-            return standing.selves(self._key)
+            return standing.selves(self.key)
         bit = self._levels.law.privileges[atom.name].bit
         undenied = standing.people.all & ~held.deny.get(bit, 0)
         if atom.kind == NO_DENIAL:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from zlib import crc32
 
 from lakewarden import engine
 from lakewarden.facts import Key, Level, Lineage, Rule, Slice, Station
@@ -37,10 +38,12 @@ class Sample:
 
     def differences(self, place: Place, worked_out: Callable[[Place], Able]) -> Iterator[str]:
         """What the law says otherwise about some people and this object, a line each."""
-        chance = random.Random(f"{self.standing.realm.revision}/{place.key}")  # noqa: S311  no secret
-        times = int(self.pairs) + (chance.random() < self.pairs % 1)
-        able = worked_out(place) if times else {}
-        for person in self._people(chance, able, times):
+        name = f"{self.standing.realm.revision}/{place.key}"
+        times = int(self.pairs) + (crc32(name.encode()) < self.pairs % 1 * 2**32)
+        if not times:
+            return
+        able = worked_out(place)
+        for person in self._people(random.Random(name), able, times):  # noqa: S311  no secret
             self.decided += 1
             yield from self._compared(place, able, person)
 

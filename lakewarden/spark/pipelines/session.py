@@ -25,6 +25,8 @@ def session(master: str, name: str) -> Any:
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",
+        # parts of a range are about as long: the longest of them is what everybody waits for
+        "spark.sql.execution.rangeExchange.sampleSizePerPartition": "1000",
     }
     if master.startswith("local") and not submitted:
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}

@@ -1,9 +1,9 @@
-"""Reading a realm's snapshot: small tables to the driver, large ones as frames of Spark."""
+"""Reading a realm's snapshot: small tables by the driver itself, large ones as frames of Spark."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,15 @@ class Snapshot:
     def __init__(self, spark: Any, folder: str) -> None:
         self.spark, self.folder = spark, Path(folder)
         self._rows: dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]] = {}
+        self._tables: dict[str, Any] = {}
 
     def table(self, name: str) -> Any:
         """A table; its moments are seconds since 1970."""
+        if name not in self._tables:  # Spark would look into the files each time
+            self._tables[name] = self._read(name)
+        return self._tables[name]
+
+    def _read(self, name: str) -> Any:
         from pyspark.sql import functions as f
 
         frame = self.spark.read.parquet(str(self.folder / name))
@@ -40,22 +46,20 @@ class Snapshot:
     def rows(self, name: str, *columns: str) -> list[tuple[Any, ...]]:
         """The rows of a small table, read once however often they are asked for."""
         if (name, columns) not in self._rows:
-            frame = self.table(name).select(*(f"`{one}`" for one in columns))
-            self._rows[name, columns] = [tuple(row) for row in frame.collect()]
+            self._rows[name, columns] = self._read_here(name, columns)
         return self._rows[name, columns]
 
+    def _read_here(self, name: str, columns: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        """Without Spark, whose every look at a file is a job in which all but one core wait."""
+        from pyarrow import parquet
+
+        table = parquet.read_table(self.folder / name, columns=list(columns))
+        return list(zip(*(_plain(one, table[one]) for one in columns)))
+
     def realm(self) -> Realm:
-        [row] = self.table("realm").collect()
-        return Realm(
-            row["key"],
-            row["root"],
-            row["name"],
-            row["law"],
-            row["mode"],
-            row["revision"],
-            row["at"],
-            json.loads(row["settings"] or "{}"),
-        )
+        named = ("key", "root", "name", "law", "mode", "revision", "at", "settings")
+        [(*told, settings)] = self.rows("realm", *named)
+        return Realm(*told, json.loads(settings or "{}"))
 
     def standing(self, realm: Realm, when: str = NOW, *, lasting: float = 0.0) -> Standing:
         return standing_of(realm, self.rows, when, lasting=lasting)
@@ -101,7 +105,8 @@ class Snapshot:
         by_object = (
             facts.where("object IS NOT NULL").groupBy("object").agg(f.collect_list("fact").alias("facts"))
         )
-        objects = self.table("objects").select("key", "type", "name", "ancestors")
+        # a file may be read by one task alone; what follows is for all of them
+        objects = self.table("objects").select("key", "type", "name", "ancestors").repartition("key")
         none = f.array().cast(f"array<{FACT}>")
         return objects.join(by_object, objects["key"] == by_object["object"], "left").select(
             "key", "type", "name", "ancestors", f.coalesce("facts", none).alias("facts")
@@ -112,11 +117,11 @@ class Snapshot:
         from pyspark.sql import functions as f
 
         above = places.select(f.explode("ancestors").alias("above")).distinct()
-        root = self.table("realm").select(f.col("root").alias("above"))
-        rows = places.join(
-            above.union(root).distinct(), f.col("above") == f.col("key"), "left_semi"
-        ).collect()
-        return {one.key: one for one in map(place_of, rows)}
+        root = f.col("key") == f.lit(self.realm().root)
+        rows = places.join(above, f.col("above") == f.col("key"), "left").where(
+            root | f.col("above").isNotNull()
+        )
+        return {one.key: one for one in map(place_of, rows.drop("above").collect())}
 
     def texts(self, facts: Any) -> list[Fact]:
         """The facts that are about texts."""
@@ -134,6 +139,23 @@ def fact_of(row: Any) -> Fact:
 
 
 def places_of(batch: Any) -> Iterator[Place]:
-    """The objects of a record batch."""
-    columns: Iterable[Any] = (column.to_pylist() for column in batch.columns)
-    return map(place_of, zip(*columns))
+    """The objects of a record batch, whose first columns are those of Snapshot.places."""
+    *told, facts = batch.columns[: len(Place._fields)]
+    # column by column: made one by one, the values of a struct take longer than all that is done with them
+    every = list(
+        map(fact_of, zip(*(facts.values.field(n).to_pylist() for n in range(facts.values.type.num_fields))))
+    )
+    edges = facts.offsets.to_pylist()
+    for row, start, end in zip(zip(*(column.to_pylist() for column in told)), edges, edges[1:]):
+        key, type, name, ancestors = row
+        yield Place(key, type, name, tuple(ancestors), tuple(every[start:end]))
+
+
+def _plain(name: str, column: Any) -> list[Any]:
+    """The values of a column; moments as seconds since 1970."""
+    if name not in MOMENTS:
+        return list(column.to_pylist())
+    import pyarrow as pa
+
+    micros = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
+    return [None if one is None else one / 1e6 for one in micros]

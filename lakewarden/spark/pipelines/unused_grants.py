@@ -19,7 +19,7 @@ from lakewarden.spark.pipelines.inmemory import InMemory
 from lakewarden.spark.pipelines.least import AFTER, DAY, WINDOW, Beneath, Found, Least
 from lakewarden.spark.pipelines.least_texts import OnTexts
 from lakewarden.spark.pipelines.levels import Place
-from lakewarden.spark.pipelines.snapshot import Snapshot, place_of
+from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
 from lakewarden.spark.pipelines.standing import EVER, HOLDER, LASTING, ROLE
 from lakewarden.spark.pipelines.telling import Telling
 
@@ -112,8 +112,9 @@ def _mapped(spark: Any, least: Least, frame: Any) -> Any:
 
 
 def _read(batch: Any) -> Iterator[tuple[Place, Beneath]]:
-    for row in zip(*(column.to_pylist() for column in batch.columns)):
-        yield place_of(row[:5]), beneath.beneath_of(*row[5:])
+    more = zip(*(column.to_pylist() for column in batch.columns[len(Place._fields) :]))
+    for place, row in zip(places_of(batch), more):
+        yield place, beneath.beneath_of(*row)
 
 
 def _row(found: Found) -> tuple[Any, ...]:
