@@ -220,7 +220,7 @@ ROOMS = (
     ("Role, rights", "marek", "/roles/{role}/give/{orders}"),
     ("Role, on what", "marek", "/roles/{role}/give"),
     ("Role, many objects", "marek", "/roles/{role}/many"),
-    ("Role, many rights", "marek", "/roles/{role}/many/give?on={orders}&on={refunds}"),
+    ("Role, many rights", "marek", "/roles/{role}/many/give?o={orders}&o={refunds}"),
     ("Role, past", "marek", "/roles/{role}/then?at=2026-01-01"),
     ("Role, delete", "marek", "/roles/{role}/delete"),
     ("Roles, compare", "marek", "/roles/compare?a=sales_read&b=no_contractors"),

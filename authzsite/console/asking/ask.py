@@ -78,6 +78,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, bad: bool = False)
     seen, problem = _foresee(form)
     rules = seen.rules if seen else None
     realm = form.things[0].name.partition("/")[0] if form.things else ""
+    with_tables = [name for name, kind in form.kinds.items() if kind == "gravitino"]
     context: dict[str, Any] = {
         "heading": _heading(form),
         "lead": "Everybody who has to agree is asked at once, and you see what each of them says.",
@@ -85,7 +86,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, bad: bool = False)
         "here": reverse("console:request_new"),
         "back": reverse("console:requests"),
         "preview_url": reverse("console:request_foresee"),
-        "example": f"{next(iter(form.kinds))}/shop.sales.orders" if form.kinds else "demo/shop.sales.orders",
+        "example": f"{min(with_tables, default='demo')}/shop.sales.orders",
         "button": "Send the request",
         "ticket_form": rules.ticket if rules else "",
         "reason_help": _reason_help(rules.min_reason if rules else 10),

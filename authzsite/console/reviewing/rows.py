@@ -191,7 +191,7 @@ class Told:
         )
 
     def decided(self, row: ReviewRow) -> str:
-        """Remove, said Ben Bauer 3 min ago: no longer in sales."""
+        """Remove (Ben Bauer, today, 09:14): no longer in sales."""
         if not row.choice:
             return ""
         told = SAID[row.choice]
@@ -200,7 +200,7 @@ class Told:
         if row.choice == Choice.REDUCE:
             told = f"take {naming.lower(self.rights(row.takes, row.type))} away"
         by = "nobody answered" if row.default else row.decided_by.label if row.decided_by else ""
-        when = f", {words.ago(row.decided_at)}" if row.decided_at else ""
+        when = f", {words.said(words.moment(row.decided_at))}" if row.decided_at else ""
         reason = f": {row.reason}" if row.reason else ""
         return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
 
