@@ -160,7 +160,7 @@ def _row(
         url=naming.page_of(node.id, node.type) if node else "",
         here=_HERE.get(row.kind, "Not known here"),
         there=_there(row),
-        seen=words.said(words.day(row.first_seen)),
+        seen=words.day(row.first_seen),
     )
 
 
