@@ -58,8 +58,9 @@ class Snapshot:
 
     def realm(self) -> Realm:
         named = ("key", "root", "name", "law", "mode", "revision", "at", "settings")
-        [(*told, settings)] = self.rows("realm", *named)
-        return Realm(*told, json.loads(settings or "{}"))
+        [row] = self.rows("realm", *named)
+        told = dict(zip(named, row))
+        return Realm(**{**told, "settings": json.loads(told["settings"] or "{}")})
 
     def standing(self, realm: Realm, when: str = NOW, *, lasting: float = 0.0) -> Standing:
         return standing_of(realm, self.rows, when, lasting=lasting)
