@@ -1,13 +1,16 @@
 """How dear it is to know who reaches what: by sets and levels, beside pair by pair, in one run.
 
-python bench/pipelines.py
-Lakes M (10,000 tables, 1,000 people) and L (100,000 tables, 10,000 people, 60,000 grants), on Spark.
+python bench/pipelines.py [workers]
+Lakes M (10,000 tables, 1,000 people) and L (100,000 tables, 10,000 people, 60,000 grants), on Spark; with
+`workers` only what a second worker is worth, on the cluster of scripts/cluster.py.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -16,7 +19,7 @@ from argparse import Namespace
 from collections.abc import Iterable, Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
@@ -30,6 +33,16 @@ MOST_SHARE = 0.6
 ASKED = 400
 """People whose pairs with many tables are decided one by one, beside it."""
 TABLES = 2_000
+ROUNDS, RUNS = 2, 2
+"""So often one worker and two take turns, and so many runs each time."""
+CLUSTER = Path(__file__).resolve().parent.parent / "scripts" / "cluster.py"
+
+
+class Run(NamedTuple):
+    """Seconds in which a task was at work, and seconds in all."""
+
+    tasks: float
+    seconds: float
 
 
 def ran(spark: Any, folder: Path) -> dict[str, float]:
@@ -118,31 +131,73 @@ def _slices(snapshot: Any) -> list[Any]:
     return found
 
 
-def on_workers(folder: Path, workers: int) -> dict[str, float]:
-    """Seconds of the run on so many workers of one core each, in a Spark of their own, and of its tasks."""
-    command = [sys.executable, __file__, str(folder), f"local-cluster[{workers},1,1024]"]
+def workers(folder: Path) -> bool:
+    """Seconds in which tasks are at work on one worker of one core, and on two: on a real cluster.
+
+    It counts where each worker has one processor for its Java, its Python and everything: else what is
+    called one core takes both of a small machine, and a second worker finds nothing left to take.
+    """
+    confined = on_cluster(folder, ROUNDS, RUNS, "--confined")
+    free = on_cluster(folder, 1, 1)
+    for words, found in (("one processor each", confined), ("all processors for all", free)):
+        one, two = found
+        print(f"{words}: tasks on one worker {one.tasks:.1f} s, on two {two.tasks:.1f} s:", end=" ")
+        print(f"{two.tasks / one.tasks:.2f}; with what the driver does alone", end=" ")
+        print(f"{one.seconds:.1f} s and {two.seconds:.1f} s", flush=True)
+    share = confined[1].tasks / confined[0].tasks
+    print(f"where each worker has one processor: {share:.2f}, at most {MOST_SHARE}", flush=True)
+    return share <= MOST_SHARE
+
+
+def on_cluster(folder: Path, rounds: int, runs: int, *more: str) -> tuple[Run, Run]:
+    """The run on one of two workers, and on both, in turn: of each the one that was disturbed least."""
+    with socket.socket() as free, tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as kept:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+        free.close()
+        command = [sys.executable, str(CLUSTER), "--workers", "2", "--port", port, "--folder", kept, *more]
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+        try:
+            told = process.stdout.readline() if process.stdout else ""
+            master = told.strip().removeprefix("SPARK_MASTER=")
+            found: dict[int, list[Run]] = {1: [], 2: []}
+            for _ in range(rounds):
+                for cores, every in found.items():
+                    every += a_session(folder, master, cores, runs)
+        finally:
+            process.terminate()
+            process.wait(60)
+    one, two = (min(every, key=lambda run: run.tasks) for every in found.values())
+    return one, two
+
+
+def a_session(folder: Path, master: str, cores: int, runs: int) -> Iterator[Run]:
+    """Runs in a Spark of their own, on so many workers of one core each."""
     with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as events:
         settings = {
-            "enabled": "true",
-            "dir": f"file://{events}",
-            "compress": "false",
-            "rolling.enabled": "false",
+            "spark.cores.max": str(cores),
+            "spark.ui.enabled": "false",
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": f"file://{events}",
+            "spark.eventLog.compress": "false",
+            "spark.eventLog.rolling.enabled": "false",
         }
-        said = " ".join(f"--conf spark.eventLog.{name}={value}" for name, value in settings.items())
-        there = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell"}
-        told = subprocess.run(command, check=True, capture_output=True, text=True, env=there).stdout
-        found: dict[str, float] = json.loads(told.splitlines()[-1])
-        return {**found, "tasks": while_tasks_ran(Path(events), found["began"], found["seconds"])}
+        said = " ".join(f"--conf {name}={value}" for name, value in settings.items())
+        there = {**os.environ, "PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell", "SPARK_LOCAL_IP": "127.0.0.1"}
+        command = [sys.executable, __file__, str(folder), master, str(runs)]
+        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=there).stdout
+        spans = sorted(span for path in Path(events).rglob("*") if path.is_file() for span in _spans(path))
+    for began, seconds in json.loads(told.splitlines()[-1]):
+        yield Run(while_tasks_ran(spans, began, seconds), seconds)
 
 
-def while_tasks_ran(events: Path, began: float, seconds: float) -> float:
+def while_tasks_ran(spans: Iterable[tuple[float, float]], began: float, seconds: float) -> float:
     """Seconds of a run in which at least one task was at work, as Spark's own log of events tells."""
-    told = (span for path in events.rglob("*") if path.is_file() for span in _spans(path))
-    spans = sorted((first, last) for first, last in told if began <= first < began + seconds)
     taken, end = 0.0, began
     for first, last in spans:
-        taken += max(0.0, last - max(first, end))
-        end = max(end, last)
+        if began <= first < began + seconds:
+            taken += max(0.0, last - max(first, end))
+            end = max(end, last)
     return taken
 
 
@@ -154,30 +209,28 @@ def _spans(path: Path) -> Iterator[tuple[float, float]]:
             yield info["Launch Time"] / 1000, info["Finish Time"] / 1000
 
 
-def measure() -> bool:
+def by_sets(m: Path, large: Path) -> bool:
+    """The gain over pair by pair, and how the time grows with the lake."""
+    from lakewarden.spark.pipelines.session import session
+
+    spark = session("local[2]", "bench")
+    ran(spark, m)  # the first run starts workers and compiles
+    alone = one_by_one(spark, m)
+    found = ran(spark, m), ran(spark, large)
+    spark.stop()
+    return _judged(alone, *found)
+
+
+def measure(*, whole: bool) -> bool:
     import django
 
     django.setup()  # the shape of the tables is the export's
-    from lakewarden.spark.pipelines.session import session
     from tests.pipelines import snapshots
 
     with tempfile.TemporaryDirectory(prefix="lakewarden-bench-") as home:
-        folders = {
-            name: snapshots.write(Path(home) / name, snapshots.lake(size))
-            for name, size in (("M", snapshots.M), ("L", snapshots.L))
-        }
-        spark = session("local[2]", "bench")
-        ran(spark, folders["M"])  # the first run starts workers and compiles
-        alone = one_by_one(spark, folders["M"])
-        m, large = ran(spark, folders["M"]), ran(spark, folders["L"])
-        spark.stop()
-        good = _judged(alone, m, large)
-        one, two = on_workers(folders["L"], 1), on_workers(folders["L"], 2)
-        share = two["tasks"] / one["tasks"]
-        print(f"tasks on one worker {one['tasks']:.1f} s, on two {two['tasks']:.1f} s:", end=" ")
-        print(f"{share:.2f}, at most {MOST_SHARE}", end="; ")
-        print(f"with all that the driver does alone {one['seconds']:.1f} s and {two['seconds']:.1f} s")
-    good = good and share <= MOST_SHARE
+        large = snapshots.write(Path(home) / "L", snapshots.lake(snapshots.L))
+        good = not whole or by_sets(snapshots.write(Path(home) / "M", snapshots.lake(snapshots.M)), large)
+        good = workers(large) and good
     print("ok" if good else "TOO MUCH")
     return good
 
@@ -192,18 +245,28 @@ def _judged(alone: float, m: dict[str, float], large: dict[str, float]) -> bool:
     return gain >= LEAST_GAIN and growth <= MOST_GROWTH
 
 
-def main(words: list[str]) -> int:
-    if words:  # one run in a Spark of its own
-        from lakewarden.spark.pipelines.session import session
+def a_few(folder: Path, master: str, runs: int) -> list[tuple[float, float]]:
+    """When each of some runs began and how long it took, after one that starts workers and compiles."""
+    from lakewarden.spark.pipelines.session import session
 
-        spark = session(words[1], "bench")
-        ran(spark, Path(words[0]))
+    spark, found = session(master, "bench"), []
+    ran(spark, folder)
+    for _ in range(runs):
         began = time.time()
-        told = ran(spark, Path(words[0]))
-        spark.stop()
-        print(json.dumps({**told, "began": began}))
+        found.append((began, ran(spark, folder)["seconds"]))
+    spark.stop()
+    return found
+
+
+def main(words: list[str]) -> int:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # what was started ends with us
+    if len(words) == 3:  # some runs in a Spark of their own
+        print(json.dumps(a_few(Path(words[0]), words[1], int(words[2]))))
         return 0
-    return 0 if measure() else 1
+    if words not in ([], ["workers"]):
+        sys.stderr.write(f"{__doc__}")
+        return 2
+    return 0 if measure(whole=not words) else 1
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A Spark cluster on this machine, from the PySpark that pip installed: a master and some workers.
 
-python scripts/cluster.py [--port 7077] [--workers 2] [--cores 1] [--memory 1g] [--folder FOLDER]
+python scripts/cluster.py [--port 7077] [--workers 2] [--cores 1] [--memory 1g] [--folder FOLDER] [--confined]
 
 Prints the master's address once the workers have joined, and stops everything at Ctrl-C.
 """
@@ -56,6 +56,8 @@ def _given(words: Sequence[str]) -> Namespace:
     parser.add_argument("--cores", type=int, default=1, help="of each worker")
     parser.add_argument("--memory", default="1g", help="of each worker")
     parser.add_argument("--folder", type=Path, help="for logs and what executors write")
+    told = "keep each worker, and all that it starts, on one processor of its own: its Java, Python and all"
+    parser.add_argument("--confined", action="store_true", help=told)
     return parser.parse_args(words)
 
 
@@ -70,13 +72,28 @@ def cluster(folder: Path, given: Namespace) -> Iterator[str]:
         for number in range(given.workers):
             size = ("--cores", str(given.cores), "--memory", given.memory, "--webui-port", "0")
             work = ("--work-dir", str(folder / f"worker-{number}"))
-            started.append(_start(folder, f"worker-{number}", WORKER, *size, *work, address))
+            with _on_processor(number if given.confined else None):
+                started.append(_start(folder, f"worker-{number}", WORKER, *size, *work, address))
         for number, process in enumerate(started[1:]):
             _wait(folder / f"worker-{number}.log", JOINED, process)
         yield address
     finally:
         for process in reversed(started):
             _stop(process)
+
+
+@contextmanager
+def _on_processor(number: int | None) -> Iterator[None]:
+    """What is started meanwhile stays on one of this process's processors; None: on any."""
+    if number is None:
+        yield
+        return
+    every = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {sorted(every)[number % len(every)]})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, every)
 
 
 def _start(folder: Path, name: str, kind: str, *words: str) -> subprocess.Popen[bytes]:
