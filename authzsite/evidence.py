@@ -170,7 +170,6 @@ def _given(backend: dict[str, Any]) -> dict[str, Any]:
 
 
 def _step(step: dict[str, Any]) -> str:
-    """give SELECT on sales.orders; joins sales_read"""
-    rights = [f"{right} on {place}" if place else right for _, place, right in step.get("rights", ())]
-    moves = [f"{word} {', '.join(step[word])}" for word in ("joins", "leaves") if step.get(word)]
-    return "; ".join([f"{step['step'].replace('_', ' ')} {', '.join(rights)}".strip(), *moves])
+    """give SELECT, of 3 rights in all"""
+    rights = ", ".join(right for _, _, right in step["rights"]) or "what is not kept one by one"
+    return f"{step['step'].replace('_', ' ')} {rights}, of {step['of']} rights in all"

@@ -127,14 +127,22 @@ class Sight:
         return not self.inside.isdisjoint(node.lineage)
 
 
-def realms(viewer: Principal) -> list[Node]:
+def given_to(viewer: Principal) -> frozenset[int]:
+    """The objects on which a viewer has the duty to view the history.  Two queries."""
+    return duties.held(viewer, VIEW_HISTORY)
+
+
+def realms(viewer: Principal, *, given: frozenset[int] | None = None) -> list[Node]:
     """The realms of which somebody may read some history: that admit him, or where he has the duty for it."""
-    return realms_of(viewer, also=duties.held(viewer, VIEW_HISTORY))
+    return realms_of(viewer, also=given_to(viewer) if given is None else given)
 
 
-def sight(viewer: Principal, realms: Iterable[Node]) -> Sight:
-    """What a viewer may see of the history: below what he owns, may grant on or has the duty for."""
-    given = duties.held(viewer, VIEW_HISTORY)
+def sight(viewer: Principal, realms: Iterable[Node], *, given: frozenset[int] | None = None) -> Sight:
+    """What a viewer may see of the history: below what he owns, may grant on or has the duty for.
+
+    The duty is looked up unless it is known where it was `given`.
+    """
+    given = given_to(viewer) if given is None else given
     roots = {node.id for node in realms}
     held = {key for node in realms for key in governed(slices.current(viewer, node), node)}
     # what is said of no object, such as accounts and groups, is the site's own business

@@ -134,10 +134,15 @@ def somebody(text: str) -> Principal | None:
 
 
 def shown(
-    request: Request, viewer: Principal, realms: Sequence[Node], object_: Node | None, realm: str = ""
+    request: Request,
+    viewer: Principal,
+    realms: Sequence[Node],
+    object_: Node | None,
+    realm: str = "",
+    given: frozenset[int] | None = None,
 ) -> dict[str, Any]:
     """Rows and pager of one page of the record."""
-    seen = history.sight(viewer, realms)
+    seen = history.sight(viewer, realms, given=given)
     asked = read(request, seen, object_, realm)
     if asked.problems:
         return {"question": asked, "rows": [], "empty": _nothing(asked)}
@@ -186,9 +191,10 @@ def room(request: Request) -> HttpResponse:
     asker = asker_of(request)
     place = _object(request)
     node = place.node if place else None
-    realms = history.realms(asker)
+    given = history.given_to(asker)
+    realms = history.realms(asker, given=given)
     root = None if node else realm_in(request, realms)
-    context = shown(request, asker, realms, node or root, root.name if root else "")
+    context = shown(request, asker, realms, node or root, root.name if root else "", given)
     asked = context["question"]
     return page(
         request,

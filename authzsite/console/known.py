@@ -31,11 +31,15 @@ class Circle:
     @cached_property
     def realms(self) -> Sequence[Node]:
         """Those that admit him, and those where he may read some of the history."""
-        return history.realms(self.asker)
+        return history.realms(self.asker, given=self._given)
 
     @cached_property
     def sight(self) -> Sight:
-        return history.sight(self.asker, self.realms)
+        return history.sight(self.asker, self.realms, given=self._given)
+
+    @cached_property
+    def _given(self) -> frozenset[int]:
+        return history.given_to(self.asker)
 
     @cached_property
     def own_groups(self) -> frozenset[int]:

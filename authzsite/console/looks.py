@@ -82,7 +82,8 @@ class Asked:
 def room(request: Request) -> HttpResponse:
     """Who was refused and who looked at others' access, below what the asker may see the history of."""
     asker = asker_of(request)
-    seen = history.sight(asker, history.realms(asker))
+    given = history.given_to(asker)
+    seen = history.sight(asker, history.realms(asker, given=given), given=given)
     asked, actor, problem = _asked(request, seen)
     found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
     context = {

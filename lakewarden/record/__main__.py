@@ -38,13 +38,22 @@ def _text(key: str) -> str:
     return Path(key).read_text() if Path(key).exists() else key
 
 
+def _time(text: str) -> str:
+    try:
+        return a_time(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no time; write 2026-01-31, or with T12:00Z"
+        ) from None
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m lakewarden.record", description="Check an archive.")
     parser.add_argument("archive", type=Path, help="the record or evidence, a zip file")
     parser.add_argument("--key", required=True, help="the site's public key, or a file with it, or with all")
     parser.add_argument("--person", default="", help="of evidence, tell about user:NAME alone")
     parser.add_argument("--object", default="", help="refuse evidence that is not about table:REALM/NAME")
-    parser.add_argument("--as-of", type=a_time, help="refuse evidence of another day or moment")
+    parser.add_argument("--as-of", type=_time, help="refuse evidence of another day or moment")
     parser.add_argument(
         "--checkpoints",
         type=Path,

@@ -129,7 +129,7 @@ def _manifest(archive: zipfile.ZipFile, keys: Keys) -> dict[str, Any]:
     try:
         notes.check(key, signature, text)
     except notes.BadNote as error:
-        raise Broken(f"the manifest was changed: {error}") from None
+        raise Broken(f"the manifest was changed, or {SIGNATURE} was: {error}") from None
     manifest: dict[str, Any] = json.loads(text)
     if manifest["form"] != FORM:
         raise Broken(f"the archive is of form {manifest['form']}; this program knows form {FORM}")

@@ -6,6 +6,7 @@ answer says how far back it goes, and what is only true of the moment at which i
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -43,7 +44,8 @@ def told(node: Node, past: Past, made: datetime) -> dict[str, Any]:
 
 
 def _backend(row: Backend, node: Node, past: Past, made: datetime) -> dict[str, Any]:
-    runs, steps = SyncRun.objects.filter(backend=row), _steps(row, node)
+    names = {one.path_below(row.catalog_id) for one in (node, *nodes([node.id]).values())}
+    runs, steps = SyncRun.objects.filter(backend=row), _steps(row, names)
     proved = runs.filter(state=SyncRun.State.PROVED, ended__isnull=False).order_by("ended")
     first = runs.order_by("started").first()
     since = steps.filter(at__gt=past.moment, at__lte=made)
@@ -52,10 +54,10 @@ def _backend(row: Backend, node: Node, past: Past, made: datetime) -> dict[str, 
         "runs_since": _time(first.started) if first else None,
         "by_then": {
             "proved": _proof(proved.filter(ended__lte=past.moment).last()),
-            "steps": _listed(steps.filter(at__lte=past.moment)),
+            "steps": _listed(steps.filter(at__lte=past.moment), names),
         },
         "reached": _proof(proved.filter(revision__gte=past.revision).first()),
-        "since_then": {"steps": _listed(since)},
+        "since_then": {"steps": _listed(since, names)},
         "at_making": {
             "state": row.state,
             "proved_at": _time(row.proved_at),
@@ -70,22 +72,22 @@ def _backend(row: Backend, node: Node, past: Past, made: datetime) -> dict[str, 
     }
 
 
-def _steps(row: Backend, node: Node) -> QuerySet[SyncItem]:
+def _steps(row: Backend, names: Collection[str]) -> QuerySet[SyncItem]:
     """What was done about the object there, under the name it had then and that which it has now."""
-    names = {one.path_below(row.catalog_id) for one in (node, *nodes([node.id]).values())}
     done = SyncItem.objects.filter(run__backend=row, state=SyncItem.State.DONE, at__isnull=False)
     return done.filter(places__overlap=sorted(names)).order_by("-at", "-pk")
 
 
-def _listed(steps: QuerySet[SyncItem]) -> list[dict[str, Any]]:
-    """The newest of them, oldest first."""
+def _listed(steps: QuerySet[SyncItem], names: Collection[str]) -> list[dict[str, Any]]:
+    """The newest of them, oldest first, with the rights on the object; of very many not all are kept."""
     return [
         {
             "at": _time(one.at),
             "run": one.run_id,
             "step": one.step,
             "to": one.person or one.label or one.role,
-            **{name: one.what[name] for name in ("rights", "joins", "leaves") if one.what.get(name)},
+            "rights": [right for right in one.what.get("rights", ()) if right[1] in names],
+            "of": one.what.get("many", 0),
         }
         for one in reversed(steps[:MOST])
     ]
