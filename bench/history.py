@@ -287,7 +287,8 @@ def held(short: Taken, long: Taken, alike: float, queries: int) -> bool:
 
 
 def main() -> int:
-    many, rounds = (int(told) for told in [*sys.argv[1:3], *(LONG, ROUNDS)[len(sys.argv[1:3]) :]])
+    many = int(sys.argv[1]) if len(sys.argv) > 1 else LONG
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else ROUNDS
     found: dict[str, Taken] = {}
     good = True
     print(HEAD)
