@@ -65,7 +65,7 @@ def furnish(root: Node) -> dict[str, int]:
         "emergency": _emergency(),
         "account": make_account("carl").pk,
         **_herd(),
-        "cdap": _cdap(),
+        **_cdap(),
     }
 
 
@@ -105,7 +105,7 @@ def _herd() -> dict[str, int]:
     return {"herd": herd.id, "namespace": sales.id, "fresh": stock.id}
 
 
-def _cdap() -> int:
+def _cdap() -> dict[str, int]:
     """One of Hedda's, with names that match much and nothing."""
     root = cdap.a_cdap(owner="hedda")
     for text in ("namespace:ns1", "dataset:ns1.orders", "dataset:ns1.items", "application:ns1.app"):
@@ -114,7 +114,7 @@ def _cdap() -> int:
     cdap.give(root, "dataset:ns1.o*", "role:readers", "READ")
     cdap.give(root, "stream:ns1.*", "dora", "READ", "WRITE")
     entities.create(root, parse("dataset:ns1.other"), by=OPERATOR)
-    return root.id
+    return {"cdap": root.id}
 
 
 def _reviews() -> dict[str, int]:
