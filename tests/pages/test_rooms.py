@@ -69,7 +69,7 @@ def unexplained(answer: Any) -> list[str]:
 
 @pytest.mark.browser
 @pytest.mark.slow
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(3600)
 def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], source: Source) -> None:
     numbers = {**furnish(the("metalake")), **mirrored(the("metalake"), source)}
     pages, found = dict[str, Any](), []

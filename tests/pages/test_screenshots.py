@@ -20,7 +20,7 @@ from tests.pages.test_browser import site, visit
 from tests.sync.conftest import Source
 
 __all__ = ["site", "visit"]  # fixtures
-pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(1800)]
+pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.timeout(3600)]
 
 
 def sheet(folder: Path, shots: list[tuple[str, str, str]]) -> None:
