@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -27,4 +28,31 @@ def test_a_slow_answer_is_told_of(visit: Callable[..., Any]) -> None:
     held.pop().continue_()
     page.get_by_text("may read and write orders").wait_for()
     assert page.locator("[aria-busy]").count() == 0
+    assert page.get_by_text("Still working").count() == 0
+
+
+def test_a_whole_page_that_is_slow_is_told_of(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.clock.install()
+    page.goto(f"/objects/{orders().id}")
+    page.route("**/catalog*", lambda route: route.fulfill(status=204))  # the page stays, as long as one waits
+    catalog = page.get_by_role("link", name="Catalog", exact=True).first
+    catalog.click()
+    page.clock.run_for(1500)
+    assert page.get_by_text("Still working").count() == 0
+    page.clock.run_for(6000)
+    page.get_by_role("status").get_by_text("Still working 7 s").wait_for()
+    page.unroute("**/catalog*")
+    catalog.click()
+    page.wait_for_url(re.compile("/catalog"))
+    assert page.get_by_text("Still working").count() == 0
+
+
+def test_a_file_that_comes_while_the_page_stays_is_no_wait(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto(f"/objects/{orders().id}")
+    page.clock.install()
+    with page.expect_download():
+        page.get_by_role("link", name="Save as CSV").first.click(no_wait_after=True)
+    page.clock.run_for(5000)
     assert page.get_by_text("Still working").count() == 0
