@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
 from functools import cache
+from typing import Any
 
 from django.db import connection
 from django.db.models import Count, QuerySet
@@ -25,7 +26,7 @@ def people(owned: Collection[int], *, at: Sequence[datetime]) -> list[int]:
 
 def _people(owned: Numbers, moment: datetime) -> int:
     with connection.cursor() as cursor:
-        told = {"owned": owned.text, "holding": owned.holding.text, "at": moment}
+        told: dict[str, Any] = {"owned": owned.text, "holding": owned.holding.text, "at": moment}
         cursor.execute(_statement(), told)
         [many] = cursor.fetchone() or (0,)
         return int(many)

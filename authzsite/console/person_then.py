@@ -160,8 +160,8 @@ def _row(left: Reached | None, right: Reached | None) -> Row:
     assert reached is not None  # noqa: S101 - one of the two names the object
     kind = "gain" if left is None else "lose" if right is None else "change"
     sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
-    words_ = (side.words if side else "Nothing" for side in (left, right))
-    return Row(reached.node, *words_, kind, sign)
+    one, other = (side.words if side else "Nothing" for side in (left, right))
+    return Row(reached.node, one, other, kind, sign)
 
 
 def _said(asked: Asked, person: Principal) -> Note:
