@@ -42,9 +42,7 @@ def _time(text: str) -> str:
     try:
         return a_time(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is no time; write 2026-01-31, or with T12:00Z"
-        ) from None
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 2026-01-31, or with T12:00Z") from None
 
 
 def _parser() -> argparse.ArgumentParser:
