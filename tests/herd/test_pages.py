@@ -406,7 +406,7 @@ def test_a_namespace_in_use_stays(herd: Node, enter: Enter) -> None:
         turned(form_of(admin, f"/namespaces/{old.id}"), off=("READ user:ana",)) | {"step": "save"},
     )
     assert admin.post(page, {"nonce": "b" * 20}).status_code == 302
-    assert admin.get(f"/namespaces/{old.id}").status_code == 404
+    assert "It is gone since" in told(admin.get(f"/namespaces/{old.id}", follow=True).content)
 
 
 @pytest.mark.parametrize("tab", ["", "/rules", "/history", "/grant", "/revoke?who=user:ana"])

@@ -87,7 +87,7 @@ LOCKED = (
     Locked("reviews", "mia", "/reviews", "Start a review", "started by who may give access"),
     Locked("requests", "mia", "/objects/{orders}/requests", "Grant access", "Access to orders is given by"),
     Locked("evidence", "olivia", "/objects/{orders}/then?at=2099-01-01", "Take evidence away", "the duty"),
-    Locked("the record", "mia", "/history/integrity", "Read all of it now", "who have the duty"),
+    Locked("the record", "mia", "/history/integrity", "Read all of it now", "who has the duty"),
 )
 
 
