@@ -33,7 +33,7 @@ MOST_SHARE = 0.6
 ASKED = 400
 """People whose pairs with many tables are decided one by one, beside it."""
 TABLES = 2_000
-ROUNDS, RUNS = 2, 2
+ROUNDS, RUNS = 1, 5
 """So often one worker and two take turns, and so many runs each time."""
 CLUSTER = Path(__file__).resolve().parent.parent / "scripts" / "cluster.py"
 
