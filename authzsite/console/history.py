@@ -262,16 +262,25 @@ def _page_of(place: Place) -> str:
 def as_csv(request: Request) -> HttpResponseBase:
     """The same record as a file, to its end."""
     asker = asker_of(request)
-    exportable = duties.held(asker, EXPORT_HISTORY)
-    if not exportable:
-        return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
-    seen = Sight(asker, tuple(sorted(exportable)), site=False)
+    seen = to_take_away(asker)
+    if seen is None:
+        return not_yours_to_take(request)
     place = _object(request)
     node = place.node if place else None
     root = realm_in(request, history.realms(asker)) if node is None and "realm" in request.GET else None
     asked = read(request, seen, node or root, root.name if root else "")
     head = ["revision", "when", "by", "what", "object", "reason"]
     return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))
+
+
+def to_take_away(asker: Principal) -> Sight | None:
+    """The part of the record that somebody may take away; None without the duty to export it."""
+    roots = duties.held(asker, EXPORT_HISTORY)
+    return Sight(asker, tuple(sorted(roots)), site=False) if roots else None
+
+
+def not_yours_to_take(request: Request) -> HttpResponse:
+    return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
 
 
 def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:

@@ -17,8 +17,7 @@ from accounts.models import Principal
 from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
-from authzsite.console.errors import show
-from authzsite.console.history import EXPORT_HISTORY, NO_EXPORT, known_to, somebody
+from authzsite.console.history import EXPORT_HISTORY, known_to, not_yours_to_take, somebody, to_take_away
 from authzsite.console.history_tabs import tabs
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
@@ -113,10 +112,9 @@ def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]
 def as_csv(request: Request) -> HttpResponseBase:
     """The same to its end, for who may take the history away."""
     asker = asker_of(request)
-    exportable = duties.held(asker, EXPORT_HISTORY)
-    if not exportable:
-        return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
-    seen = Sight(asker, tuple(sorted(exportable)), site=False)
+    seen = to_take_away(asker)
+    if seen is None:
+        return not_yours_to_take(request)
     asked, actor, problem = _asked(request, seen)
     head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
     rows = _records(replace(asked, before=None), seen, actor)

@@ -43,6 +43,8 @@ def check(
     mode = told.get("mode") or {"mode": "on"}
     if mode.get("fact"):
         facts.enforced(mode["fact"], mode["mode"])
+    elif mode["mode"] != "on":
+        raise Broken(f"nothing in it shows that authorization was {mode['mode']}")
     if mode["mode"] != "on":
         found.lines.append(
             f"authorization was {mode['mode']}: every member could, what its rules decide else"

@@ -421,6 +421,15 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
     with pytest.raises(bundle.Broken, match="does not say that authorization was on"):
         lines(rewritten(archive, enforced))
 
+    def without_its_fact(files: dict[str, bytes]) -> None:
+        told = json.loads(files["access.json"])
+        del told["mode"]["fact"]
+        files["access.json"] = json.dumps(told).encode()
+        resigned(files)
+
+    with pytest.raises(bundle.Broken, match="nothing in it shows that authorization was pass-through"):
+        lines(rewritten(archive, without_its_fact))
+
 
 def resigned(files: dict[str, bytes]) -> None:
     """The site's own key signs: what is left to catch it is the record itself."""
