@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from argparse import Namespace
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
@@ -91,16 +92,21 @@ def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
 
 def tampered(decided: Mapping[str, Collection[T]], chance: random.Random) -> dict[str, frozenset[T]]:
     """Others took some of it, and gave some of what is another's."""
-    every = sorted({one for held in decided.values() for one in held}, key=str)
+    every = {one for held in decided.values() for one in held}
     return {
-        key: some(sorted(held, key=str), chance, 0.7) | some(every, chance, 0.05)
-        for key, held in sorted(decided.items())
+        key: some(decided[key], chance, 0.7) | some(every, chance, 0.05)
+        for key in sorted(decided, key=by_number)
         if chance.random() < 0.9
     }
 
 
 def some(things: Iterable[T], chance: random.Random, share: float) -> frozenset[T]:
-    return frozenset(one for one in sorted(things, key=str) if chance.random() < share)
+    return frozenset(one for one in sorted(things, key=by_number) if chance.random() < share)
+
+
+def by_number(named: object) -> list[tuple[int, str]]:
+    """An order in which role:99 comes before role:100, so that chance falls alike whatever the keys are."""
+    return [(int(part) if part.isdigit() else 0, part) for part in re.split(r"(\d+)", str(named))]
 
 
 def decided(kind: Kind, backend: Any, place: Node) -> Desired:

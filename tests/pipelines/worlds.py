@@ -107,6 +107,13 @@ class Making:
                 self.put([Ownership(securable_id=place.id, owner=owner)])
 
 
+def below(root: Node, **kept: Any) -> list[Node]:
+    """What is below it, the oldest first: a world is the same whatever was made before it."""
+    keys = list(all_below(root.id).filter(**kept).order_by("securable").values_list("securable", flat=True))
+    known = nodes(keys)
+    return [known[key] for key in keys]
+
+
 def a_lake(seed: int, mode: str = "") -> Node:
     """A metalake with nested schemas and everything that stands in one."""
     chance = random.Random(seed)
@@ -121,7 +128,7 @@ def a_lake(seed: int, mode: str = "") -> Node:
     making = Making(chance, root)
     making.together()
     roles = [a_role(root, f"r{number}") for number in range(5)]
-    places = [root, *nodes(all_below(root.id).values_list("securable", flat=True)).values()]
+    places = [root, *below(root)]
     for role in roles:
         making.assign(role)
         for place in chance.choices(places, k=9):
@@ -146,7 +153,7 @@ def a_herd(seed: int) -> Node:
     making = Making(chance, root)
     making.together()
     patterns = [people.ensure("pattern", name) for name in ("*@Shop", "*a", "*")]
-    for role in nodes(all_below(root.id).filter(type="role").values_list("securable", flat=True)).values():
+    for role in below(root, type="role"):
         making.assign(role)
     for place in places:
         for holder in making.some([*making.everybody, *patterns], 0.4):
@@ -193,7 +200,7 @@ def some_uses(root: Node, seed: int) -> None:
     """What jobs told of the realm: some of its objects, by some people, some of it long ago."""
     chance = random.Random(seed)
     law = dialects.get(root.kind)
-    places = list(nodes(all_below(root.id).values_list("securable", flat=True)).values())
+    places = list(below(root))
     everybody = [people.ensure("user", name) for name in NAMES]
     told = [
         Used(

@@ -17,7 +17,7 @@ from lakewarden.spark.pipelines.crowds import Crowd, Numbering, Tally, count
 from lakewarden.spark.pipelines.levels import Fact, Held, Place, privileges_telling
 from lakewarden.spark.pipelines.standing import ROLE, Standing, Unit, contains
 
-OBJECT, HELD, PERSON, UNIT, TOTAL = "object", "holder", "person", "unit", "total"
+OBJECT, HELD, PERSON, UNIT, TOTAL, SAMPLE = "object", "holder", "person", "unit", "total", "sample"
 
 
 class Row(NamedTuple):

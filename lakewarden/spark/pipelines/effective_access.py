@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lakewarden.spark.pipelines import figures
-from lakewarden.spark.pipelines.effective import Asked, Reaching, Row
+from lakewarden.spark.pipelines.effective import SAMPLE, Asked, Reaching, Row
 from lakewarden.spark.pipelines.levels import Fact, Levels, Place
 from lakewarden.spark.pipelines.sampling import Sample
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
@@ -28,7 +28,6 @@ LEAST, MOST = 2_000, 20_000
 """Objects of one task: each task tells of every person once more, so many small ones repeat much."""
 EACH = 4
 """Tasks for each core, so that none waits long for the last one."""
-SAMPLE = "sample"
 COLUMNS = (
     "kind string, key bigint, parent bigint, type string, plain boolean, unit_kind string, unit bigint, "
     "allowed array<string>, denied array<string>, owns boolean, people bigint, "
@@ -65,27 +64,27 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
     with tell.step("reading the snapshot", 150):
         snapshot = Snapshot(spark, given.input)
         places = snapshot.places(snapshot.facts()).cache()
-        objects = places.count()
+        objects = snapshot.length("objects")
         world = _world(snapshot, places, objects, given.pairs)
-    levels = str(output / "levels")
-    if not (output / "levels" / "_SUCCESS").exists():  # else it was finished before the run ended early
+    levels = output / "levels"
+    if not (levels / "_SUCCESS").exists():  # else it was finished before the run ended early
         with tell.step(f"working out who reaches {objects:,} objects", 650):
-            reached(spark, places, world, objects).write.mode("overwrite").partitionBy("kind").parquet(levels)
+            rows = reached(spark, places, world, objects)
+            rows.write.mode("overwrite").partitionBy("kind").parquet(str(levels))
+    places.unpersist()
     with tell.step("adding up", 150):
-        found = figures.gathered(spark.read.parquet(levels), world.standing)
+        found = figures.gathered(levels, world.standing)
         _check(found)
     (output / "summary.json").write_text(json.dumps(found))
 
 
 def _world(snapshot: Snapshot, places: Any, objects: int, pairs: int) -> World:
     realm = snapshot.realm()
-    facts = snapshot.facts()
-    units = facts.where("fact.kind <> 'owner'").select("fact.kind", "fact.unit").distinct().collect()
     return World(
         snapshot.standing(realm),
         snapshot.containers(places),
-        snapshot.texts(facts) if realm.dialect.by_text else [],
-        sorted(Unit(row["kind"], row["unit"]) for row in units),
+        snapshot.texts(snapshot.facts()) if realm.dialect.by_text else [],
+        snapshot.units(),
         pairs / max(objects, 1),
     )
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from lakewarden.spark.pipelines.crowds import count
-from lakewarden.spark.pipelines.effective import data_types
+from lakewarden.spark.pipelines.effective import OBJECT, PERSON, SAMPLE, TOTAL, UNIT, data_types
 from lakewarden.spark.pipelines.standing import ROLE, Standing, Unit
 
 FOREMOST = 100
@@ -15,40 +16,104 @@ STEPS = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 """Where the classes of people by how many objects they can read begin."""
 
 
-def gathered(levels: Any, standing: Standing) -> dict[str, Any]:
-    """Everything the console shows of a run, from its rows.  One small answer for each part."""
-    from pyspark.sql import functions as f
+def gathered(levels: Path, standing: Standing) -> dict[str, Any]:
+    """Everything the console shows of a run, from its rows, which are read file by file.
 
-    data = sorted(data_types(standing.law))
-    sums = {"people": f.sum("count.people").alias("people"), "services": f.sum("count.services")}
-    exploded = levels.select("*", f.explode("counts").alias("count"))
-    totals = levels.where("kind = 'total'").select("type", "people", "counts").collect()
-    by_person = exploded.where("kind = 'person'").groupBy("key", "count.action").agg(sums["people"]).collect()
-    exposed = (
-        exploded.where(f.col("kind") == "object")
-        .where(f.col("type").isin(data) & (f.col("count.action") == "read"))
-        .withColumn("weight", f.col("count.people") + f.col("count.services"))
-        .where("weight > 0")
-        .orderBy(f.desc("weight"), "key")
-        .limit(FOREMOST)
-    )
-    units = levels.where("kind = 'unit'").groupBy("unit_kind", "unit").agg(f.sum("people").alias("n"))
-    differing = f.slice(f.collect_list("trouble"), 1, 20)
-    [sample] = levels.where("kind = 'sample'").agg(f.sum("people"), differing).collect()
+    By the driver: a task of Spark takes longer to be sent than to add up what one file says.
+    """
+    totals = _rows(levels, TOTAL, "type", "people", "counts")
+    sampled = _rows(levels, SAMPLE, "people", "trouble")
     return {
         "objects": _added((row["type"], row["people"]) for row in totals),
         "pairs": _by_type(totals),
-        **people_figures(standing, [(row["key"], row["action"], row["people"]) for row in by_person]),
-        "exposed": [
-            {"key": row["key"], "weight": row["weight"], "numbers": _numbers(row["counts"])}
-            for row in exposed.collect()
-        ],
-        "broadest": roles_figures(
-            standing, [(Unit(row["unit_kind"], row["unit"]), row["n"]) for row in units.collect()]
-        ),
-        "sampled": sample[0] or 0,
-        "differences": sample[1],
+        **people_figures(standing, _reads(levels)),
+        "exposed": _exposed(levels, sorted(data_types(standing.law))),
+        "broadest": roles_figures(standing, _breadth(levels)),
+        "sampled": sum(row["people"] for row in sampled),
+        "differences": [row["trouble"] for row in sampled if row["trouble"] is not None][:20],
     }
+
+
+def _rows(levels: Path, kind: str, *columns: str) -> list[dict[str, Any]]:
+    """The rows of a kind of which a task writes few."""
+    return [row for part in _parts(levels, kind, *columns) for row in part.to_pylist()]
+
+
+def _parts(levels: Path, kind: str, *columns: str) -> Iterator[Any]:
+    """The rows of a kind, a table for each file that a task wrote."""
+    from pyarrow import parquet
+
+    for path in sorted((levels / f"kind={kind}").glob("*.parquet")):
+        yield parquet.read_table(path, columns=list(columns), partitioning=None).combine_chunks()
+
+
+def _together(parts: Iterable[Any]) -> Any:
+    import pyarrow as pa
+
+    return pa.concat_tables(parts)
+
+
+def _summed(parts: Iterable[Any], by: Sequence[str], number: str) -> list[tuple[Any, ...]]:
+    """Rows (*by, sum of the number) of all parts; what is held at once is one part and the sums."""
+    sums = None
+    for part in parts:
+        both = _together([sums, part]) if sums is not None else part
+        summed = both.group_by(list(by)).aggregate([(number, "sum")])
+        sums = summed.select([*by, f"{number}_sum"]).rename_columns([*by, number])
+    return [] if sums is None else list(zip(*(sums[name].to_pylist() for name in (*by, number))))
+
+
+def _counted(part: Any) -> tuple[Any, Any]:
+    """The counts of a part, a row for each action, and the place of the row that each is of."""
+    import pyarrow.compute as pc
+
+    return pc.list_flatten(part["counts"]), pc.list_parent_indices(part["counts"])
+
+
+def _reads(levels: Path) -> list[tuple[int, str, int]]:
+    """(person, action, on how many objects)."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    def told() -> Iterator[Any]:
+        for part in _parts(levels, PERSON, "key", "counts"):
+            counts, rows = _counted(part)
+            fields = {name: pc.struct_field(counts, name) for name in ("action", "people")}
+            yield pa.table({"key": part["key"].take(rows), **fields})
+
+    return _summed(told(), ("key", "action"), "people")
+
+
+def _breadth(levels: Path) -> list[tuple[Unit, int]]:
+    """On how many objects each unit gives something."""
+    parts = _parts(levels, UNIT, "unit_kind", "unit", "people")
+    return [
+        (Unit(kind, unit), objects) for kind, unit, objects in _summed(parts, ("unit_kind", "unit"), "people")
+    ]
+
+
+def _exposed(levels: Path, data: Sequence[str]) -> list[dict[str, Any]]:
+    """The objects that most can read."""
+    foremost = None
+    for part in _parts(levels, OBJECT, "key", "type", "counts"):
+        part = _read_by_some(part, data)
+        both = _together([foremost, part]) if foremost is not None else part
+        foremost = both.sort_by([("weight", "descending"), ("key", "ascending")]).slice(0, FOREMOST)
+    rows = foremost.to_pylist() if foremost is not None else []
+    return [{"key": row["key"], "weight": row["weight"], "numbers": _numbers(row["counts"])} for row in rows]
+
+
+def _read_by_some(part: Any, data: Sequence[str]) -> Any:
+    """The objects of a part that hold data and that somebody can read, with how many that are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    counts, rows = _counted(part)
+    weight = pc.add(pc.struct_field(counts, "people"), pc.struct_field(counts, "services"))
+    holds = pc.is_in(part["type"], pa.array(data, pa.string())).take(rows)
+    told = pc.and_(holds, pc.equal(pc.struct_field(counts, "action"), "read"))
+    told = pc.and_(told, pc.greater(weight, 0))
+    return part.take(rows.filter(told)).append_column("weight", weight.filter(told))
 
 
 def _by_type(totals: Any) -> dict[str, dict[str, int]]:

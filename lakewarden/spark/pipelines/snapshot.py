@@ -117,12 +117,44 @@ class Snapshot:
         """The objects that have something below them, with the facts on them, and the realm's root."""
         from pyspark.sql import functions as f
 
-        above = places.select(f.explode("ancestors").alias("above")).distinct()
-        root = f.col("key") == f.lit(self.realm().root)
-        rows = places.join(above, f.col("above") == f.col("key"), "left").where(
-            root | f.col("above").isNotNull()
-        )
-        return {one.key: one for one in map(place_of, rows.drop("above").collect())}
+        keys = [(key,) for key in self._above()]
+        above = f.broadcast(self.spark.createDataFrame(keys, "above bigint"))
+        rows = places.join(above, f.col("above") == f.col("key"), "left_semi")
+        return {one.key: one for one in map(place_of, rows.collect())}
+
+    def _above(self) -> set[int]:
+        """The keys of what has something below it, and of the realm's root."""
+        import pyarrow.compute as pc
+
+        found = {self.realm().root}
+        for batch in self._batches("objects", "ancestors"):
+            found.update(pc.unique(pc.list_flatten(batch["ancestors"])).to_pylist())
+        return found
+
+    def units(self) -> list[Unit]:
+        """Whoever something is granted to: roles and holders."""
+        import pyarrow.compute as pc
+
+        found = set()
+        for batch in self._batches("grants", "role", "holder"):
+            alone = batch["holder"].filter(pc.is_null(batch["role"]))
+            found.update(Unit(ROLE, key) for key in pc.unique(batch["role"].drop_null()).to_pylist())
+            found.update(Unit(HOLDER, key) for key in pc.unique(alone).to_pylist())
+        return sorted(found)
+
+    def length(self, name: str) -> int:
+        """How many rows a table has."""
+        return sum(one.metadata.num_rows for one in self._files(name))
+
+    def _batches(self, name: str, *columns: str) -> Iterator[Any]:
+        """A large table piece by piece, without Spark."""
+        for one in self._files(name):
+            yield from one.iter_batches(columns=list(columns))
+
+    def _files(self, name: str) -> list[Any]:
+        from pyarrow import parquet
+
+        return [parquet.ParquetFile(path) for path in sorted((self.folder / name).glob("*.parquet"))]
 
     def texts(self, facts: Any) -> list[Fact]:
         """The facts that are about texts."""
