@@ -29,7 +29,10 @@ PAGES, PAST, QUERIES = 1.5, 2.0, 12
 """A page may take so many times as long on the long record, the past so many times the present; and a page
 whose filter is rare may ask the database so many times more often than the newest page does."""
 KEPT = ("object", "role", "person")
-SHORT, LONG, ROUNDS = 10_000, 1_000_000, 7
+SHORT, LONG = 10_000, 1_000_000
+ROUNDS, TURNS, AGAIN = 5, 3, 3
+"""How often each page is asked for in each of so many turns of the two records; so many times as many turns
+where the machine may have been busy with something else."""
 
 
 @dataclass(frozen=True)
@@ -198,6 +201,15 @@ class Taken:
     search: float
     queries: int
 
+    def least(self, other: Taken) -> Taken:
+        """The quicker of two in each; the queries are those of the one that had to ask more often."""
+        return Taken(
+            min(self.clock, other.clock),
+            min(self.processor, other.processor),
+            min(self.search, other.search),
+            max(self.queries, other.queries),
+        )
+
 
 def fastest(run: Callable[[], int], rounds: int) -> tuple[float, float]:
     """Milliseconds by the clock and of the processor, here and in the database: the least of all rounds."""
@@ -255,17 +267,22 @@ def two_records(many: int) -> tuple[Shop, tuple[str, str]]:
 
 
 def measured(shop: Shop, databases: Sequence[str], rounds: int) -> Iterator[tuple[str, float, list[Taken]]]:
-    """Each question by name, the most it may take, and what it took of each record, one after the other."""
+    """Each question by name, the most it may take, and what it took of each record, at the least."""
     asked = []
     for database in databases:
         use(database)
         asked.append(questions(shop))
     for name, question in asked[0].items():
-        took = []
-        for database, every in zip(databases, asked, strict=True):
-            use(database)
-            took.append(taken(every[name], rounds))
-        yield name, question.alike, took
+        least: list[Taken] = []
+        for turn in range(TURNS * AGAIN):
+            if turn >= TURNS and alike(*least) <= question.alike:
+                break
+            took = []
+            for database, every in zip(databases, asked, strict=True):
+                use(database)
+                took.append(taken(every[name], rounds))
+            least = [Taken.least(*pair) for pair in zip(least or took, took, strict=True)]
+        yield name, question.alike, least
 
 
 HEAD = (
@@ -279,11 +296,16 @@ def line(name: str, short: Taken, long: Taken) -> str:
     return f"{name:38}{''.join(told):63}{short.queries:4}{long.queries:4}"
 
 
-def held(short: Taken, long: Taken, alike: float, queries: int) -> bool:
-    """Whether a page takes hardly longer.  By the clock alone it may be what else the machine does."""
-    ratio = min(long.clock / short.clock, long.processor / short.processor)
+def alike(short: Taken, long: Taken) -> float:
+    """How many times longer a page takes.  By the clock alone it may be what else the machine does."""
+    return min(long.clock / short.clock, long.processor / short.processor)
+
+
+def held(short: Taken, long: Taken, limit: float, queries: int) -> bool:
+    """Whether a page takes hardly longer, and asks hardly more often."""
     # the law alone takes less than can be told apart
-    return (ratio <= alike or long.clock < 5) and long.queries <= max(short.queries, queries)
+    fits = alike(short, long) <= limit or long.clock < 5
+    return fits and long.queries <= max(short.queries, queries)
 
 
 def main() -> int:
@@ -292,9 +314,9 @@ def main() -> int:
     found: dict[str, Taken] = {}
     good = True
     print(HEAD)
-    for name, alike, (short, long) in measured(*two_records(many), rounds):
+    for name, limit, (short, long) in measured(*two_records(many), rounds):
         found[name] = long
-        good &= (fine := held(short, long, alike, found["newest page"].queries + QUERIES))
+        good &= (fine := held(short, long, limit, found["newest page"].queries + QUERIES))
         print(f"{line(name, short, long)}{'' if fine else '  TOO MUCH'}", flush=True)
     for now in ("access now", *(f"{one} page" for one in KEPT)):
         then = f"{now.removesuffix(' now')} then"

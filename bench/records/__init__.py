@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 # rows as the writer makes them, but for the digests, a second after one another: 40 people and 40 actors,
-# 400 tables, a grant and a denial by turns; a quarter is done by a robot, which denies and never gives
+# 200 tables, a grant and a denial by turns; a quarter is done by a robot, which denies and never gives;
+# of what is rare the short record too has a page, so that pages of one length are compared
 PEOPLE = """
 INSERT INTO accounts_principal (kind, name, display_name, pseudonym, erased)
 SELECT 'user', 'p' || n, 'Person ' || n, 'person' || n, false FROM generate_series(0, 39) n
@@ -20,17 +21,17 @@ INSERT INTO policies_change (
     revision, kind, realm, at, actor, on_behalf_of, via, reason, request_id, previous, digest)
 SELECT n, 'grant.added', {realm}, timestamptz '{began}' + n * interval '1 second',
        CASE WHEN n % 4 = 1 THEN 'robot' ELSE 'actor' || n % 40 END, '', 'api',
-       CASE WHEN n % 1000 = 0 THEN 'yearly closing' ELSE 'as asked' END, 'r' || n, '',
+       CASE WHEN n % 200 = 0 THEN 'yearly closing' ELSE 'as asked' END, 'r' || n, '',
        md5(n::text) || md5(n::text)
   FROM generate_series({first}, {last}) n""",
     """
 INSERT INTO policies_event (
     change_id, number, kind, object_type, object_name, object_key, lineage, people, data)
 SELECT n, 0, CASE WHEN n % 2 = 0 THEN 'grant.added' ELSE 'denial.added' END, 'table',
-       'demo/shop.sales.t' || n % 400, key, ARRAY[{realm}, {catalog}, {schema}, key]::bigint[],
+       'demo/shop.sales.t' || n % 200, key, ARRAY[{realm}, {catalog}, {schema}, key]::bigint[],
        ARRAY['person' || n % 40],
        jsonb_build_object('privilege', 'SELECT_TABLE', 'holder', 'person' || n % 40)
-  FROM (SELECT n, CASE WHEN n % 400 = 77 THEN {busy} ELSE 10000000 + n % 400 END AS key
+  FROM (SELECT n, CASE WHEN n % 200 = 77 THEN {busy} ELSE 10000000 + n % 200 END AS key
           FROM generate_series({first}, {last}) n) numbered""",
     "UPDATE policies_counter SET revision = {last}",
     # as the database does by itself while a record grows
@@ -42,7 +43,7 @@ SELECT n, 0, CASE WHEN n % 2 = 0 THEN 'grant.added' ELSE 'denial.added' END, 'ta
 
 @dataclass(frozen=True)
 class Shop:
-    """Where the changes are made: `busy` is a table of which every 400th tells, `quiet` one that none does.
+    """Where the changes are made: `busy` is a table of which every 200th tells, `quiet` one that none does.
 
     `began` is the revision before the first of them.
     """
