@@ -45,7 +45,9 @@ def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
         "objects": objects,
         "names": _names(found),
         "mode": found.mode,
+        "place": found.place,
         "drawn_from": found.drawn_from,
+        "groups": found.groups,
     }
     files = {
         "access.json": chain.canonical(access).encode(),
@@ -71,6 +73,7 @@ def _question(asked: Question, made: datetime) -> dict[str, Any]:
         "object": {"type": asked.node.type, "id": asked.node.ref.id},
         "as_of": asked.past.moment.isoformat(),
         "revision": asked.past.revision,
+        "law": asked.node.kind,
         "person": str(asked.person) if asked.person else None,
         "sample": asked.sample,
         "seed": asked.seed,
@@ -148,6 +151,7 @@ def _told(found: Evidence) -> list[dict[str, Any]]:
             "lines": [(names.line(event).text, event.data["fact"]) for event in events[one["revision"]]],
         }
         for one in changes
+        if events[one["revision"]]
     ]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from typing import NamedTuple, cast
 
 from django.db.models import BooleanField, F, Func, Q, Value
@@ -13,7 +12,7 @@ from django.db.models import BooleanField, F, Func, Q, Value
 from catalog.models import Placement, Realm
 from lakewarden import dialects
 from lakewarden.facts import Level, Lineage
-from lakewarden.objects import ObjectRef
+from lakewarden.objects import ObjectRef, path_of
 
 
 def array(numbers: Iterable[int]) -> str:
@@ -146,12 +145,9 @@ class Node:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """The parts of its full name: a nested schema `A:B` is one part, a program `worker.etl` is two."""
-        shown = zip_longest(self.levels[1:], self.names[1:], self.levels[2:])
-        path = tuple(
-            name for level, name, below in shown if not (below and level.type == below.type == "schema")
-        )
-        return (*path[:-1], *path[-1].split(".", 1)) if self.type == "program" else path
+        """The parts of its full name."""
+        below = zip(self.levels[1:], self.names[1:], strict=True)
+        return path_of([(level.type, name) for level, name in below])
 
     @property
     def ref(self) -> ObjectRef:

@@ -140,6 +140,15 @@ def decide(
     return Decision(reason == ALLOWED, operation, slice.revision, reason)
 
 
+def abilities(slice: Slice, lineage: Lineage, *, now: float) -> frozenset[str]:
+    """The names of all that the slice's principal may do to the last object of a lineage."""
+    law, type = dialects.get(slice.dialect), lineage[-1].type
+    operations = ((name, law.action(type, name)) for name in law.actions_for(type))
+    return frozenset(
+        name for name, operation in operations if operation and decide(slice, operation, lineage, now=now)
+    )
+
+
 def permitted(slice: Slice, privilege: str, lineage: Lineage, *, now: float) -> bool:
     """Whether a privilege is allowed on the object or above it and denied on none of these, owners apart."""
     law = dialects.get(slice.dialect)

@@ -7,6 +7,7 @@ a double quote is written in double quotes, with inner ones doubled: `shop.sales
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 _DOTS = {"dataset": 1, "dataset_type": 1, "dataset_module": 1, "kerberosprincipal": 0}
@@ -52,6 +53,15 @@ def _split_by_type(type: str, name: str) -> tuple[str, ...]:
 
 def _quoted(part: str) -> str:
     return '"' + part.replace('"', '""') + '"' if "." in part or '"' in part else part
+
+
+def path_of(levels: Sequence[tuple[str, str]]) -> tuple[str, ...]:
+    """The parts of a full name, from the types and names of what stands between the realm and the object,
+    itself last: a nested schema `A:B` is one part, a program `worker.etl` is two."""
+    types = [type for type, _ in levels]
+    shown = zip(levels, [*types[1:], ""])
+    path = tuple(name for (type, name), below in shown if not type == below == "schema")
+    return (*path[:-1], *path[-1].split(".", 1)) if types[-1:] == ["program"] else path
 
 
 @dataclass(frozen=True)

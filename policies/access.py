@@ -73,12 +73,20 @@ class AccessMap:
     """Everybody whose rights on one object differ from nothing.  Four queries, however many people.
 
     The `whole` map has every member too where the realm's law is not enforced, as each of them can then.
+    Of somebody `also` asked about it can tell, whether or not he is among those people.
     """
 
     def __init__(
-        self, node: Node, *, now: datetime | None = None, as_of: int | None = None, whole: bool = False
+        self,
+        node: Node,
+        *,
+        now: datetime | None = None,
+        as_of: int | None = None,
+        whole: bool = False,
+        also: Principal | None = None,
     ):
         self.node, self.now, self.as_of, self.whole = node, now or timezone.now(), as_of, whole
+        self.also = also
         self.by_text = dialects.get(node.kind).by_text
         self._objects = list(node.lineage)
         self._by_signature: dict[Any, frozenset[str]] = {}
@@ -139,13 +147,13 @@ class AccessMap:
     @cached_property
     def loaded(self) -> facts.Loaded:
         realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
-        asked = {*self.people, *self.holders}
+        asked = {*self.people, *self.holders} | ({self.also.pk} if self.also else set())
         return facts.load(
             realm, self.node.realm, asked, now=self.now, as_of=self.as_of, objects=self._objects
         )
 
     def access_of(self, principal: Principal) -> Access:
-        """What one of the people or holders can do."""
+        """What one of the people or holders, or he who was asked about, can do."""
         slice_, can = self.loaded.slice_of(principal), self._decided(principal)
         paths = tuple(self._paths(slice_.rules))
         return Access(principal, can, any(path.owner for path in paths), paths, slice_)
@@ -180,13 +188,7 @@ class AccessMap:
         return self._by_signature[signature]
 
     def _allowed(self, slice_: Slice) -> frozenset[str]:
-        law, moment = dialects.get(self.node.kind), self.now.timestamp()
-        operations = ((name, law.action(self.node.type, name)) for name in law.actions_for(self.node.type))
-        return frozenset(
-            name
-            for name, operation in operations
-            if operation and engine.decide(slice_, operation, self.node.levels, now=moment)
-        )
+        return engine.abilities(slice_, self.node.levels, now=self.now.timestamp())
 
     def coming(self) -> list[tuple[Principal, tuple[Path, ...]]]:
         """To whom something is given that has not begun, by name, with the ways it will come."""

@@ -36,11 +36,13 @@ from policies.compare import Course, Difference, Spell
 from policies.errors import Invalid
 from policies.exports.evidence import Question
 from policies.past import Past
+from policies.queries import owner_of
 from policies.services import duties
 
 SHOWN = 50
 VIEWS = (("", "Who had access then"), ("changes", "What changed since"), ("between", "Who had it in between"))
 REASON = "why-not-evidence"
+EXPORT = "export_history"
 
 
 @dataclass(frozen=True)
@@ -135,15 +137,24 @@ def _page(request: Request, head: Head, context: dict[str, Any], *, status: int 
 
 
 def _form(asked: Asked, place: Place) -> dict[str, Any]:
-    may = duties.has(place.asker, "export_history", place.node)
+    may = duties.has(place.asker, EXPORT, place.node)
     return {
         "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
         "zone": words.zone(),
         "evidence": reverse("console:object_evidence", args=[place.node.id]),
-        "evidence_reason": None
-        if may
-        else Reason(REASON, "Evidence is taken away by those who have the duty to export the history here."),
+        "evidence_reason": None if may else Reason(REASON, _whom_to_ask(place.node)),
     }
+
+
+def _whom_to_ask(node: Node) -> str:
+    """Who takes evidence away here, and where nobody does, who says who may.  Three or four queries."""
+    found = {one.holder: None for one in duties.along(node) if one.duty == EXPORT}
+    if found:
+        who = words.listed([naming.spoken(one) for one in found], 3)
+        return f"Evidence is taken away by who has the duty to export the history here: {who}."
+    owner = owner_of(next(iter(node.above()), node))
+    gives = f"{naming.spoken(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
+    return f"Nobody has the duty to export the history here yet. It is given by {gives}."
 
 
 def _answer(asked: Asked, node: Node) -> dict[str, Any]:
@@ -268,8 +279,8 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     """Evidence of a moment as an archive; for who may export the history here."""
     place = visit_past(request, id)
     then = moment_of(request.POST.get("at", "").strip()[:40]) or past.latest()
-    if not duties.has(place.asker, "export_history", place.node):
-        access_log.refused(place.asker, "export_history", place.node, via="console")
+    if not duties.has(place.asker, EXPORT, place.node):
+        access_log.refused(place.asker, EXPORT, place.node, via="console")
         return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
     was = node_at(place.node.id, then.revision)
     if was is None:
@@ -281,8 +292,8 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
         return _page(request, head_of(place, "object_then"), {"hidden": _unknown(place, wrong)}, status=422)
     access_log.looked(place.asker, "evidence", place.node, via="console")
     name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
-    content = io.BytesIO()
-    evidence.write(content, Question(was, then, who, number_in(sample), seed), name=name)
+    content, reach = io.BytesIO(), duties.held(place.asker, EXPORT)
+    evidence.write(content, Question(was, then, who, number_in(sample), seed, reach), name=name)
     response = HttpResponse(content.getvalue(), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{_safe(name)}"'
     return response
@@ -294,9 +305,10 @@ def _unknown(place: Place, wrong: str) -> Empty:
 
 
 def _not_yours(place: Place) -> Empty:
+    owner = f"Ask the owner of {place.node.realm} for the duty to export the history."
     return Empty(
         "Taking the history away is a duty of its own",
-        f"Ask the owner of {place.node.realm} for the duty to export the history.",
+        _whom_to_ask(place.node) if place.may_look else owner,  # who has a duty is not for everybody
         actions=(Action("Back", reverse("console:object_then", args=[place.node.id])),),
     )
 

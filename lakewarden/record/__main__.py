@@ -20,7 +20,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         keys = notes.public_keys(_text(asked.key))
         kept = asked.checkpoints.read_text(encoding="utf-8") if asked.checkpoints else ""
         expected = Expected(asked.object, asked.as_of or "", kept)
-        found = bundle.check(asked.archive, keys, asked.person, expected)
+        found = bundle.check(asked.archive, keys, asked.person, expected, asked.record)
     except (bundle.Broken, notes.BadNote) as broken:
         sys.stderr.write(f"broken: {broken}\n")
         return 1
@@ -57,6 +57,12 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         metavar="FILE",
         help="signed checkpoints that were kept elsewhere: refuse what is older, or of another record",
+    )
+    parser.add_argument(
+        "--record",
+        type=Path,
+        metavar="FILE",
+        help="of evidence, the archive of the whole record: refuse what leaves something out",
     )
     return parser
 

@@ -13,6 +13,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -51,27 +52,51 @@ Keys = Sequence[notes.PublicKey]
 """The site's public keys: the one it signs with now, and any that it has signed with before."""
 
 
-def check(path: Path, keys: notes.PublicKey | Keys, person: str = "", expected: Expected = ANY) -> Found:
+def check(
+    path: Path,
+    keys: notes.PublicKey | Keys,
+    person: str = "",
+    expected: Expected = ANY,
+    record: Path | None = None,
+) -> Found:
     """Check an archive; of evidence, tell about everybody or one `person`.
 
+    Evidence about an object is held against the archive of the whole `record`, where there is one.
     Raises Broken, OSError when there is no such file.
     """
     known = (keys,) if isinstance(keys, notes.PublicKey) else keys
+    with _opened(path) as archive:
+        if record is None:
+            return _check(archive, known, person, expected)
+        with _opened(record) as whole:
+            return _check(archive, known, person, expected, whole)
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[zipfile.ZipFile]:
     with path.open("rb") as file:
         try:
             with zipfile.ZipFile(file) as archive:
-                return _check(archive, known, person, expected)
+                yield archive
         except (notes.BadNote, Misfit) as error:
             raise Broken(str(error)) from None
         except DAMAGE as error:
             raise Broken(f"the archive is damaged: {error}") from error
 
 
-def _check(archive: zipfile.ZipFile, keys: Keys, person: str, expected: Expected) -> Found:
+def _check(
+    archive: zipfile.ZipFile,
+    keys: Keys,
+    person: str,
+    expected: Expected,
+    whole: zipfile.ZipFile | None = None,
+) -> Found:
     manifest = _manifest(archive, keys)
     if differs := expected.differs(manifest):
         raise Broken(differs)
     kept = expected.roots(keys)
+    if whole is not None and manifest["kind"] != "evidence":
+        raise Broken(f"only evidence about an object is held against a record, not a {manifest['kind']}")
     if manifest["kind"] == "record":
         return _record(archive, keys, manifest, kept)
     from lakewarden.record import evidence, review  # they build on what is below
@@ -79,7 +104,23 @@ def _check(archive: zipfile.ZipFile, keys: Keys, person: str, expected: Expected
     head = _head(archive, keys, manifest["site"], kept)
     if manifest["kind"] == "review":
         return review.check(archive, head, manifest, person)
-    return evidence.check(archive, head, manifest, person)
+    changes = _changes(whole, keys, head, kept) if whole is not None else None
+    return evidence.check(archive, head, manifest, person, changes)
+
+
+def _changes(
+    whole: zipfile.ZipFile, keys: Keys, head: notes.Checkpoint, kept: LogRoots
+) -> Iterator[Mapping[str, Any]]:
+    """Every change of the record that the checkpoint is of, once all of it was found to follow."""
+    manifest = _manifest(whole, keys)
+    if (manifest["kind"], manifest["site"]) != ("record", head.log):
+        raise Broken(f"what it is held against is not the record of {head.log}")
+    roots = {size: set(some) for size, some in kept.get(head.log, {}).items()}
+    _join(roots, {head.size: {head.root}})
+    _record(whole, keys, manifest, {head.log: roots})
+    with whole.open("record.jsonl") as file:
+        for line in file:
+            yield json.loads(line)["change"]
 
 
 def manifest_of(kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> bytes:

@@ -6,7 +6,7 @@ with its way up the Merkle tree to a signed checkpoint.  `lakewarden.record.bund
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -15,14 +15,16 @@ from django.db.models import QuerySet
 
 from accounts.models import Membership, Principal
 from accounts.record import Fact
-from catalog.models import Mode
+from catalog.models import Mode, Placement, Realm
 from catalog.nodes import Node
-from catalog.past import mode_at, node_at
+from catalog.past import mode_at, nodes_at
+from lakewarden import dialects, textual
+from lakewarden.dialects.cdap import by_settings
 from lakewarden.facts import Rule
 from lakewarden.record.evidence import lot
 from lakewarden.record.merkle import ProofMaker
 from policies import checkpoints
-from policies.access import Access, AccessMap
+from policies.access import AccessMap, depths
 from policies.archiving import reading
 from policies.changes import body_of, fact_code
 from policies.models import Assignment, Change, Checkpoint, Event, Grant, Ownership, RealmMember
@@ -35,18 +37,23 @@ MODELS: dict[str, type[Fact]] = {
     "membership": Membership,
     "realmmember": RealmMember,
     "mode": Mode,
+    "placement": Placement,
 }
 
 
 @dataclass(frozen=True)
 class Question:
-    """Who had access to an object at a moment; of one person only, or of a sample, when that is asked."""
+    """Who had access to an object at a moment; of one person only, or of a sample, when that is asked.
+
+    `reach` are the objects below which whoever asks may take the history away; None is all of it.
+    """
 
     node: Node
     past: Past
     person: Principal | None = None
     sample: int | None = None
     seed: str = ""
+    reach: frozenset[int] | None = None
 
     @property
     def is_sample(self) -> bool:
@@ -57,6 +64,8 @@ class Question:
 class Evidence:
     """What is put into the files: rows, changes with proofs, and the checkpoint they lead to.
 
+    `place` is where the object stood, from the realm down, with the facts that put each where it was.
+    `groups` are the pseudonyms of those to which something was given.
     `drawn_from` are the pseudonyms of all from whom a sample was drawn; none when it is no sample.
     """
 
@@ -66,15 +75,18 @@ class Evidence:
     query: str
     rows: list[dict[str, Any]]
     mode: dict[str, str]
+    place: list[dict[str, Any]]
     drawn_from: list[str]
+    groups: list[str]
     changes: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def codes(self) -> set[str]:
         """The facts that all of it rests on."""
-        paths = (path for row in self.rows for path in row["paths"])
+        paths = (path for row in self.rows for path in (*row["paths"], *row["way"]))
         found = {code for path in paths for code in path["facts"]}
-        found |= {code for row in self.rows for code in row.get("member", ())}
+        found |= {code for row in self.rows for name in ("member", "holds") for code in row[name]}
+        found |= {level["fact"] for level in self.place if "fact" in level}
         return found | ({self.mode["fact"]} if self.mode else set())
 
 
@@ -82,18 +94,25 @@ def gather(question: Question) -> Evidence:
     """Answer the question from the record and prove each part of it.  Reads all digests of the chain once."""
     checkpoints.make()
     checkpoint = Checkpoint.objects.filter(log=checkpoints.CHANGES).latest("size")
-    access = AccessMap(question.node, now=question.past.moment, as_of=question.past.revision, whole=True)
+    access = AccessMap(
+        question.node,
+        now=question.past.moment,
+        as_of=question.past.revision,
+        whole=True,
+        also=question.person,
+    )
     people = _chosen(question, list(access.people.values()))
-    paths = Stations(question, people)
-    mode = _mode(question)
+    ways = Ways(access, Stations(question, people))
     everybody = sorted(one.pseudonym for one in access.people.values()) if question.is_sample else []
-    rows = [_row(access.access_of(person), paths, unasked=mode.get("mode") != "on") for person in people]
+    rows = [ways.row(person) for person in people]
     population = {
         "people": len(access.people),
         "listed": len(rows),
         "with_access": sum(bool(row["actions"]) for row in rows),
     }
-    evidence = Evidence(question, checkpoint, population, str(access.holding.query), rows, mode, everybody)
+    query, place, mode = str(access.holding.query), _place(question), _mode(question)
+    groups = sorted(one.pseudonym for one in access.holders.values() if one.kind == Principal.Kind.GROUP)
+    evidence = Evidence(question, checkpoint, population, query, rows, mode, place, everybody, groups)
     evidence.changes = proved(checkpoint, revisions_of(evidence.codes))
     return evidence
 
@@ -101,7 +120,34 @@ def gather(question: Question) -> Evidence:
 def _mode(question: Question) -> dict[str, str]:
     """Whether the realm's law was enforced, and by which fact; where it was not, every member could."""
     mode = mode_at(question.node.realm_id, question.past.revision)
-    return {"mode": mode.mode, "fact": fact_code(mode)} if mode else {}
+    if mode is None:
+        return {}
+    settings = Realm.objects.get(pk=question.node.realm_id).settings
+    off = {"settings": "off"} if settings.get("authentication") == "off" else {}
+    return {"mode": mode.mode, "fact": fact_code(mode), **off}
+
+
+def _place(question: Question) -> list[dict[str, Any]]:
+    """Each level down to the object, with the fact that put it there if all of that change may be shown."""
+    found = Placement.objects.as_of(question.past.revision).filter(securable__in=question.node.lineage)
+    rows = sorted(found, key=lambda row: len(row.ancestors))
+    hidden = _beyond(question.reach, {row.opened for row in rows})
+    return [
+        {
+            "type": row.type,
+            "object": row.securable_id,
+            "name": row.name,
+            **({} if row.opened in hidden else {"fact": fact_code(row)}),
+        }
+        for row in rows
+    ]
+
+
+def _beyond(reach: frozenset[int] | None, revisions: Collection[int]) -> set[int]:
+    """Those of the changes that speak of more than somebody may take away: many objects come in one."""
+    if reach is None:
+        return set()
+    return {one.change_id for one in reading.events_of(revisions) if reach.isdisjoint(one.lineage)}
 
 
 def _chosen(question: Question, people: list[Principal]) -> list[Principal]:
@@ -129,6 +175,7 @@ class Stations:
         admitted = self._true(RealmMember, past).filter(principal__in=holders, realm=realm)
         self.admitted = self._by(admitted, "principal_id", "realm_id")
         self.realm = realm
+        self.open = dialects.get(question.node.kind).open_to_all
 
     def _true(self, model: type[Fact], past: Past) -> QuerySet[Any]:
         """The facts whose window held then; who is in a group twice may be so for two times."""
@@ -149,8 +196,18 @@ class Stations:
                 return [*codes, *theirs]
         return []
 
+    def holds(self, person: Principal, role: int) -> list[str]:
+        """The facts by which the person held a role: himself, or in one group that the realm admits."""
+        if own := self.roles.get((role, person.pk)):
+            return own
+        for (group, member), codes in sorted(self.groups.items()):
+            admitted = self.admitted.get((group, self.realm), [])
+            if member == person.pk and (admitted or self.open) and (theirs := self.roles.get((role, group))):
+                return [*codes, *admitted, *theirs]
+        return []
+
     def facts(self, person: Principal, rule: Rule) -> list[str]:
-        """Every fact on the way from the person to what the rule gives."""
+        """Every fact on the way from the person to what the rule gives; not the one that gives it."""
         found, holder = [*self.admitted.get((person.pk, self.realm), ())], person.pk
         for station in rule.via:
             if station.kind == "group" and isinstance(station.key, int):
@@ -159,32 +216,68 @@ class Stations:
                 found += self.admitted.get((holder, self.realm), ())
             elif station.kind == "role" and isinstance(station.key, int):
                 found += self.roles.get((station.key, holder), ())
-        return [*found, str(rule.fact)]
+        return found
 
 
-def _row(access: Access, stations: Stations, *, unasked: bool) -> dict[str, Any]:
-    person = access.principal
-    return {
-        "principal": str(person),
-        "name": person.label,
-        "pseudonym": person.pseudonym,
-        "actions": sorted(access.can),
-        "owner": access.owns,
-        "paths": [_path(path.rule, stations.facts(person, path.rule)) for path in access.paths],
-        **({"member": stations.membership(person)} if unasked else {}),
-    }
+class Ways:
+    """What each person could do and by which rules, each with the facts that lead to it.
+
+    `paths` tell of the object; the `way` is what else the law asks for, such as the use of its schema.
+    """
+
+    def __init__(self, access: AccessMap, stations: Stations):
+        self.access, self.stations, self.node = access, stations, access.node
+        self.moment, self.telling = access.now.timestamp(), _telling(access.node)
+        aliases = (alias for some in access.loaded.aliases.values() for alias in some)
+        self.bearers = Principal.objects.in_bulk({holder for holder, _, _ in aliases})
+
+    def row(self, person: Principal) -> dict[str, Any]:
+        found = self.access.access_of(person)
+        told = {path.rule for path in found.paths}
+        rest = (one for one in found.slice.rules if one not in told and one.holds_at(self.moment))
+        names = self._names(person)
+        return {
+            "principal": str(person),
+            "name": person.label,
+            "pseudonym": person.pseudonym,
+            "actions": sorted(found.can),
+            "owner": found.owns,
+            "paths": [self._path(person, path.rule, names) for path in found.paths],
+            "way": [self._path(person, rule, names) for rule in rest if self.telling(rule)],
+            "member": self.stations.membership(person),
+            "holds": self.stations.holds(person, self.node.id) if self.node.type == "role" else [],
+            **({"service_admin": True} if found.slice.service_admin else {}),
+        }
+
+    def _names(self, person: Principal) -> dict[str, Principal]:
+        """The names by which the law takes the person for another, by what is given to that one."""
+        loaded = self.access.loaded
+        held = ((holder, loaded.direct.get(holder, ())) for holder, _, _ in loaded.aliases.get(person.pk, ()))
+        return {f"grant:{row[-1]}": self.bearers[holder] for holder, rows in held for row in rows}
+
+    def _path(self, person: Principal, rule: Rule, names: dict[str, Principal]) -> dict[str, Any]:
+        bearer, by_settings_alone = names.get(str(rule.fact)), rule.fact in by_settings.GROUNDS
+        way = [] if bearer else self.stations.facts(person, rule)
+        return {
+            "privilege": rule.privilege,
+            "allow": rule.allow,
+            "object": rule.object,
+            "via": [f"{station.kind} {station.name}" for station in rule.via],
+            "valid_from": _moment(rule.valid_from),
+            "valid_until": _moment(rule.valid_until),
+            "facts": way if by_settings_alone else [*way, str(rule.fact)],
+            **({"bearer": {"principal": str(bearer), "pseudonym": bearer.pseudonym}} if bearer else {}),
+            **({"ground": rule.fact} if by_settings_alone else {}),
+        }
 
 
-def _path(rule: Rule, codes: list[str]) -> dict[str, Any]:
-    return {
-        "privilege": rule.privilege,
-        "allow": rule.allow,
-        "object": rule.object,
-        "via": [f"{station.kind} {station.name}" for station in rule.via],
-        "valid_from": _moment(rule.valid_from),
-        "valid_until": _moment(rule.valid_until),
-        "facts": codes,
-    }
+def _telling(node: Node) -> Callable[[Rule], bool]:
+    """Whether a rule is about the object, what is above it, or in a text about what is in it."""
+    depth_of = depths(node)
+    if not dialects.get(node.kind).by_text:
+        return lambda rule: depth_of(rule) is not None
+    last = textual.named(node.levels)
+    return lambda rule: depth_of(rule) is not None or textual.names_below(rule, *last)
 
 
 def _moment(seconds: float | None) -> str | None:
@@ -226,7 +319,8 @@ def revisions_of(codes: Iterable[str]) -> set[int]:
 
 
 def objects_named(evidence: Evidence) -> dict[str, dict[str, str]]:
-    """The names, as they were, of all objects that paths speak of."""
+    """The names, as they were, of all objects that paths speak of; a text is its own name.  Three queries."""
     keys = {path["object"] for row in evidence.rows for path in row["paths"]}
-    found = {key: node_at(key, evidence.question.past.revision) for key in keys}
-    return {str(key): {"type": node.type, "id": node.ref.id} for key, node in found.items() if node}
+    found = nodes_at([key for key in keys if isinstance(key, int)], evidence.question.past.revision)
+    texts = {key: {"type": key.partition(":")[0], "id": key} for key in keys if isinstance(key, str)}
+    return texts | {str(key): {"type": node.type, "id": node.ref.id} for key, node in found.items()}

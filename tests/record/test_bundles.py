@@ -38,7 +38,9 @@ from policies.services import grants, members, realms
 from policies.services.grants import Wish
 from scripts import package
 from tests.factories import AUTHORITY, BY, a_person, acting, the
+from tests.kept import kept
 from tests.policies.conftest import make_shop
+from tests.record.archives import resigned, rewritten
 
 pytestmark = pytest.mark.django_db
 
@@ -46,9 +48,7 @@ TREE = Path(__file__).resolve().parents[2]
 BY_OLIVIA = "user:olivia"
 
 
-@pytest.fixture
-def shop(db: None) -> Node:
-    return make_shop()
+shop = kept(make_shop)
 
 
 def saved(place: Path, write: Callable[[io.BytesIO], object]) -> Path:
@@ -259,17 +259,6 @@ def test_one_bit_changed_anywhere_in_any_file_is_seen(orders: Path) -> None:
                 lines(rewritten(orders, flip))
 
 
-def rewritten(archive: Path, change: Callable[[dict[str, bytes]], None]) -> Path:
-    with zipfile.ZipFile(archive) as old:
-        files = {name: old.read(name) for name in old.namelist()}
-    change(files)
-    target = archive.with_name("forged.zip")
-    with zipfile.ZipFile(target, "w") as new:
-        for name, content in files.items():
-            new.writestr(name, content)
-    return target
-
-
 def replaced(name: str, before: str, after: str) -> Callable[[dict[str, bytes]], None]:
     def change(files: dict[str, bytes]) -> None:
         assert before.encode() in files[name]
@@ -429,15 +418,6 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
 
     with pytest.raises(bundle.Broken, match="nothing in it shows that authorization was pass-through"):
         lines(rewritten(archive, without_its_fact))
-
-
-def resigned(files: dict[str, bytes]) -> None:
-    """The site's own key signs: what is left to catch it is the record itself."""
-    kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
-    old = json.loads(files["manifest.json"])
-    said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
-    files["manifest.json"] = bundle.manifest_of(old["kind"], kept, said)
-    files["manifest.sig"] = bundle.signature_line(signing.public_key(), signing.sign(files["manifest.json"]))
 
 
 LIES = (

@@ -1,0 +1,132 @@
+"""Whether evidence leaves something out, by the whole record: an end, a denial, somebody."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from lakewarden.record.bundle import Broken
+from lakewarden.record.place import Place
+from lakewarden.record.stated import GIFTS, ROLE, kind, receiver
+
+Event = Mapping[str, Any]
+
+
+def check(
+    changes: Iterable[Mapping[str, Any]], told: Mapping[str, Any], place: Place, *, everybody: bool
+) -> str:
+    """Hold evidence against every change there is; of `everybody` nobody may be missing.  Raises Broken.
+
+    Answers what was found, as a sentence.
+    """
+    rests_on = {code for row in told["rows"] for code in _codes(row)}
+    whole = _Whole(place, rests_on)
+    for change in changes:
+        whole.take(change)
+    whole.ends()
+    known = {row["pseudonym"]: row for row in told["rows"]}
+    reached = whole.reached(told.get("groups", ()))
+    missing = sorted(reached.keys() - known.keys())
+    if everybody and missing:
+        raise Broken(f"it leaves {missing[0]} out, to whom {sorted(reached[missing[0]])[0]} leads")
+    for pseudonym in reached.keys() & known.keys():
+        row = known[pseudonym]
+        gifts = {path["facts"][-1] for path in (*row["paths"], *row["way"]) if path["facts"]}
+        if left := sorted(code for code in reached[pseudonym] - gifts if kind(code) in GIFTS):
+            raise Broken(f"it leaves {left[0]} out, which led to {row['principal']}")
+    empty = f"; {len(whole.empty)} groups had nobody in them, as the site says" if whole.empty else ""
+    who = "nobody else and of nothing else" if everybody else "nothing else about the people in it"
+    return f"complete: the whole record knows of {who}{empty}"
+
+
+def _codes(row: Mapping[str, Any]) -> Iterator[str]:
+    for path in (*row["paths"], *row["way"]):
+        yield from path["facts"]
+    yield from row["member"]
+    yield from row["holds"]
+
+
+class _Whole:
+    """The facts that held at the moment and can matter to the object, by all changes."""
+
+    def __init__(self, place: Place, rests_on: Collection[str]):
+        self.place, self.facts, self.rests_on = place, place.facts, rests_on
+        self.open: dict[str, Event] = {}
+        self.empty: set[str] = set()
+
+    def take(self, change: Mapping[str, Any]) -> None:
+        past = change["revision"] <= self.facts.revision
+        for event in change["events"]:
+            code = event["data"].get("fact")
+            if not code:
+                continue
+            if "state" not in event["data"]:
+                self._ended(code, change["revision"], past=past)
+            elif past and self._matters(code, event["data"]["state"]):
+                self.open[code] = event
+
+    def ends(self) -> None:
+        """Raises Broken for what had not begun, or had ended, by the record alone."""
+        for code in sorted(self.rests_on):
+            if code not in self.open:
+                raise Broken(f"{code} did not hold, by the whole record")
+
+    def reached(self, groups: Collection[str]) -> dict[str, set[str]]:
+        """By pseudonym, what was given, or to whom the realm was open, however it led there."""
+        found: dict[str, set[str]] = defaultdict(set)
+        members, holders, admitted = self._members(), self._holders(), self._admitted()
+        unasked = self.place.enforced != "on"
+        for code, event in self._live():
+            if kind(code) in GIFTS:
+                who = receiver(code, event["data"]["state"])
+                people = holders[who[1]] if who[0] == ROLE else [(who[1], event["people"][0])]
+            elif kind(code) == "realmmember" and unasked:
+                people = [(event["data"]["state"]["principal_id"], event["people"][0])]
+            else:
+                continue
+            for number, pseudonym in people:
+                if number not in members:
+                    if pseudonym in groups:
+                        self.empty.add(pseudonym)
+                    else:
+                        found[pseudonym].add(code)
+                elif number in admitted or self.place.law.open_to_all:
+                    for one in members[number]:
+                        found[one].add(code)
+        return found
+
+    def _matters(self, code: str, state: Mapping[str, Any]) -> bool:
+        if kind(code) in GIFTS:
+            return self.place.tells(state)
+        if kind(code) == "realmmember":
+            return bool(state["realm_id"] == self.facts.realm)
+        return kind(code) in ("membership", "assignment")
+
+    def _ended(self, code: str, revision: int, *, past: bool) -> None:
+        if past:
+            self.open.pop(code, None)
+        elif code in self.rests_on and code not in self.facts.ended:
+            raise Broken(f"it leaves out that change {revision} ended {code}")
+
+    def _live(self) -> Iterator[tuple[str, Event]]:
+        return ((code, event) for code, event in self.open.items() if self.facts.within(event))
+
+    def _members(self) -> dict[Any, list[str]]:
+        found: dict[Any, list[str]] = defaultdict(list)
+        for code, event in self._live():
+            if kind(code) == "membership":
+                found[event["data"]["state"]["group_id"]].append(event["people"][0])
+        return found
+
+    def _holders(self) -> dict[Any, list[tuple[Any, str]]]:
+        found: dict[Any, list[tuple[Any, str]]] = defaultdict(list)
+        for code, event in self._live():
+            if kind(code) == "assignment":
+                state = event["data"]["state"]
+                found[state["role_id"]].append((state["holder_id"], event["people"][0]))
+        return found
+
+    def _admitted(self) -> set[Any]:
+        live = (event for code, event in self._live() if kind(code) == "realmmember")
+        return {event["data"]["state"]["principal_id"] for event in live}
