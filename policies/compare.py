@@ -17,6 +17,8 @@ from accounts.record import Fact, FactRow
 from catalog.models import Mode, Placement
 from catalog.nodes import Node
 from catalog.past import node_at
+from lakewarden import dialects
+from policies import texts
 from policies.access import AccessMap
 from policies.errors import Invalid
 from policies.models import Assignment, Change, Grant, Ownership, RealmMember
@@ -145,9 +147,13 @@ def _with_windows(states: Sequence[Past], edges: Sequence[datetime]) -> list[Pas
 
 def _telling(node: Node, since: Past, until: Past) -> Iterable[Fact]:
     """Every fact true at some time in between that can matter to who has access."""
-    ends = [found for past in (since, until) if (found := node_at(node.id, past.revision))]
-    places = {key for end in ends for key in end.lineage} or set(node.lineage)
-    grants = _between(Grant.objects.filter(securable__in=places), since, until)
+    ends = [found for past in (since, until) if (found := node_at(node.id, past.revision))] or [node]
+    places = {key for end in ends for key in end.lineage}
+    if dialects.get(node.kind).by_text:
+        grants = _between(Grant.objects.filter(realm=node.realm_id), since, until)
+        grants = grants.filter(pattern__in=texts.told_in(grants, *ends))
+    else:
+        grants = _between(Grant.objects.filter(securable__in=places), since, until)
     held = Q(role__in=grants.values("role")) | Q(role=node.id)  # who holds a role may see it
     assigned = _between(Assignment.objects.filter(held), since, until)
     owned = _between(Ownership.objects.filter(securable__in=places), since, until)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from catalog.models import Placement
 from catalog.nodes import Node, number
 from lakewarden import dialects, engine, textual
@@ -14,10 +16,14 @@ from policies.models import Grant
 
 def telling(*nodes: Node, as_of: int | None = None) -> list[str]:
     """The texts on which something was given that counts on an object, or on some of a realm.  One query."""
+    return told_in(Grant.objects.as_of(as_of).filter(realm=nodes[0].realm_id), *nodes)
+
+
+def told_in(rows: QuerySet[Grant], *nodes: Node) -> list[str]:
+    """The same of some grants in the realm of the objects."""
     law = dialects.get(nodes[0].kind)
     if not isinstance(law, dialects.TextDialect):
         return []
-    rows = Grant.objects.as_of(as_of).filter(realm=nodes[0].realm_id)
     given = rows.values_list("pattern", flat=True).distinct()
     rules = ((text, Rule(text, "")) for text in given)
     return [text for text, rule in rules if any(_counts(rule, law, node) for node in nodes)]

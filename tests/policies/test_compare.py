@@ -8,6 +8,8 @@ from datetime import timedelta
 from itertools import pairwise
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts import people
@@ -17,9 +19,10 @@ from policies import compare, past
 from policies.access import AccessMap
 from policies.models import Change, Counter
 from policies.past import Past
-from policies.services import duties, grants, members, objects, realms, roles
+from policies.services import duties, grants, members, objects, patterns, realms, roles
 from policies.services.grants import Wish
 from policies.services.roles import Privilege
+from tests.cdap_law.world import a_cdap, make, text, user
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, owned, the
 from tests.policies.test_agreement import NAMES, PRIVILEGES, a_random_world, everything
 
@@ -63,6 +66,53 @@ def test_what_came_and_went_between_two_dates_is_there(shop: Node) -> None:
     assert course.came_and_went
     assert (spell.since.revision, spell.until and spell.until.revision) == (given, taken)
     assert "read" in spell.actions
+
+
+def a_dataset() -> tuple[Node, Node]:
+    root = a_cdap()
+    make(root, "namespace:ns1", "dataset:ns1.orders", "dataset:ns1.items")
+    a_person("mia", "analysts")
+    return root, the("dataset", "ns1.orders", root.realm)
+
+
+TEXTS = (
+    ("a text that is its name", "dataset:ns1.orders", "ana", "ana"),
+    ("a text that it is like", "dataset:ns1.ord*", "ana", "ana"),
+    ("a text like all of a namespace", "dataset:*.*", "group:analysts", "mia"),
+)
+
+
+@pytest.mark.parametrize(("target", "holder", "who"), [row[1:] for row in TEXTS], ids=[r[0] for r in TEXTS])
+def test_what_came_and_went_by_a_text_is_there_too(db: None, target: str, holder: str, who: str) -> None:
+    root, orders = a_dataset()
+    since = past.latest()
+    given = patterns.grant(root, text(target), user(holder), ["READ"], by=BY) and past.latest()
+    patterns.grant(root, text("dataset:ns1.items"), user("carl"), ["READ"], by=BY)
+    patterns.revoke(root, text(target), user(holder), ["READ"], by=BY)
+    taken = past.latest()
+    assert compare.differences(orders.id, since, past.latest()) == []
+    found = compare.courses(orders, since, past.latest())
+    spells = {one.principal.name: one.spells for one in found if one.principal.name != "admin"}
+    assert set(spells) == {who}
+    [spell] = spells[who]
+    assert (spell.since.revision, spell.until and spell.until.revision) == (given.revision, taken.revision)
+    assert "read" in spell.actions
+
+
+def test_more_texts_take_no_more_queries(db: None) -> None:
+    root, orders = a_dataset()
+    since = past.latest()
+    patterns.grant(root, text("dataset:ns1.orders"), user("ana"), ["READ"], by=BY)
+
+    def counted() -> int:
+        with CaptureQueriesContext(connection) as asked:
+            compare.turning_points(orders, since, past.latest())
+        return len(asked)
+
+    few = counted()
+    for number in range(5):
+        patterns.grant(root, text(f"dataset:ns{number}*.*"), user(f"u{number}"), ["READ"], by=BY)
+    assert counted() == few
 
 
 def test_a_window_that_opens_and_closes_is_a_spell(shop: Node) -> None:
