@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import TypeVar
 
 from django.http import StreamingHttpResponse
 
 RISKY = ("=", "+", "-", "@", "\t", "\r")
+CHUNK = 1000
+"""So many rows are read at a time."""
+One = TypeVar("One")
 
 
 class _Line:
@@ -19,6 +25,18 @@ def cell(value: object) -> str:
     """A value that no spreadsheet takes for a formula."""
     text = "" if value is None else str(value)
     return f"'{text}" if text.startswith(RISKY) else text
+
+
+def chunks(rows: Iterable[One]) -> Iterator[list[One]]:
+    """A long list in parts, so that what belongs to each row is read for many at once."""
+    rest = iter(rows)
+    while some := list(islice(rest, CHUNK)):
+        yield some
+
+
+def moment(when: datetime | None) -> str:
+    """2026-03-01T12:00:00+00:00; nothing for no time."""
+    return when.isoformat() if when else ""
 
 
 def answer(name: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> StreamingHttpResponse:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 
@@ -43,10 +45,15 @@ class Names:
     after: str
     lost: bool
 
+    @property
+    def named(self) -> QuerySet[Grant, str]:
+        """All that the filter leaves, by name."""
+        rows = self.desk.grants().order_by("pattern").values_list("pattern", flat=True).distinct()
+        return rows.filter(pattern__icontains=self.text) if self.text else rows
+
     @cached_property
     def every(self) -> list[str]:
-        rows = self.desk.grants().order_by("pattern").values_list("pattern", flat=True).distinct()
-        rows = rows.filter(pattern__icontains=self.text) if self.text else rows
+        rows = self.named
         return list((rows.filter(pattern__gt=self.after) if self.after else rows)[: JUDGED + 1])
 
     @cached_property
@@ -60,12 +67,15 @@ class Names:
         names = [one for one in self.judged if self.judged[one].warning] if self.lost else self.every
         return names[: SHOWN + 1]
 
+    def given(self, some: Sequence[str]) -> dict[str, list[Grant]]:
+        """What is given on some of them.  One query."""
+        by_text: dict[str, list[Grant]] = {text: [] for text in some}
+        for row in self.desk.grants().filter(pattern__in=some).select_related("holder"):
+            by_text[row.pattern].append(row)
+        return by_text
+
     def rows(self) -> list[Row]:
-        shown = self.found[:SHOWN]
-        by_text: dict[str, list[Grant]] = {}
-        for row in self.desk.grants().filter(pattern__in=shown).select_related("holder"):
-            by_text.setdefault(row.pattern, []).append(row)
-        return [self._row(text, by_text.get(text, [])) for text in shown]
+        return [self._row(text, rows) for text, rows in self.given(self.found[:SHOWN]).items()]
 
     def _row(self, text: str, rows: list[Grant]) -> Row:
         target, held = patterns.named(self.desk.root, text), held_on(self.desk, rows)
@@ -75,8 +85,11 @@ class Names:
         return Row(what, holders, self.desk.labels(codes), self.judged[text].state(noun_of(target)))
 
     def url(self, **changed: str) -> str:
+        return self.desk.url(**self._asked(**changed)) or "?"
+
+    def _asked(self, **changed: str) -> dict[str, str]:
         asked = {"q": self.text, "s": "lost" if self.lost else "", **changed}
-        return self.desk.url(**{name: value for name, value in asked.items() if value}) or "?"
+        return {name: value for name, value in asked.items() if value}
 
     def toggles(self) -> tuple[Toggle, ...]:
         return (
@@ -86,17 +99,16 @@ class Names:
 
     def pager(self) -> Pager:
         next_ = self.url(after=self.found[SHOWN - 1]) if len(self.found) > SHOWN else ""
-        return Pager("By name", self.url() if self.after else "", next_)
+        csv = self.desk.url("instance_csv", **self._asked())
+        return Pager("By name", self.url() if self.after else "", next_, csv)
 
 
 @reads
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """What is given on which names: everybody's for who may look, else one's own."""
-    desk = desk_at(request, id)
-    text = request.GET.get("q", "").strip()[:255].replace("\0", "")
-    after = request.GET.get("after", "")[:2000].replace("\0", "")
-    names = Names(desk, text, after, request.GET.get("s") == "lost")
+    names = listed(request, id)
+    desk = names.desk
     reason = "" if desk.administers else "why-not-grant"
     context = {
         "heading": desk.root.name,
@@ -111,7 +123,7 @@ def room(request: Request, id: int) -> HttpResponse:
         ],
         "no_grant": desk.no_grant(desk.root.name) if reason else None,
         "facts": _facts(desk),
-        "asked": text,
+        "asked": names.text,
         "lost": names.lost,
         "toggles": names.toggles() if desk.looks else (),
         "rows": names.rows(),
@@ -119,6 +131,13 @@ def room(request: Request, id: int) -> HttpResponse:
         "empty": _empty(desk, names),
     }
     return desk.show(request, "console/cdap/room.html", context)
+
+
+def listed(request: Request, id: int) -> Names:
+    """The names of the instance of that number, with the filter that the address names.  Raises Http404."""
+    text = request.GET.get("q", "").strip()[:255].replace("\0", "")
+    after = request.GET.get("after", "")[:2000].replace("\0", "")
+    return Names(desk_at(request, id), text, after, request.GET.get("s") == "lost")
 
 
 def _making_roles(desk: Desk) -> list[Action]:

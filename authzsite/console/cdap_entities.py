@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 
 from authzsite.console import naming
@@ -14,6 +15,7 @@ from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Face, Who
 from authzsite.console.requests import Request, number_in
+from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import below
 from lakewarden.dialects.cdap.authorizable import TYPES
@@ -31,19 +33,40 @@ class Row:
     you: str
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for: what is in an object, with a text in the name."""
+
+    desk: Desk
+    node: Node
+    inside: str
+    text: str
+
+    @property
+    def rows(self) -> QuerySet[Placement]:
+        rows = below(self.node).filter(type__in=TYPES).order_by("type", "name", "pk")
+        return rows.filter(name__icontains=self.text) if self.text else rows
+
+    def url(self, name: str = "cdap_entities", **changed: str) -> str:
+        kept = {"in": self.inside, "q": self.text, **changed}
+        return self.desk.url(name, **{name: value for name, value in kept.items() if value})
+
+
+def asked_in(request: Request, desk: Desk) -> Asked:
+    """Raises Http404 for what is no namespace or application, or not to be seen."""
+    inside, text = request.GET.get("in", ""), request.GET.get("q", "").strip()[:255].replace("\0", "")
+    return Asked(desk, _container(desk, inside) if inside else desk.root, inside, text)
+
+
 @reads
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """What is in the instance, in a namespace or in an application."""
-    desk = desk_at(request, id)
-    inside, text = request.GET.get("in", ""), request.GET.get("q", "").strip()[:255].replace("\0", "")
-    node = _container(desk, inside) if inside else desk.root
+    asked = asked_in(request, desk_at(request, id))
+    desk, node, inside, text = asked.desk, asked.node, asked.inside, asked.text
     start = number_in(request.GET.get("after", "")) or 0
-    rows = below(node).filter(type__in=TYPES).order_by("type", "name", "pk")
-    rows = rows.filter(name__icontains=text) if text else rows
-    window = list(rows[start : start + SHOWN + 1])
-    asked = {name: value for name, value in (("in", inside), ("q", text)) if value}
-    more = desk.url("cdap_entities", **asked, after=str(start + SHOWN)) if len(window) > SHOWN else ""
+    window = list(asked.rows[start : start + SHOWN + 1])
+    more = asked.url(after=str(start + SHOWN)) if len(window) > SHOWN else ""
     context = {
         "heading": node.name if inside else f"Entities of {node.name}",
         "kind": naming.kind_of(node.type) if inside else "",
@@ -53,7 +76,9 @@ def room(request: Request, id: int) -> HttpResponse:
         "asked": text,
         "inside": inside,
         "rows": [_row(desk, one) for one in desk.entities(window[:SHOWN])],
-        "pager": Pager("By kind and name", desk.url("cdap_entities", **asked) if start else "", more),
+        "pager": Pager(
+            "By kind and name", asked.url() if start else "", more, asked.url("cdap_entities_csv")
+        ),
         "empty": _empty(node, text),
     }
     return desk.show(request, "console/cdap/entities.html", context)
@@ -80,9 +105,14 @@ def _row(desk: Desk, node: Node) -> Row:
     text = text_of(node)
     url = desk.url("cdap_entities", **{"in": text}) if node.type in HOLDING else desk.text_url(text)
     what = Who(node.name, Face("thing", naming.icon_of(node.type)), url=url)
+    return Row(what, naming.kind_of(node.type), able(desk, node))
+
+
+def able(desk: Desk, node: Node) -> str:
+    """What the viewer may do with an entity, in words."""
     slice_, now = desk.place.slice, desk.place.now
     held = [code for code in desk.actions if decisions.answer(slice_, code, node, now=now)]
-    return Row(what, naming.kind_of(node.type), desk.labels(held) or "Nothing")
+    return desk.labels(held) or "Nothing"
 
 
 def _empty(node: Node, text: str) -> Empty:

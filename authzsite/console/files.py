@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 from typing import Any
 
 from django.http import Http404
@@ -21,6 +20,7 @@ from authzsite.console.place import visit
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.role import Seen, rights, visit_role
 from authzsite.console.rules import telling
+from authzsite.sheet import CHUNK, chunks, moment
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from policies import access_log, ownership, slices
@@ -28,19 +28,6 @@ from policies.models import Assignment, BackendFinding, Grant
 from policies.models.grants import Effect
 from policies.queries import children, realms_of
 from policies.services.personal import is_personal
-
-CHUNK = 1000
-
-
-def chunks(rows: Iterable[Any]) -> Iterator[list[Any]]:
-    """A long list in parts, so that what belongs to each row is read for many at once."""
-    rest = iter(rows)
-    while some := list(islice(rest, CHUNK)):
-        yield some
-
-
-def _moment(when: Any) -> str:
-    return when.isoformat() if when else ""
 
 
 @reads
@@ -75,7 +62,7 @@ def of_members(request: Request, id: int) -> HttpResponseBase:
         rows = rows.filter(member__in=known, group__in=known)
     told = rows.select_related("group", "member").order_by("group__name", "member__name")
     lines = (
-        [row.group.name, row.member, row.member.label, _moment(row.valid_from), _moment(row.valid_until)]
+        [row.group.name, row.member, row.member.label, moment(row.valid_from), moment(row.valid_until)]
         for row in told.iterator(CHUNK)
     )
     return sheet.answer(f"groups-{id}", ["group", "member", "shown as", "begins", "ends"], lines)
@@ -99,7 +86,7 @@ def of_accounts(request: Request) -> HttpResponseBase:
 def _account(row: Any) -> list[object]:
     one, state = row.principal, accounts.state_of(row)
     label = one.label if one else row.username
-    return [row.username, label, one or "", _yes(row.tokens), _moment(row.last_login), state.word]
+    return [row.username, label, one or "", _yes(row.tokens), moment(row.last_login), state.word]
 
 
 def _services(rows: Iterable[Principal]) -> Iterator[list[object]]:
@@ -174,14 +161,14 @@ def _holders(seen: Seen) -> Iterator[list[object]]:
     for row in seen.assigned:
         held = [seen.node.name, row.holder]
         if row.holder.kind != Principal.Kind.GROUP:
-            window = (_moment(row.valid_from), _moment(row.valid_until))
+            window = (moment(row.valid_from), moment(row.valid_until))
             yield [*held, row.holder, row.holder.label, *window]
             continue
         inside = Membership.objects.open().within(seen.place.now).filter(group=row.holder)
         for one in inside.select_related("member").order_by("member__name").iterator(CHUNK):
             begins = [begin for begin in (row.valid_from, one.valid_from) if begin]
             ends = [end for end in (row.valid_until, one.valid_until) if end]
-            window = (_moment(max(begins, default=None)), _moment(min(ends, default=None)))
+            window = (moment(max(begins, default=None)), moment(min(ends, default=None)))
             yield [*held, one.member, one.member.label, *window]
 
 
@@ -244,7 +231,7 @@ def _rules(node: Node) -> Iterator[list[object]]:
             holders = held.get(row.role_id or 0, []) or [str(row.holder or "")]
             role = roles_.get(row.role_id or 0, "")
             told = [node.ref.id, names.get(row.securable_id or 0, ""), row.privilege, row.effect]
-            window = (_moment(row.valid_from), _moment(row.valid_until))
+            window = (moment(row.valid_from), moment(row.valid_until))
             yield [*told, role, "; ".join(sorted(holders)), *window, row.opened]
 
 
@@ -280,4 +267,4 @@ def _findings(rows: Iterable[BackendFinding]) -> Iterator[list[object]]:
         for row in some:
             node = places.get(row.securable_id or 0)
             what = [row.backend, row.kind, row.holder, row.what, node.ref.id if node else "", row.place]
-            yield [*what, row.grantor, _moment(row.first_seen), _moment(row.accepted_until)]
+            yield [*what, row.grantor, moment(row.first_seen), moment(row.accepted_until)]

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -78,13 +79,22 @@ class Herd:
         return [row for row in self.placements if not known[row.securable_id]]
 
     @cached_property
+    def without_owner(self) -> list[Placement]:
+        """Those of them that the filter leaves."""
+        return [row for row in self.ownerless if self.text.casefold() in row.name.casefold()]
+
+    @property
+    def named(self) -> QuerySet[Placement]:
+        """All that the filter leaves, by name."""
+        rows = below(self.desk.herd, "namespace").order_by("name", "pk")
+        return rows.filter(name__icontains=self.text.replace("\0", "")) if self.text else rows
+
+    @cached_property
     def found(self) -> list[Placement]:
         """The page and one more."""
         if self.lacking:
-            lacking = [row for row in self.ownerless if self.text.casefold() in row.name.casefold()]
-            return [row for row in lacking if row.name > self.after][: SHOWN + 1]
-        rows = below(self.desk.herd, "namespace").order_by("name", "pk")
-        rows = rows.filter(name__icontains=self.text.replace("\0", "")) if self.text else rows
+            return [row for row in self.without_owner if row.name > self.after][: SHOWN + 1]
+        rows = self.named
         return list((rows.filter(name__gt=self.after) if self.after else rows)[: SHOWN + 1])
 
     def rows(self) -> list[Row]:
@@ -95,13 +105,13 @@ class Herd:
     def _row(self, node: Node, owners: Sequence[str]) -> Row:
         url = reverse("console:namespace", args=[node.id])
         missing = None if owners else State("behind", "No data owner")
+        what = Who(node.name, Face("thing", "schema"), url=url)
+        return Row(what, words.listed(owners, 3), missing, self.own(node))
+
+    def own(self, node: Node) -> str:
+        """What the viewer himself may do on a namespace, in words."""
         held = permitted(self.desk.place.slice, node, self.desk.place.now.timestamp())
-        return Row(
-            Who(node.name, Face("thing", "schema"), url=url),
-            words.listed(owners, 3),
-            missing,
-            "Everything" if self.desk.administers else labels(held) or "Nothing",
-        )
+        return "Everything" if self.desk.administers else labels(held) or "Nothing"
 
     def url(self, **changed: Any) -> str:
         kept = {"q": self.text, "s": "lacking" if self.lacking else "", **changed}
@@ -123,7 +133,8 @@ class Herd:
     def pager(self) -> Pager:
         many = words.count(len(self.placements), "namespace") if self.counted else "Many namespaces"
         next_ = self.url(after=self.found[SHOWN - 1].name) if len(self.found) > SHOWN else ""
-        return Pager(f"{many}, by name", self.url() if self.after else "", next_)
+        csv = reverse("console:herd_csv", args=[self.desk.herd.id]) + self.url()
+        return Pager(f"{many}, by name", self.url() if self.after else "", next_, csv)
 
     def facts(self) -> Facts:
         who = self.desk.administrator
@@ -150,11 +161,8 @@ def permitted(slice_: Slice, node: Node, moment: float) -> list[str]:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """Every namespace; lists are not filtered, what is in them is."""
-    desk = herd_at(request, id)
-    text = request.GET.get("q", "").strip()[:255]
-    herd = Herd(
-        desk, text, request.GET.get("after", "")[:255].replace("\0", ""), request.GET.get("s") == "lacking"
-    )
+    herd = listed(request, id)
+    desk = herd.desk
     context = {
         "heading": desk.herd.name,
         "kind": "Herd",
@@ -166,7 +174,7 @@ def room(request: Request, id: int) -> HttpResponse:
             Action("Make a namespace", reverse("console:namespace_new", args=[id]), "primary"),
         ],
         "facts": herd.facts(),
-        "asked": text,
+        "asked": herd.text,
         "toggles": herd.toggles(),
         "lacking": herd.lacking,
         "rows": herd.rows(),
@@ -175,6 +183,13 @@ def room(request: Request, id: int) -> HttpResponse:
         "users_url": reverse("console:herd_user", args=[id]) if desk.is_data_owner else "",
     }
     return show(request, "console/herd/herd.html", desk, context)
+
+
+def listed(request: Request, id: int) -> Herd:
+    """The Herd of that number with the filter that the address names.  Raises Http404."""
+    text = request.GET.get("q", "").strip()[:255]
+    after = request.GET.get("after", "")[:255].replace("\0", "")
+    return Herd(herd_at(request, id), text, after, request.GET.get("s") == "lacking")
 
 
 def _empty(herd: Herd) -> Empty:
@@ -283,7 +298,8 @@ def mine(request: Request, id: int) -> HttpResponse:
                 Fact("You are", Herd(desk)._you_are()),
             )
         ),
-        "rows": list(_everything(desk) if desk.administers else _own(desk)),
+        "rows": list(held_oneself(desk)),
+        "csv": reverse("console:herd_mine_csv", args=[id]),
         "empty": Empty(
             "You may do nothing in any namespace yet",
             "Its data owners give access; each namespace names them.",
@@ -302,6 +318,11 @@ def crumbs(desk: Desk, *, here: bool) -> Crumbs:
 
 def _what(desk: Desk, key: int, name: str) -> Who:
     return Who(name, Face("thing", "schema"), url=reverse("console:namespace", args=[key]))
+
+
+def held_oneself(desk: Desk) -> Iterable[Held]:
+    """What the viewer may do, namespace by namespace."""
+    return _everything(desk) if desk.administers else _own(desk)
 
 
 def _everything(desk: Desk) -> Iterable[Held]:

@@ -133,6 +133,7 @@ def _show(request: Request, desk: Desk, problems: dict[str, str], notes: list[No
         "here": reverse("console:herd_roles", args=[desk.herd.id]),
         "nonce": secrets.token_hex(12),
         "next": asked.get("next", "")[:18],
+        "csv": reverse("console:herd_roles_csv", args=[desk.herd.id]),
         "locked": _locked(desk),
     }
     return show(request, "console/herd/roles.html", desk, context, status=422 if problems or notes else 200)
@@ -159,10 +160,8 @@ def _namespaces(desk: Desk) -> list[Node]:
 
 def _holders(desk: Desk, name: str) -> Iterable[Holder]:
     role = desk.roles[name]
-    rows = Assignment.objects.open().filter(role=role.id).select_related("holder")
-    after = _looks_after(desk, role) if name == DATA_OWNER else {}
-    for row in rows.order_by("holder__display_name", "holder__name"):
-        one = row.holder
+    after = looks_after(desk, role) if name == DATA_OWNER else {}
+    for one in held_by(role):
         note = one.name if one.label != one.name else naming.lower(one.get_kind_display())
         url = f"{reverse('console:herd_roles_take', args=[desk.herd.id])}?"
         url += urlencode({"role": name, "who": str(one)})
@@ -171,7 +170,13 @@ def _holders(desk: Desk, name: str) -> Iterable[Holder]:
         yield Holder(naming.who(one, note), told or ("Nothing yet" if name == DATA_OWNER else ""), take)
 
 
-def _looks_after(desk: Desk, role: Node) -> dict[int, list[str]]:
+def held_by(role: Node) -> list[Principal]:
+    """The people, services and groups that hold a role, by name.  One query."""
+    rows = Assignment.objects.open().filter(role=role.id).select_related("holder")
+    return [row.holder for row in rows.order_by("holder__display_name", "holder__name")]
+
+
+def looks_after(desk: Desk, role: Node) -> dict[int, list[str]]:
     """The namespaces that each data owner looks after, by name."""
     places = _namespaces(desk)
     found: dict[int, list[str]] = {}

@@ -73,6 +73,17 @@ class User:
         return [one for one in self.every if not self.may(GRANTING, one)]
 
     @property
+    def told(self) -> bool:
+        """Whether the viewer may look the user id up at all: a data owner, and everybody his own."""
+        return self.desk.is_data_owner or bool(self.own and self.name)
+
+    def record(self) -> None:
+        """That the viewer looked at somebody else."""
+        if self.shown and not self.own:
+            what = f"review access of a user on {len(self.shown)}"
+            access_log.looked(self.desk.place.asker, what, self.desk.herd, via="console")
+
+    @property
     def heading(self) -> str:
         return f"What {self.name} has" if self.name else "Look up a user id"
 
@@ -83,7 +94,8 @@ class User:
             yield Held(Who(one.object_name, Face("thing", "schema"), url=url), labels(one.privileges), how)
 
 
-def _user(request: Request, id: int) -> User:
+def user_at(request: Request, id: int) -> User:
+    """The user id that the address names, in the Herd of that number.  Raises Http404."""
     return User(herd_at(request, id), request.GET.get("id", ""))
 
 
@@ -91,14 +103,11 @@ def _user(request: Request, id: int) -> User:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """The entries of a user id, on the namespaces one may read."""
-    user = _user(request, id)
+    user = user_at(request, id)
     desk = user.desk
-    if not desk.is_data_owner and not (user.own and user.name):
+    if not user.told:
         return refused(request, desk.place, ANY_DATA_OWNER)
-    if user.shown and not user.own:
-        access_log.looked(
-            desk.place.asker, f"review access of a user on {len(user.shown)}", desk.herd, via="console"
-        )
+    user.record()
     context: dict[str, Any] = {
         "heading": user.heading,
         "crumbs": crumbs(desk, here=False),
@@ -107,6 +116,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "actions": [_removing(user)] if user.shown else [],
         "facts": Facts((Fact("Namespaces", words.number(len(user.shown))),)) if user.name else None,
         "rows": list(user.rows()),
+        "csv": f"{reverse('console:herd_user_csv', args=[id])}?{_asked(user)}",
         "locked": _locked(user),
         "empty": Empty(
             f"No entry of {user.name} that you may see" if user.name else "Name a user id",
@@ -141,7 +151,7 @@ def _locked(user: User) -> Reason | None:
 @signed_in
 def remove(request: Request, id: int) -> HttpResponse:
     """Everything the user id has, taken in one change; all or nothing."""
-    user = _user(request, id)
+    user = user_at(request, id)
     desk = user.desk
     if not desk.is_data_owner:
         return refused(request, desk.place, ANY_DATA_OWNER)

@@ -205,7 +205,8 @@ def _pager(grid: Grid) -> Pager | None:
     next_ = "?" + urlencode({**q, "after": grid.next_after}) if grid.next_after else ""
     start = "?" + urlencode(q) if grid.place_in_list.get("after") else ""
     text = f"{words.count(many, 'entry', 'entries')}, by user id"
-    return Pager(text, start, next_)
+    csv = reverse("console:namespace_csv", args=[grid.desk.node.id])
+    return Pager(text, start, next_, f"{csv}?{urlencode(q)}" if q else csv)
 
 
 def _empty(grid: Grid) -> Empty:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 
+from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
@@ -19,8 +22,8 @@ from authzsite.console.parts import Crumbs, Empty
 from authzsite.console.place import visit
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
-from authzsite.console.sync_backend import there
-from authzsite.console.sync_runs import Step, lines_of, step_of
+from authzsite.console.sync_backend import There, there
+from authzsite.console.sync_runs import Step, lines_of, state_of, step_of
 from policies.models import Backend, SyncItem, SyncRun
 
 SHOWN = 50
@@ -36,22 +39,48 @@ FILTERS: dict[str, tuple[str, Q]] = {
 def runs(request: Request, id: int) -> HttpResponse:
     """The runs that are kept, the newest first."""
     one = there(request, id)
-    if not one.may_look:
-        raise Http404
-    asked = request.GET.get("s", "") if request.GET.get("s", "") in FILTERS else ""
-    rows = SyncRun.objects.filter(backend=one.row)
-    found, pager = _page(rows.filter(FILTERS[asked][1]) if asked else rows, request, asked, "run")
+    asked, rows = _runs(request, one)
+    found, pager = _page(rows, request, asked, "run")
+    csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': asked})}" if asked else "")
     context = {
         "heading": f"Runs of {one.name}",
         "lead": "Each comparison: what was read, planned, done, and proved by reading again.",
         "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, _backend(one.row)))),
         "toggles": _toggles(asked),
         "runs": lines_of(found),
-        "runs_pager": pager,
+        "runs_pager": replace(pager, csv=csv),
         "no_runs": Empty("No run matches" if asked else "It was not compared yet", drawn=False),
     }
     node = one.place.node
     return page(request, "console/sync_runs.html", context, room="sync", realm=node.realm)
+
+
+def _runs(request: Request, one: There) -> tuple[str, QuerySet[SyncRun]]:
+    """The filter that the address names, and the runs of a backend that fit it.  Raises Http404."""
+    if not one.may_look:
+        raise Http404
+    asked = request.GET.get("s", "") if request.GET.get("s", "") in FILTERS else ""
+    rows = SyncRun.objects.filter(backend=one.row)
+    return asked, rows.filter(FILTERS[asked][1]) if asked else rows
+
+
+@reads
+@signed_in
+def runs_csv(request: Request, id: int) -> HttpResponseBase:
+    """The same runs to their end."""
+    one = there(request, id)
+    _, rows = _runs(request, one)
+    head = ["backend", "run", "started", "ended", "state", "revision", "steps", "done", "removals", "removed"]
+    lines = _told(one.name, rows.order_by("-pk").iterator(sheet.CHUNK))
+    return sheet.answer(f"runs-{id}", [*head, "errors"], lines)
+
+
+def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
+    for run in rows:
+        when = (sheet.moment(run.started), sheet.moment(run.ended))
+        counts = (run.total, run.done, run.removals, run.removed)
+        errors = "; ".join(map(str, run.errors))
+        yield [name, run.pk, *when, state_of(run).word, run.revision, *counts, errors]
 
 
 def _backend(row: Backend) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
+from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
-from authzsite.console.methods import reads_and_writes
+from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Crumbs, Empty, Note, Reason
 from authzsite.console.requests import Request, number_in
 from authzsite.console.roles import nonce_in
@@ -47,13 +49,34 @@ class Line:
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
     """What is gone there and what hangs on it; a POST closes what was chosen."""
+    one, may = _visit(request, id)
+    if request.method == "POST":
+        return _close(request, one)
+    return _show(request, one, [], may=may)
+
+
+def _visit(request: Request, id: int) -> tuple[There, bool]:
+    """The backend, and whether the asker closes what is gone there.  Raises Http404."""
     one = there(request, id)
     may = backends.may_connect(one.place.actor, one.place.node)
     if not (may or one.may_look):
         raise Http404
-    if request.method == "POST":
-        return _close(request, one)
-    return _show(request, one, [], may=may)
+    return one, may
+
+
+@reads
+@signed_in
+def as_csv(request: Request, id: int) -> HttpResponseBase:
+    """The same list as a file."""
+    one, _ = _visit(request, id)
+    access_log.looked(one.place.asker, "what is gone as a file", one.place.node, via="console")
+    head = ["object", "type", "grants on it", "objects in it", "what goes with it"]
+    return sheet.answer(f"gone-{id}", head, _told(vanished(one.row)))
+
+
+def _told(gone: Sequence[Gone]) -> Iterator[list[object]]:
+    for one, line in zip(gone, _lines(gone), strict=True):
+        yield [one.node.ref.id, one.node.type, len(one.grants), one.below, line.goes]
 
 
 def _close(request: Request, one: There) -> HttpResponse:
@@ -87,6 +110,7 @@ def _show(request: Request, one: There, notes: list[Note], *, may: bool, status:
         "crumbs": Crumbs(((one.name, reverse("console:sync_backend", args=[one.row.pk])),)),
         "notes": notes,
         "rows": _lines(vanished(one.row)),
+        "csv": reverse("console:sync_vanished_csv", args=[one.row.pk]),
         "may": may,
         "locked": None
         if may

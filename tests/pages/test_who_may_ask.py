@@ -11,14 +11,14 @@ import pytest
 from django.test import Client
 
 from accounts import people
-from catalog.nodes import Node
 from policies.requests import asking
 from policies.requests.asking import Asking
 from policies.requests.needs import Wanted
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
-
-DOOR, KEPT = 302, 401
+from tests.kept import kept
+from tests.pages.visitors import DOOR, KEPT, misanswered
+from tests.policies.conftest import make_shop
 
 
 @dataclass(frozen=True)
@@ -74,8 +74,9 @@ VISITORS = {
 }
 
 
-@pytest.fixture
-def request_(shop: Node) -> int:
+def make_numbers() -> dict[str, int]:
+    """Of what the addresses name: the request and its table."""
+    shop = make_shop()
     for name in ("mia", "olivia", "marek", "dora"):
         people.make_account(name)
     for name in ("gina", "dora"):
@@ -88,30 +89,27 @@ def request_(shop: Node) -> int:
     duties.give(shop, "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
     mia = people.ensure("user", "mia")
     told = Asking((Wanted("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns")
-    return asking.ask(told, by=acting("mia")).pk
+    asked = asking.ask(told, by=acting("mia"))
+    return {"request": asked.pk, "table": the("table", "shop.sales.orders").id}
+
+
+numbers = kept(make_numbers)
 
 
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(
-    visitor: str, request_: int, signed_in: Callable[[str], Client], settings: Any
+    visitor: str, numbers: dict[str, int], signed_in: Callable[[str], Client], settings: Any
 ) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
-    numbers = {"request": request_, "table": the("table", "shop.sales.orders").id}
-    wrong = []
-    for page in PAGES:
-        client = signed_in(VISITORS[visitor]) if VISITORS[visitor] else Client()
-        answer = getattr(client, page.method)(page.address.format(**numbers))
-        if answer.status_code != getattr(page, visitor):
-            wrong.append((page.method, page.name, answer.status_code, getattr(page, visitor)))
-    assert not wrong
+    assert not misanswered(PAGES, visitor, VISITORS, signed_in, numbers)
 
 
 def test_a_hidden_request_reads_like_one_that_is_none(
-    request_: int, signed_in: Callable[[str], Client]
+    numbers: dict[str, int], signed_in: Callable[[str], Client]
 ) -> None:
     ana = signed_in("ana")
     for page in ("", "/decide"):
-        hidden = ana.get(f"/requests/{request_}{page}")
+        hidden = ana.get(f"/requests/{numbers['request']}{page}")
         absent = ana.get(f"/requests/987654321{page}")
         assert hidden.status_code == absent.status_code == 404
         assert words(hidden.content) == words(absent.content)

@@ -16,8 +16,8 @@ from policies.authority import OPERATOR
 from policies.models import AccessRecord
 from policies.services import duties, entities, members
 from tests.cdap.world import BY, a_cdap, a_role, give
-
-DOOR, KEPT = 302, 401
+from tests.kept import kept
+from tests.pages.visitors import DOOR, KEPT, misanswered
 
 
 @dataclass(frozen=True)
@@ -43,6 +43,8 @@ PAGES = (
     Page("instance", "/instances/{realm}", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_entities", "/instances/{realm}/entities", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_entities", "/instances/{realm}/entities?in=namespace:ns1", DOOR, 404, 200, 200, 200, 200),
+    Page("instance_csv", "/instances/{realm}/names.csv", DOOR, 200, 200, 200, 200, 200),
+    Page("cdap_entities_csv", "/instances/{realm}/entities.csv", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_text", NAME, DOOR, 404, 200, 200, 200, 200),
     Page("cdap_text", ENTITY, DOOR, 404, 200, 200, 200, 200),
     Page("cdap_text", "/instances/{realm}/name?text=nonsense", DOOR, 404, 404, 404, 404, 404),
@@ -64,8 +66,7 @@ VISITORS = {
 }
 
 
-@pytest.fixture
-def numbers(db: None) -> dict[str, int]:
+def make_numbers() -> dict[str, int]:
     """Hana may read the datasets of ns1, Rita reviews, Kim is of the admin group."""
     root = a_cdap(admin_group="keepers")
     for text in ("namespace:ns1", "dataset:ns1.orders"):
@@ -79,16 +80,14 @@ def numbers(db: None) -> dict[str, int]:
     return {"realm": root.id}
 
 
+numbers = kept(make_numbers)
+
+
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(
     visitor: str, numbers: dict[str, int], signed_in: Callable[[str], Client]
 ) -> None:
-    client, wrong = signed_in(VISITORS[visitor]) if VISITORS[visitor] else Client(), []
-    for page in PAGES:
-        answer = getattr(client, page.method)(page.address.format(**numbers))
-        if answer.status_code != getattr(page, visitor):
-            wrong.append((page.method, page.address, answer.status_code, getattr(page, visitor)))
-    assert not wrong
+    assert not misanswered(PAGES, visitor, VISITORS, signed_in, numbers)
 
 
 @pytest.mark.parametrize("page", [one for one in PAGES if one.method == "get"], ids=lambda one: one.name)

@@ -9,13 +9,13 @@ import pytest
 from django.test import Client
 
 from accounts.people import make_account
-from catalog.nodes import Node
 from policies.services import duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
+from tests.kept import kept
+from tests.pages.visitors import DOOR, KEPT, misanswered
+from tests.policies.conftest import make_shop
 from tests.reviews.world import a_review, rows
-
-DOOR, KEPT = 302, 401
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,7 @@ class Page:
 ROW = "/reviews/{review}/rows/{row}"
 PAGES = (
     Page("reviews", "/reviews", DOOR, 200, 200, 200, 200, 200),
+    Page("reviews_csv", "/reviews.csv", DOOR, 200, 200, 200, 200, 200),
     Page("reviews_count", "/reviews/count", DOOR, 200, 200, 200, 200, 200),
     Page("review_new", "/reviews/new", DOOR, 403, 403, 200, 200, 200),
     Page("review_new", "/reviews/new", KEPT, 403, 403, 200, 200, 200, "post"),
@@ -69,9 +70,9 @@ VISITORS = {
 }
 
 
-@pytest.fixture
-def numbers(shop: Node) -> dict[str, int]:
+def make_numbers() -> dict[str, int]:
     """Marek started a review of the realm; Olivia is asked about sales, and Marek about the rest."""
+    shop = make_shop()
     for name in ("olivia", "marek", "dora"):
         make_account(name)
     a_person("zoe")
@@ -84,13 +85,11 @@ def numbers(shop: Node) -> dict[str, int]:
     return {"review": review.pk, "row": rows(review)["ana shop.sales.orders"].number}
 
 
+numbers = kept(make_numbers)
+
+
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(
     visitor: str, numbers: dict[str, int], signed_in: Callable[[str], Client]
 ) -> None:
-    client, wrong = signed_in(VISITORS[visitor]) if VISITORS[visitor] else Client(), []
-    for page in PAGES:
-        answer = getattr(client, page.method)(page.address.format(**numbers))
-        if answer.status_code != getattr(page, visitor):
-            wrong.append((page.method, page.name, answer.status_code, getattr(page, visitor)))
-    assert not wrong
+    assert not misanswered(PAGES, visitor, VISITORS, signed_in, numbers)

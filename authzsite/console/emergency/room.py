@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
+from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Item
-from authzsite.console.methods import reads_and_writes
+from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Empty, Note, Reason, State, Who
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.roles import nonce_in
@@ -150,6 +153,7 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
         "nonce": secrets.token_hex(12),
         "theirs": list(lines(theirs, places)),
         "mine": list(lines(mine, places)),
+        "csv": reverse("console:emergencies_csv"),
         "empty": Empty("You never opened anything in an emergency", drawn=False),
     }
     return page(request, "console/emergency/room.html", context, room="emergency", status=status)
@@ -166,6 +170,26 @@ def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Line]:
             words.moment(row.opened),
             state_of(row),
         )
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """What waits for one's review, then all that one opened."""
+    asker = asker_of(request)
+    head = ["who", "shown as", "object", "type", "rights", "why", "opened", "until", "state"]
+    own = emergency.of_person(asker).iterator(sheet.CHUNK)
+    return sheet.answer("emergencies", head, _told(chain(to_review(asker), own)))
+
+
+def _told(rows: Iterable[Emergency]) -> Iterator[list[object]]:
+    for some in sheet.chunks(rows):
+        places = nodes(row.securable_id for row in some)
+        for row in some:
+            node, times = places.get(row.securable_id), (sheet.moment(row.opened), sheet.moment(row.until))
+            what = (node.ref.id, node.type) if node else ("", "")
+            rights = "; ".join(row.privileges)
+            yield [row.person, row.person.label, *what, rights, row.reason, *times, state_of(row).word]
 
 
 def state_of(row: Emergency) -> State:

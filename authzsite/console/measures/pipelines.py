@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRefresh
 
+from authzsite import sheet
 from authzsite.console import admins, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
@@ -45,7 +49,7 @@ def room(request: Request) -> HttpResponse:
         "realms": runs.offered(places),
         "reason": _no_start(places),
         "runs": runs.lines(shown, by_realm),
-        "runs_pager": pager,
+        "runs_pager": replace(pager, csv=reverse("console:pipeline_runs_csv")),
         "no_runs": Empty(
             "Nothing has run yet", "They run each night, and when somebody starts one.", drawn=False
         ),
@@ -77,6 +81,26 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
     shown = found[:SHOWN]
     next_ = f"?before={shown[-1].pk}" if len(found) > SHOWN else ""
     return shown, Pager(f"{words.count(len(shown), 'run')}, newest first", "?" if last else "", next_)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """Every run that one may see, to the oldest."""
+    by_realm = {one.realm_id: one for one in watched(asker_of(request))}
+    head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
+    rows = _of(by_realm).iterator(sheet.CHUNK)
+    return sheet.answer("pipeline-runs", head, _told(rows, by_realm))
+
+
+def _told(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> Iterator[list[object]]:
+    for some in sheet.chunks(rows):
+        names = runs.askers(some)
+        for row in some:
+            by, state = names.get(row.by, runs.ERASED), runs.state_of(row).word
+            what = (known.get(row.name).label, places[row.realm_id].name, sheet.moment(row.asked), by)
+            when = (sheet.moment(row.started), sheet.moment(row.ended))
+            yield [*what, row.revision, state, *when, row.trouble]
 
 
 @reads

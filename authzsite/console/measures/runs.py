@@ -22,6 +22,7 @@ from policies.pipelines.known import Pipeline
 
 MARKS = {"waiting": "behind", "running": "behind", "done": "ok", "failed": "failed", "stopped": "paused"}
 GOING = ("waiting", "running")
+ERASED = "an erased person"
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ def _line(row: PipelineRun, where: Watched, names: Mapping[str, str]) -> RunLine
         reverse("console:pipeline_run", args=[row.pk]),
         where.name,
         words.moment(row.asked),
-        names.get(row.by, "an erased person"),
+        names.get(row.by, ERASED),
         spell(row.ended - row.started) if row.ended and row.started and row.ended >= row.started else "",
         words.number(row.revision),
         state_of(row),

@@ -19,6 +19,7 @@ urlpatterns = [
     path("hints/<number:id>/dismiss", hint.dismiss, name="hint_dismiss"),
     path("hints/<number:id>/back", hint.back, name="hint_back"),
     path("pipelines", pipelines.room, name="pipelines"),
+    path("pipelines/runs.csv", pipelines.as_csv, name="pipeline_runs_csv"),
     path("pipelines/start", pipelines.start, name="pipeline_start"),
     path("pipelines/progress", pipelines.progress, name="pipeline_progress"),
     path("pipelines/runs/<number:id>", pipelines.run, name="pipeline_run"),

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 
 from accounts.models import Principal
+from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.known import circle_of
@@ -77,6 +79,7 @@ def room(request: Request) -> HttpResponse:
             "?" if after else "",
             f"?after={after + SHOWN}" if len(ended) > SHOWN else "",
         ),
+        "csv": reverse("console:reviews_csv"),
         "empty": Empty(
             "No review waits for you",
             "Whoever may give access starts one; who owns what is looked at is asked.",
@@ -84,6 +87,27 @@ def room(request: Request) -> HttpResponse:
         ),
     }
     return page(request, "console/reviewing/room.html", context, room="reviews", revision=revision_now())
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """All of them, the newest first."""
+    asker = asker_of(request)
+    waits = {one.review.pk: one.open for one in worklist.owing(asker)}
+    head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
+    rows = worklist.reviews_for(asker).iterator(sheet.CHUNK)
+    return sheet.answer("reviews", head, _told(rows, waits))
+
+
+def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[object]]:
+    for some in sheet.chunks(rows):
+        sums = summed(some)
+        for one in some:
+            counts = sums.get(one.pk, {})
+            told = (one.pk, one.title, one.starter, states.REVIEW.words[one.state])
+            many = (sum(counts.values()), counts.get("open", 0), waits.get(one.pk, 0))
+            yield [*told, *many, sheet.moment(one.due), sheet.moment(one.closed)]
 
 
 def _actions(may: bool) -> list[Action]:

@@ -6,6 +6,7 @@ from authzsite.console.reviewing import deeds, lead, passing, result, room, row,
 
 urlpatterns = [
     path("reviews", room.room, name="reviews"),
+    path("reviews.csv", room.as_csv, name="reviews_csv"),
     path("reviews/count", room.count, name="reviews_count"),
     path("reviews/new", start.room, name="review_new"),
     path("reviews/<number:id>", work.room, name="review"),

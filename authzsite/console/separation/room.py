@@ -26,7 +26,13 @@ class Rule:
     url: str
     one: str
     other: str
-    state: State | None
+    bare: int | None
+    let: int | None
+
+    @property
+    def state(self) -> State | None:
+        """How many have both, without an exception and with one; None for who is not told."""
+        return None if self.bare is None else _state(self.bare, self.let or 0)
 
 
 @reads
@@ -37,7 +43,7 @@ def room(request: Request, id: int) -> HttpResponse:
     if not desk.sees:
         return refused(request, desk, "see the rules of separation")
     root = desk.ward.root
-    rules = list(_rules(desk))
+    rules = list(rules_of(desk))
     many = words.spelled(len(rules)) if rules else "No"
     context: dict[str, Any] = {
         "heading": f"{many} {'rule' if len(rules) == 1 else 'rules'} of separation",
@@ -52,6 +58,7 @@ def room(request: Request, id: int) -> HttpResponse:
             )
         ],
         "rules": rules,
+        "csv": reverse("console:separation_csv", args=[id]),
         "locked": locked(desk),
         "empty": Empty(
             "Nothing is kept apart yet",
@@ -61,7 +68,8 @@ def room(request: Request, id: int) -> HttpResponse:
     return show(request, "console/separation/room.html", desk.ward, context)
 
 
-def _rules(desk: Desk) -> Iterable[Rule]:
+def rules_of(desk: Desk) -> Iterable[Rule]:
+    """Each as the viewer may know it; people are counted for who writes rules."""
     found = desk.found(desk.book) if desk.writes and desk.book else []
     bare = Counter(one.clash.rule.pk for one in found if one.clash.spans)
     let = Counter(one.clash.rule.pk for one in found if not one.clash.spans)
@@ -69,8 +77,8 @@ def _rules(desk: Desk) -> Iterable[Rule]:
     for rule in desk.book.rules:
         one, other = (side_words(side, seen) for side in sides_of(rule))
         url = reverse("console:separation_rule", args=[rule.pk])
-        state = _state(bare[rule.pk], let[rule.pk]) if desk.writes else None
-        yield Rule(rule.name, url, one, other, state)
+        counts = (bare[rule.pk], let[rule.pk]) if desk.writes else (None, None)
+        yield Rule(rule.name, url, one, other, *counts)
 
 
 def _state(bare: int, let: int) -> State:

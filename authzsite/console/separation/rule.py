@@ -60,6 +60,7 @@ def room(request: Request, id: int) -> HttpResponse:
         ),
         "lines": list(_lines(desk, rule, book)) if desk.writes and not ended else [],
         "writes": desk.writes and not ended,
+        "csv": reverse("console:separation_rule_csv", args=[id]),
         "one": one,
         "other": other,
         "locked": locked(desk),

@@ -2,12 +2,14 @@
 
 from django.urls import path
 
-from authzsite.console.separation import exceptions, making, room, rule
+from authzsite.console.separation import exceptions, files, making, room, rule
 
 urlpatterns = [
     path("realms/<number:id>/separation", room.room, name="separation"),
+    path("realms/<number:id>/separation.csv", files.of_rules, name="separation_csv"),
     path("realms/<number:id>/separation/new", making.new, name="separation_new"),
     path("separation/<number:id>", rule.room, name="separation_rule"),
+    path("separation/<number:id>/conflicts.csv", files.of_conflicts, name="separation_rule_csv"),
     path("separation/<number:id>/end", rule.end, name="separation_end"),
     path("separation/<number:id>/let", exceptions.let, name="separation_let"),
     path("separation/<number:id>/let/end", exceptions.end, name="separation_let_end"),

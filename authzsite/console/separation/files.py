@@ -1,0 +1,57 @@
+"""The rules of separation as files, and who has both sides of one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.http.response import HttpResponseBase
+
+from authzsite import sheet
+from authzsite.console.door import signed_in
+from authzsite.console.methods import reads
+from authzsite.console.parts import Path
+from authzsite.console.requests import Request
+from authzsite.console.separation.room import rules_of
+from authzsite.console.separation.rule import only
+from authzsite.console.separation.sight import desk_at, path_of, refused, rule_at
+from policies.models import SeparationRule
+from policies.separation import Book
+from policies.separation.finding import Found
+from policies.separation.sight import Sight
+
+
+@reads
+@signed_in
+def of_rules(request: Request, id: int) -> HttpResponseBase:
+    """The rules of a realm with their sides; how many have both, for who writes rules."""
+    desk = desk_at(request, id)
+    if not desk.sees:
+        return refused(request, desk, "see the rules of separation")
+    rows = [[one.name, one.one, one.other, one.bare, one.let] for one in rules_of(desk)]
+    return sheet.answer(f"separation-{id}", ["rule", "one", "other", "conflicts", "exceptions"], rows)
+
+
+@reads
+@signed_in
+def of_conflicts(request: Request, id: int) -> HttpResponseBase:
+    """Everybody who has both sides of a rule, by which ways, and until when he is let."""
+    desk, rule = rule_at(request, id)
+    if not desk.writes:
+        return refused(request, desk, "see who has both sides by the rules")
+    book = only(desk, rule)
+    found = desk.found(book) if rule.closed is None else []
+    head = ["rule", "who", "shown as", "the one by", "the other by", "since", "let until", "answers for it"]
+    return sheet.answer(f"conflicts-{id}", head, _conflicts(rule, book, found))
+
+
+def _conflicts(rule: SeparationRule, book: Book, found: list[Found]) -> Iterator[list[object]]:
+    seen = Sight(book.places)
+    for one in found:
+        who, let = one.clash.person, one.clash.exception
+        ways = [_way(path_of(way, seen)) for way in one.clash.both.pairs[0]]
+        until = (sheet.moment(let.valid_until), let.owner) if let else ("", "")
+        yield [rule.name, who, who.label, *ways, sheet.moment(one.since), *until]
+
+
+def _way(path: Path) -> str:
+    return " > ".join(chip.text for chip in path.chips)
