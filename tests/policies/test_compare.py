@@ -149,7 +149,7 @@ def test_the_state_at_a_moment_is_that_of_the_last_change_before_it(shop: Node) 
         assert past.at_moment(change.at - timedelta(microseconds=1)).revision == change.revision - 1
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int) -> None:
     """Spells replayed give exactly the access of each revision; compare(a, b) applied to a gives b."""
     chance = random.Random(seed)
