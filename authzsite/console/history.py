@@ -142,6 +142,7 @@ def shown(
     given: frozenset[int] | None = None,
 ) -> dict[str, Any]:
     """Rows and pager of one page of the record."""
+    given = history.given_to(viewer) if given is None else given
     seen = history.sight(viewer, realms, given=given)
     asked = read(request, seen, object_, realm)
     if asked.problems:
@@ -152,7 +153,7 @@ def shown(
     entries = [one for one in found.entries if not asked.revision or one.change.revision == asked.revision]
     return {
         "question": asked,
-        "rows": record.followed(record.rows(entries)),
+        "rows": record.followed(record.opened(record.rows(entries), viewer, seen, given)),
         "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
         **record.nothing(found, asked.url(before=found.next), _nothing(asked)),
     }

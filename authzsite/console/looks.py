@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from urllib.parse import urlencode
@@ -19,6 +19,7 @@ from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.history import EXPORT_HISTORY, known_to, not_yours_to_take, somebody, to_take_away
 from authzsite.console.history_tabs import tabs
+from authzsite.console.leading import leading
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Empty
@@ -92,7 +93,7 @@ def room(request: Request) -> HttpResponse:
         "kinds": KINDS,
         "asked": asked,
         "problem": problem,
-        "rows": _rows(found[:SHOWN]),
+        "rows": _rows(found[:SHOWN], leading(asker, seen, (one.lineage for one in found[:SHOWN]), given)),
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
     }
@@ -146,9 +147,9 @@ def _pager(asked: Asked, found: Sequence[AccessRecord], *, export: bool) -> Page
     return Pager(text, asked.url() if asked.before else "", next_, csv)
 
 
-def _rows(found: Sequence[AccessRecord]) -> list[Row]:
+def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[Row]:
     names = _names(found)
-    return [_row(one, names) for one in found]
+    return [_row(one, names, open_) for one in found]
 
 
 def _names(found: Sequence[AccessRecord]) -> Names:
@@ -169,16 +170,16 @@ def _said(operation: str) -> str:
     return SAID.get(operation, operation)
 
 
-def _row(record: AccessRecord, names: Names) -> Row:
+def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> Row:
     refused = record.kind == AccessRecord.Kind.REFUSED
     verb = "was refused" if refused else "looked at"
-    key = record.lineage[-1] if record.lineage else None
+    key = record.lineage[-1] if record.lineage else 0
     return Row(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
         sentence=f"{names.of(record.actor)} {verb} {_what(record, names)}",
         object=record.object_name,
-        url=naming.page_of(key, record.object_type) if key else "",
+        url=naming.page_of(key, record.object_type) if key in open_ else "",
         via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),
         when=words.moment(record.at),
         times=f"{words.number(record.repeat.count)} times" if record.repeat.count > 1 else "",

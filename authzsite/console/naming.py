@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
@@ -212,9 +212,17 @@ def level_of(node: Node, key: object) -> tuple[str, str]:
 
 
 def path(
-    rules: Iterable[Rule], node: Node, labels: Labels = MappingProxyType({}), *, origin: bool = True
+    rules: Iterable[Rule],
+    node: Node,
+    labels: Labels = MappingProxyType({}),
+    *,
+    origin: bool = True,
+    open_: Container[object] | None = None,
 ) -> Path:
-    """The chips of rules that share their stations and their object, in path order from the person."""
+    """The chips of rules that share their stations and their object, in path order from the person.
+
+    `open_` are the objects whose pages open to the viewer, all when it is not said.
+    """
     group = list(rules)
     first = group[0]
     type_, name = level_of(node, first.object)
@@ -222,7 +230,8 @@ def path(
     if not chips:
         chips = [Chip("direct", "Direct")]
     if origin and first.object != node.id:
-        chips.append(Chip("from", name, page_of(int(first.object), type_), hidden=type_))  # type: ignore[call-overload]
+        url = page_of(first.object, type_) if isinstance(first.object, int) else ""
+        chips.append(Chip("from", name, url if open_ is None or first.object in open_ else "", hidden=type_))
     return Path(tuple(chips))
 
 
@@ -242,11 +251,17 @@ def _stations(via: tuple[Station, ...], labels: Labels) -> Iterable[Chip]:
             yield Chip("role", f"Role {station.name}")
 
 
-def paths(rules: Iterable[Rule], node: Node, labels: Labels = MappingProxyType({})) -> tuple[Path, ...]:
+def paths(
+    rules: Iterable[Rule],
+    node: Node,
+    labels: Labels = MappingProxyType({}),
+    *,
+    open_: Container[object] | None = None,
+) -> tuple[Path, ...]:
     """Rules folded to one line of chips for each way, denials first, then the nearest."""
     ways: dict[tuple[Any, ...], list[Rule]] = {}
     for rule in rules:
         ways.setdefault((rule.via, rule.object, rule.allow, rule.privilege == OWNER), []).append(rule)
     depth = {key: at for at, key in enumerate(node.lineage)}
     ordered = sorted(ways, key=lambda way: (way[2], not way[3], -depth.get(way[1], -1), len(way[0])))
-    return tuple(path(ways[way], node, labels) for way in ordered)
+    return tuple(path(ways[way], node, labels, open_=open_) for way in ordered)

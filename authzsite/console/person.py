@@ -117,7 +117,7 @@ def past(request: Request, id: int) -> HttpResponse:
     found = _changes(seen, limit=50, before=before)
     next_ = f"?before={found.next}" if found.next else ""
     context = {
-        "rows": record.rows(found.entries),
+        "rows": record.opened(record.rows(found.entries), seen.circle.asker, seen.circle.sight),
         "pager": Pager(record.as_far(found) or "Newest first", "?" if before else "", next_),
         **record.nothing(found, next_, Empty("Nothing that you may see has changed")),
     }

@@ -15,6 +15,7 @@ from authzsite.console import naming, then, words
 from authzsite.console.door import signed_in
 from authzsite.console.history import somebody
 from authzsite.console.known import Circle
+from authzsite.console.leading import leading
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Empty, Face, Note, Who
@@ -76,20 +77,24 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """One object, what could be done to it at the one side and at the other; `kind` says how they differ."""
+    """One object, what could be done to it at the one side and at the other; `kind` says how they differ.
+
+    Its page `opens` to the viewer, who may know of what he has and cannot see.
+    """
 
     node: Node
     left: str
     right: str = ""
     kind: str = ""
     sign: str = ""
+    opens: bool = False
 
     @property
     def what(self) -> Who:
         node = self.node
         above = " / ".join(node.names[:-1]) or naming.kind_of(node.type)
-        face, url = Face("thing", naming.icon_of(node.type)), naming.page_of(node.id, node.type)
-        return Who(node.name, face, above, url)
+        url = naming.page_of(node.id, node.type) if self.opens else ""
+        return Who(node.name, Face("thing", naming.icon_of(node.type)), above, url)
 
 
 def read(request: Request, circle: Circle) -> Asked:
@@ -125,9 +130,11 @@ def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
     if rows is None:
         return {}
     sheet = reverse("console:person_then_csv", args=[person.pk]) + asked.url()
+    shown = rows[asked.after : asked.after + SHOWN]
+    open_ = leading(circle.asker, circle.sight, (row.node.lineage for row in shown))
     return {
         "past": _said(asked, person),
-        "rows": rows[asked.after : asked.after + SHOWN],
+        "rows": [replace(row, opens=row.node.id in open_) for row in shown],
         "heads": heads(asked, person),
         "pager": replace(_pager(asked, len(rows)), csv=sheet),
         "empty": Empty("No difference", "Both reach the same, as far as you may know.")

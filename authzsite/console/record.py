@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 
 from django.urls import reverse
 
+from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.applied import arrived
+from authzsite.console.leading import leading
 from authzsite.console.parts import Empty, Moment, State, Timeline
 from catalog.nodes import Node
 from policies import history
@@ -65,7 +67,7 @@ def moments_of(revisions: Collection[int]) -> dict[int, datetime]:
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the history table."""
+    """One line of the history table; `way` leads down to the object that its address opens."""
 
     kind: str
     sentence: str
@@ -77,6 +79,7 @@ class Row:
     number: int
     before: str = ""
     after: str = ""
+    way: tuple[int, ...] = ()
     lineage: tuple[int, ...] = ()
     applied: State | None = None
 
@@ -187,22 +190,32 @@ def _replaced(line: Line, entry: Entry) -> bool:
 
 def _row(entry: Entry, fold: Fold) -> Row:
     event, change = fold.first.event, entry.change
-    key, type_ = (event.lineage[-1], event.object_type) if event.lineage else (0, "")
+    way, type_ = tuple(event.lineage), event.object_type
     if len(fold.lines) > 1 and event.kind == "object.registered":
-        key, type_ = event.lineage[-2], "schema"
+        way, type_ = way[:-1], "schema"
     return Row(
         kind="change" if fold.ended else kind_of(event.kind),
         sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first) if event.kind in GAINS else ''}",
         object=_shared_place(fold),
-        url=naming.page_of(key, type_) if key and type_ not in ("role", "") else "",
+        url=naming.page_of(way[-1], type_) if way and type_ not in ("role", "") else "",
         by=_by(entry),
         when=words.moment(change.at),
         reason=change.reason,
         number=change.revision,
         before=", ".join(dict.fromkeys(map(_state_words, fold.ended or _gone(fold)))),
         after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
+        way=way,
         lineage=tuple(event.lineage) if event.kind in APPLIED else (),
     )
+
+
+def opened(
+    shown: Iterable[Row], viewer: Principal, seen: Sight, given: frozenset[int] | None = None
+) -> list[Row]:
+    """The same rows, linked only where a page opens to the viewer: what concerns himself may lie anywhere."""
+    told = list(shown)
+    open_ = leading(viewer, seen, (row.way for row in told if row.url), given)
+    return [row if row.url and row.way[-1] in open_ else replace(row, url="") for row in told]
 
 
 def followed(shown: Iterable[Row]) -> list[Row]:

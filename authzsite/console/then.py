@@ -21,6 +21,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.gone import head_of
 from authzsite.console.head import Head
 from authzsite.console.history import somebody
+from authzsite.console.leading import leading
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
@@ -120,7 +121,7 @@ def room(request: Request, id: int) -> HttpResponse:
         return _page(request, head, {"hidden": hidden})
     asked = read(request)
     access_log.looked(place.asker, "access in the past", place.node, via="console")
-    return _page(request, head, {"asked": asked, **_form(asked, place), **_answer(asked, place.node)})
+    return _page(request, head, {"asked": asked, **_form(asked, place), **_answer(asked, place)})
 
 
 def _page(request: Request, head: Head, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
@@ -157,12 +158,13 @@ def _whom_to_ask(node: Node) -> str:
     return f"Nobody has the duty to export the history here yet. It is given by {gives}."
 
 
-def _answer(asked: Asked, node: Node) -> dict[str, Any]:
+def _answer(asked: Asked, place: Place) -> dict[str, Any]:
+    node = place.node
     if asked.then is None or asked.until is None or asked.problems:
         return {}
     live.must_be_live(node.realm_id, asked.then.revision)
     views = {"changes": _changes, "between": _between}
-    answer = views.get(asked.view, _state)(asked, asked.then, asked.until, node)
+    answer = views.get(asked.view, _state)(asked, asked.then, asked.until, place)
     if "pager" in answer:
         sheet = reverse("console:object_then_csv", args=[node.id]) + asked.url()
         answer["pager"] = replace(answer["pager"], csv=sheet)
@@ -179,17 +181,19 @@ def _said(asked: Asked) -> Note:
     return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
 
 
-def _state(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
+def _state(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+    node = place.node
     was = node_at(node.id, then.revision)
     if was is None:
         return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
     access = AccessMap(was, now=then.moment, as_of=then.revision, whole=True)
-    found = reached_by(access)
+    found, way = reached_by(access), was.lineage
+    open_ = leading(place.asker, None, [way[:depth] for depth in range(1, len(way) + 1)])
     named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
     text = f"{words.count(len(found), 'person', 'people')} reached by a rule then.{named}"
     return {
         "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
-        "rows": [_row(access, person) for person in found[asked.after : asked.after + SHOWN]],
+        "rows": [_row(access, person, open_) for person in found[asked.after : asked.after + SHOWN]],
         "pager": _pager(asked, text, len(found)),
         "empty": Empty("Nobody had access then", "No rule on it or above it reached anybody."),
     }
@@ -202,16 +206,16 @@ def reached_by(access: AccessMap) -> list[Principal]:
     return sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
 
 
-def had_by(access: AccessMap, person: Principal) -> tuple[str, tuple[Path, ...]]:
-    """What one person could do, in words, and by which ways."""
+def had_by(access: AccessMap, person: Principal, open_: Collection[int] = ()) -> tuple[str, tuple[Path, ...]]:
+    """What one person could do, in words, and by which ways, with links to what opens to the viewer."""
     had, was = access.access_of(person), access.node
     labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
-    how = naming.paths((path.rule for path in had.paths), was, labels)
+    how = naming.paths((path.rule for path in had.paths), was, labels, open_=open_)
     return naming.can(had.can, was.type, owns=had.owns), how
 
 
-def _row(access: AccessMap, person: Principal) -> Row:
-    return Row(_who(person), *had_by(access, person))
+def _row(access: AccessMap, person: Principal, open_: Collection[int]) -> Row:
+    return Row(_who(person), *had_by(access, person, open_))
 
 
 def _pager(asked: Asked, text: str, many: int) -> Pager:
@@ -220,7 +224,8 @@ def _pager(asked: Asked, text: str, many: int) -> Pager:
     return Pager(text, asked.url() if asked.after else "", next_)
 
 
-def _changes(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
+def _changes(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+    node = place.node
     found = compare.differences(node.id, then, until)
     lines = tuple(_line(row, node.type) for row in found[asked.after : asked.after + SHOWN])
     return {
@@ -242,7 +247,8 @@ def _line(row: Difference, type_: str) -> DiffLine:
     return DiffLine(kind, row.principal.label, text)
 
 
-def _between(asked: Asked, then: Past, until: Past, node: Node) -> dict[str, Any]:
+def _between(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+    node = place.node
     try:
         found = compare.courses(node, then, until)
     except Invalid as problem:

@@ -94,7 +94,12 @@ def test_evidence_is_for_those_with_the_duty(
 ) -> None:
     address = f"/objects/{the('table', 'shop.sales.orders').id}/evidence"
     olivia = signed_in("olivia")
-    assert 'aria-describedby="why-not-evidence"' in text(olivia, "?at=3")
+    shown = text(olivia, "?at=3")
+    assert 'aria-describedby="why-not-evidence"' in shown
+    assert "Nobody has the duty to export the history here yet. It is given by marek, who owns demo." in shown
+    people.make_account("carl")
+    duties.give(shop, "export_history", a_person("carl"), by=BY, authority=AUTHORITY)
+    assert "by who has the duty to export the history here: carl." in text(olivia, "?at=3")
     assert olivia.post(address, {"at": "3"}).status_code == 403
     duties.give(shop, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)
     answer = olivia.post(address, {"at": str(came_and_went[1])})

@@ -1,0 +1,47 @@
+"""Which of the objects that the record names have a page for whoever looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.nodes import Node, nodes
+from lakewarden.facts import Slice
+from policies import decisions, history, slices
+from policies.history import Sight
+
+
+def leading(
+    viewer: Principal,
+    seen: Sight | None,
+    ways: Iterable[Sequence[int]],
+    given: frozenset[int] | None = None,
+) -> frozenset[int]:
+    """The numbers of those that he sees, or whose history he may read; each is named by the way down to it.
+
+    `seen` is how much he may see of the record, which counts for what is gone.  `given` are the objects on
+    which he has the duty to view the history, where that is known.  Two queries, one for each realm, and two
+    more for the duty.
+    """
+    named = {way[-1]: way for way in ways if way}
+    if not named:
+        return frozenset()
+    given = history.given_to(viewer) if given is None else given
+    now, held = timezone.now(), dict[int, Slice]()
+
+    def opens(node: Node) -> bool:
+        if node.realm_id not in held:
+            held[node.realm_id] = slices.current(viewer, node, now=now)
+        slice_ = held[node.realm_id]
+        return (
+            not given.isdisjoint(node.lineage)
+            or decisions.may_see(slice_, node, now=now)
+            or bool(decisions.answer(slice_, "grant", node, now=now))
+        )
+
+    there = nodes(named)
+    reads = given | seen.inside if seen else given
+    gone = (key for key in named.keys() - there.keys() if not reads.isdisjoint(named[key]))
+    return frozenset([*gone, *(key for key, node in there.items() if opens(node))])
