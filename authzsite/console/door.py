@@ -86,10 +86,23 @@ def _zone(name: str) -> Any:
 
 def _outside(request: Request) -> HttpResponse:
     if request.htmx and not kept.is_whole(request):
-        return note(request, "errors/part_signed_out.html", status=401)
+        return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
     if request.method == "POST":
         return door(request, SignIn(), next_=request.get_full_path(), packed=kept.pack(request), status=401)
     return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
+
+
+def _on_from_here(request: Request) -> dict[str, object]:
+    """Where a part of a page that was only read goes on once he is in again; of a form, nothing.
+
+    A search that goes on by itself asks for the page it stands on, from where it has come to.
+    """
+    if request.method != "GET":
+        return {}
+    page_ = request.htmx.current_url_abs_path or reverse("console:home")
+    searching = page_.partition("?")[0] == request.path
+    further = urlencode({"next": request.get_full_path() if searching else page_})
+    return {"further": f"{reverse('console:sign_in')}?{further}", "searching": searching}
 
 
 def door(

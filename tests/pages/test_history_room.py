@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 from itertools import chain
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -130,3 +131,23 @@ def test_without_scripts_a_link_goes_on(patient: None, visit: Callable[..., Any]
         followed += 1
     page.get_by_role("heading", name="No change matches").wait_for()
     assert followed >= 3
+
+
+def test_a_search_whose_session_ends_goes_on_from_there(shop: Node) -> None:
+    asked = "/history?kind=roles&q=no_contractors&before=40"
+    from_ = {"HTTP_HX_REQUEST": "true", "HTTP_HX_CURRENT_URL": "http://testserver/history?kind=roles"}
+    part = Client().get(asked, **from_)
+    body = part.content.decode()
+    assert (part.status_code, part["HX-Reselect"]) == (401, "unset")
+    assert "You were signed out." in body and "and the search goes on from here" in body
+    [door] = re.findall(r'<a href="([^"]+)"', html.unescape(body))
+    assert parse_qs(urlsplit(door).query) == {"next": [asked]}
+
+
+def test_another_part_that_is_only_read_leads_back_to_its_page(shop: Node) -> None:
+    here = "http://testserver/history/integrity?x=1"
+    part = Client().get("/history/integrity/progress", HTTP_HX_REQUEST="true", HTTP_HX_CURRENT_URL=here)
+    [door] = re.findall(r'<a href="([^"]+)"', html.unescape(part.content.decode()))
+    assert parse_qs(urlsplit(door).query) == {"next": ["/history/integrity?x=1"]}
+    elsewhere = {"HTTP_HX_REQUEST": "true", "HTTP_HX_CURRENT_URL": "https://elsewhere.example/history"}
+    assert "elsewhere" not in Client().get("/history/integrity/progress", **elsewhere).content.decode()
