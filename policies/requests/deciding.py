@@ -13,6 +13,7 @@ from catalog.nodes import node as node_of
 from policies.authority import Actor
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.history import privilege_label
 from policies.models import AccessRequest, RequestPart
 from policies.models.requests import GRANTED, PART, REQUEST, WAITING
 from policies.requests import carrying, closing, mandates, parties, places, proposing, telling, windows
@@ -233,7 +234,21 @@ def _approve(current: ChangeInProgress, request: AccessRequest, one: Mandate, ye
     role = yes.role if part.kind == Kind.PRIVILEGE else None
     _move(current, request, one, "approve_less" if less else "approve", said, role_id=role, **values)
     kind, told = (APPROVED_LESS if less else APPROVED), part_in_words(part)
-    stepped(current, request, kind, by=one.authority, text=said, part=part.number, told=told)
+    of_it = {"given": _in_words(part, given, yes), "until": _time(yes.until)} if less else {}
+    stepped(current, request, kind, by=one.authority, text=said, part=part.number, told=told, **of_it)
+
+
+def _in_words(part: RequestPart, given: Sequence[str], yes: Yes) -> str:
+    """What of a part was approved: `only Read for 7 days`."""
+    only = f"only {', '.join(dict.fromkeys(map(privilege_label, given)))}"
+    what = part_in_words(part) if given == part.privileges else only
+    if yes.lasts:
+        return f"{what} for {windows.lasting(yes.lasts)}"
+    return f"{what} until {_time(yes.until)}" if yes.until else what
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
 
 
 def _move(

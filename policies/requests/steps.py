@@ -16,7 +16,9 @@ ASKED_BACK = event(
 )
 ANSWERED = event("request.answered", "answered about request {request}, that {person} may {what}")
 APPROVED = event("request.approved", "approved {part} of request {request} for {person}")
-APPROVED_LESS = event("request.approved_less", "approved less of {part} of request {request} for {person}")
+APPROVED_LESS = event(
+    "request.approved_less", "approved {given} where request {request} asks for {part} for {person}"
+)
 REFUSED = event("request.refused", "refused {part} of request {request} for {person}")
 WITHDRAWN = event("request.withdrawn", "took back request {request}, that {person} may {what}")
 LAPSED = event("request.lapsed", "let request {request} lapse, that {person} may {what}: nobody decided it")

@@ -22,6 +22,17 @@ class Lasting:
     days: int = 0
     minutes: int = 0
 
+    @property
+    def parts(self) -> tuple[tuple[int, str], ...]:
+        """How many of which unit, the longest first."""
+        hours, minutes = divmod(self.minutes, 60)
+        units = ((self.days, "day"), (hours, "hour"), (minutes, "minute"))
+        return tuple((many, unit) for many, unit in units if many)
+
+    def __str__(self) -> str:
+        """7 days; 1 day and 12 hours"""
+        return " and ".join(f"{many} {unit}{'s' * (many != 1)}" for many, unit in self.parts)
+
     def after(self, start: datetime, zone: ZoneInfo) -> datetime:
         """The moment so long after another; a day ends at the same time of day, whatever the clocks did."""
         local = start.astimezone(zone)

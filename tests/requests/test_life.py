@@ -9,10 +9,17 @@ import pytest
 from accounts.record import Origin
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.history import Names, privilege_label
 from policies.models import AccessRequest, Change, Event, Grant, Notice, RequestStep
 from policies.requests import asking
 from tests.factories import the
 from tests.requests.world import approve, ask, by, can, refuse, told, who
+
+
+def said_by(kind: str) -> str:
+    """The last event of a kind as the history tells it."""
+    event = Event.objects.filter(kind=kind).select_related("change").latest("pk")
+    return Names([event.change], [event]).line(event).text
 
 
 def test_one_question_files_every_prerequisite_with_its_own_owner(shop: Node) -> None:
@@ -100,6 +107,9 @@ def test_less_and_shorter_can_be_given_but_neither_more_nor_longer(shop: Node) -
             approve(request, "theo", **bad)
     done = approve(request, "theo", give={table.number: ["SELECT_TABLE"]}, lasts="P7D")
     assert done.state == "approved_less"
+    of_it = f"approved only Read for 7 days where request {request.pk} asks for"
+    asked = ", ".join(map(privilege_label, table.privileges))
+    assert said_by("request.approved_less") == f"{of_it} {asked} on table demo/shop.sales.orders for ana"
     assert can("ana") and not can("ana", "write")
     want = request.wants.get(action="read")
     assert want.valid_until - want.valid_from == timedelta(days=7)

@@ -78,10 +78,7 @@ def lasts_words(request: AccessRequest) -> str:
 
 def lasting_words(text: str) -> str:
     """P30D -> 30 days; PT8H -> 8 hours"""
-    found = windows.lasting(text)
-    hours, minutes = divmod(found.minutes, 60)
-    parts = [(found.days, "day"), (hours, "hour"), (minutes, "minute")]
-    return words.listed([words.count(many, one) for many, one in parts if many])
+    return words.listed([words.count(many, unit) for many, unit in windows.lasting(text).parts])
 
 
 def for_words(request: AccessRequest) -> str:
