@@ -14,6 +14,7 @@ from accounts.text import holdable
 from catalog.nodes import Node, any_in
 from policies.history import Sight
 from policies.models import AccessRecord, Event
+from policies.plans import planned_anew
 
 
 class Position(NamedTuple):
@@ -44,6 +45,7 @@ class Trail:
     next: Position | None
 
 
+@planned_anew()
 def trail(asked: Asked, seen: Sight, *, after: Position | None = None, limit: int) -> Trail:
     """One page of what may be seen of the record.  Two queries."""
     events = _following(events_of(asked, seen), 0, after)[: limit + 1]

@@ -28,6 +28,7 @@ from authzsite.console.shell import page
 from policies import history
 from policies.history import Names, Sight
 from policies.models import AccessRecord
+from policies.plans import planned_anew
 from policies.services import duties
 from policies.services.grants import revision_now
 
@@ -85,7 +86,10 @@ def room(request: Request) -> HttpResponse:
     given = history.given_to(asker)
     seen = history.sight(asker, history.realms(asker, given=given), given=given)
     asked, actor, problem = _asked(request, seen)
-    found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
+    with (
+        planned_anew()
+    ):  # of whoever is seldom in it the newest are found by his index, of others from the end
+        found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
     context = {
         "heading": "History",
         "lead": LEAD,

@@ -24,6 +24,7 @@ from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_metalake, a_person, acting, the
 from tests.pages.test_browser import site, visit
+from tests.policies.test_walking import planned_once
 
 __all__ = ["site", "visit"]  # fixtures
 
@@ -142,6 +143,14 @@ def test_a_search_whose_session_ends_goes_on_from_there(shop: Node) -> None:
     assert "You were signed out." in body and "and the search goes on from here" in body
     [door] = re.findall(r'<a href="([^"]+)"', html.unescape(body))
     assert parse_qs(urlsplit(door).query) == {"next": [asked]}
+
+
+def test_refusals_are_planned_for_whoever_looks(shop: Node, signed_in: Enter) -> None:
+    """Whoever is seldom in the log is not read from its end, as is best for whoever is often in it."""
+    ana, kept = signed_in("ana"), planned_once("policies_accessrecord")
+    for _ in range(8):
+        words(ana, "/history/looks")
+    assert planned_once("policies_accessrecord") == kept
 
 
 def test_another_part_that_is_only_read_leads_back_to_its_page(shop: Node) -> None:
