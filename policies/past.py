@@ -37,11 +37,14 @@ def moment_in(text: str, *, whole: bool = False) -> datetime | None:
     A day alone is its beginning, or its end when the `whole` day is meant.
     """
     try:
-        found, day = parse_datetime(text), parse_date(text)
+        day = parse_date(text)
+        # asked first, because a day alone also reads as the moment at which it begins
+        if day is not None:
+            found: datetime | None = datetime.combine(day, time.max if whole else time.min)
+        else:
+            found = parse_datetime(text)
     except ValueError:
         return None
-    if found is None and day is not None:
-        found = datetime.combine(day, time.max if whole else time.min)
     return timezone.make_aware(found) if found is not None and timezone.is_naive(found) else found
 
 

@@ -290,7 +290,8 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
         return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
     was = node_at(place.node.id, then.revision)
     if was is None:
-        return redirect(f"{reverse('console:object_then', args=[id])}?at={then.revision or ''}")
+        context = {"hidden": _unknown(place, f"{place.node.name} was not there then.")}
+        return _page(request, head_of(place, "object_then"), context, status=422)
     person, sample, seed = (request.POST.get(name, "").strip()[:255] for name in ("person", "sample", "seed"))
     who = somebody(person) if person else None
     if (person and who is None) or (sample and not number_in(sample)):

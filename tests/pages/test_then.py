@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
+from datetime import date, datetime, time
 from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
@@ -78,8 +80,29 @@ def test_two_moments_in_the_wrong_order_are_explained(
     assert "must not lie before" in text(signed_in("olivia"), f"?at={given}&to={before}&show=changes")
 
 
+@pytest.mark.parametrize(
+    ("typed", "whole", "meant"),
+    [
+        ("2026-01-31", True, datetime.combine(date(2026, 1, 31), time.max)),
+        ("2026-01-31", False, datetime(2026, 1, 31)),
+        ("2026-01-31T12:00", True, datetime(2026, 1, 31, 12)),
+        ("2026-02-30", True, None),
+        ("some day", True, None),
+    ],
+)
+def test_a_day_alone_is_its_end_where_all_of_it_is_meant(
+    typed: str, whole: bool, meant: datetime | None
+) -> None:
+    assert past.moment_in(typed, whole=whole) == (timezone.make_aware(meant) if meant else None)
+
+
 def test_before_everything_nobody_had_anything(shop: Node, signed_in: SignedIn) -> None:
     assert "was not there then" in text(signed_in("olivia"), "?at=2001-01-01")
+    duties.give(shop, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)
+    address = f"/objects/{the('table', 'shop.sales.orders').id}/evidence"
+    answer = signed_in("olivia").post(address, {"at": "2001-01-01"})
+    assert answer.status_code == 422
+    assert "was not there then" in answer.content.decode()
 
 
 def test_others_past_is_shown_to_those_who_may_look_and_recorded(shop: Node, signed_in: SignedIn) -> None:
