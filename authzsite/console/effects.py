@@ -37,6 +37,12 @@ class Shown:
     preview: Preview
     node: Node
     removal: bool = False
+    called: str = ""
+    """What the object is called in the lines, where its own name does not tell it apart."""
+
+    @property
+    def name(self) -> str:
+        return self.called or self.node.name
 
     def tally(self) -> Tally:
         counts = [(kind, one, look, self.preview.count(kind)) for kind, one, look in COUNTED]
@@ -165,7 +171,7 @@ class Shown:
 
     def _acts(self, actions: Iterable[str]) -> str:
         """read and write orders; use schema sales; create tables in sales."""
-        name, found = self.node.name, set(actions)
+        name, found = self.name, set(actions)
         if "read" in found and "use" in found and self.node.type in naming.CONTAINERS:
             found.discard("read")
         plain = [action for action in SAID if action in found and action in ("read", "write")]
@@ -186,7 +192,7 @@ class Shown:
 
     def _nouns(self, actions: Iterable[str]) -> str:
         """read and write on orders; use of schema sales"""
-        name, found = self.node.name, set(actions)
+        name, found = self.name, set(actions)
         plain = [action for action in ("read", "write") if action in found and not self._container]
         told = [f"{words.listed(plain)} on {name}"] if plain else []
         if "use" in found and self._container:
@@ -207,7 +213,7 @@ class Shown:
 
     def _inside(self, action: str) -> str:
         type_, _, act = action.partition(":")
-        return f"{act} every {type_} in {self.node.name}"
+        return f"{act} every {type_} in {self.name}"
 
 
 def _parted(action: str) -> tuple[str, str]:

@@ -34,8 +34,11 @@ class Foretold(OverObjects):
 
     @cached_property
     def lines(self) -> list[DiffLine]:
-        shown = [Shown(preview, node, removal=self.removal).diff().lines for node, preview in self.parts]
-        every = [line for lines in shown for line in lines if line.kind in ORDER]
+        shown = [
+            Shown(preview, node, removal=self.removal, called=self.called(node))
+            for node, preview in self.parts
+        ]
+        every = [line for one in shown for line in one.diff().lines if line.kind in ORDER]
         if len(every) > MOST:  # then a line for each person says it shorter
             every = list(self._by_person())
         return sorted(every, key=lambda line: ORDER.index(line.kind))

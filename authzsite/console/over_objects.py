@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,6 +28,16 @@ class OverObjects:
     @cached_property
     def lines(self) -> list[DiffLine]:
         raise NotImplementedError
+
+    @cached_property
+    def _several(self) -> set[str]:
+        """The names that more than one of the objects has."""
+        counted = Counter(node.name for node, _ in self.parts)
+        return {name for name, many in counted.items() if many > 1}
+
+    def called(self, node: Node) -> str:
+        """Its name, or all of it where another one is called the same."""
+        return node.ref.full_name if node.name in self._several else node.name
 
     def count(self, kind: str) -> int:
         """How many people lose, or gain, something on at least one of the objects."""

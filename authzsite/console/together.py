@@ -26,7 +26,7 @@ class Together(OverObjects):
         for node, preview in self.parts:
             anyone = replace(node, names=(*node.names[:-1], STAND_IN))
             for line in Shown(preview, anyone, removal=self.removal).diff().lines:
-                alike.setdefault(line, []).append(node.name)
+                alike.setdefault(line, []).append(self.called(node))
         told = [self._line(line, names) for line, names in alike.items()]
         return sorted(told, key=lambda line: ORDER.index(line.kind))
 

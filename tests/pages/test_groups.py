@@ -74,6 +74,22 @@ def test_leaving_names_what_is_lost_and_can_be_undone(sam: Client) -> None:
     assert can_read("mia", orders)
 
 
+def test_objects_of_one_name_are_told_apart(sam: Client, shop: Node) -> None:
+    under(shop, "catalog", "lake")
+    under(the("catalog", "lake"), "schema", "sales")
+    a_role(
+        shop,
+        "lake",
+        "allow USE_CATALOG on catalog lake",
+        "allow USE_SCHEMA on schema lake.sales",
+        held_by=("group:analysts",),
+    )
+    body = sam.get(page_of("analysts", "leave?who=user:mia")).content.decode()
+    assert "loses use of schema shop.sales and read on every table in shop.sales" in body
+    assert "loses use of schema lake.sales" in body
+    assert "loses use of catalog lake" in body
+
+
 def test_who_keeps_it_by_another_path_is_told_so(sam: Client, shop: Node) -> None:
     rights = [f"allow {one} on schema shop.sales" for one in ("USE_SCHEMA", "SELECT_TABLE")]
     a_role(shop, "again", *rights, held_by=("mia",))
