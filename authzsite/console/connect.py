@@ -19,7 +19,7 @@ from authzsite.console.conflict import done_before
 from authzsite.console.connect_form import POLICIES, SERVER, Wanted, prefilled
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads_and_writes
-from authzsite.console.parts import Action, Empty, Note, Verdict
+from authzsite.console.parts import Action, Crumbs, Empty, Note, Verdict
 from authzsite.console.realm import Ward, kinds_for, realm_at, show
 from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
@@ -75,10 +75,11 @@ def _choose(request: Request, ward: Ward, *, status: int = 200) -> HttpResponse:
     catalog = request.GET.get("catalog", "")[:255]
     known = sorted(kinds_for(ward).values(), key=lambda one: (bool(one.experimental), one.whole_realm))
     context = {
+        "crumbs": Crumbs((("Realms", reverse("console:realms")), (ward.root.name, ward.url))),
         "heading": f"Connect {ward.root.name}",
+        "lead": "Which system is behind it? What you decide here is made true there, and read back.",
         "choices": [_choice(ward, one, catalog) for one in known],
         "none": Empty("Nothing can be connected", "No kind of system is installed that this realm can use."),
-        "back": ward.url,
     }
     return show(request, "console/realms/connect_kinds.html", ward, context, status=status)
 
@@ -92,14 +93,21 @@ def _tried(request: Request, wanted: Wanted, kind: Kind, actor: Actor) -> HttpRe
     try:
         found = tried(kind.code, wanted.url(kind), realm=wanted.ward.root.name)
     except Misconfigured as problem:
-        text = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
-        return _show(request, wanted, kind, [Note("bad", "It cannot be tried.", text)], status=422)
+        note = Note("bad", "It cannot be tried.", _sentence(str(problem)))
+        return _show(request, wanted, kind, [note], status=422)
     if not reached(found):
-        text = f"{'; '.join(one.text for one in found)}. Nothing is kept."
-        return _show(request, wanted, kind, [Note("bad", "It does not answer.", text)], status=422)
+        said = [_sentence(one.text.removeprefix("cannot connect or read: ")) for one in found]
+        note = Note("bad", "It does not answer.", f"{' '.join(said)} Nothing is kept.")
+        return _show(request, wanted, kind, [note], failed=True, status=422)
     if request.POST.get("step") != "connect":
         return _show(request, wanted, kind, [], found=found)
     return _connect(request, wanted, kind, actor)
+
+
+def _sentence(text: str) -> str:
+    """What a system says, with a beginning and an end; a name that stands first stays as it is."""
+    begins = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
+    return f"{begins}{text[1:]}{'' if text[-1:] in ('.', '?', '!') else '.'}"
 
 
 def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor) -> HttpResponse:
@@ -136,6 +144,7 @@ def _show(
     notes: list[Note],
     *,
     found: list[Finding] | None = None,
+    failed: bool = False,
     status: int = 200,
 ) -> HttpResponse:
     root = wanted.ward.root
@@ -158,6 +167,7 @@ def _show(
         "findings": found or (),
         "found_words": _found_words(found or ()),
         "tried": found is not None,
+        "failed": failed,
         "problems": wanted.problems,
         "nonce": secrets.token_hex(12),
         "seen": revision_now(),

@@ -73,7 +73,8 @@ def check_allowed(kind: Kind, url: str) -> None:
 def check_host(host: str) -> None:
     """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach the host."""
     if not _allowed(host):
-        raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW")
+        who = "whoever runs this Lakewarden adds it there"
+        raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW; {who}")
 
 
 def check_folder(folder: str) -> None:

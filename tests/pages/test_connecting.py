@@ -88,8 +88,8 @@ def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, si
     ("changed", "words"),
     [
         ({"password": "wrong"}, "It does not answer."),
-        ({"host": "127.0.0.1", "port": "1"}, "It does not answer."),
-        ({"host": "db.example.org"}, "LAKEWARDEN_CONNECT_ALLOW"),
+        ({"host": "127.0.0.1", "port": "1"}, "<span>Connection failed: "),
+        ({"host": "db.example.org"}, "<span>db.example.org is not among the hosts in"),
         ({"host": "127.0.0.1,10.0.0.1"}, "LAKEWARDEN_CONNECT_ALLOW"),
         ({"its-database": "governed?passfile=/etc/passwd"}, "It does not answer."),
         ({"its-database": ""}, "Name the database."),
