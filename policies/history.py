@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -306,7 +307,7 @@ class Names:
             if isinstance(value, str | int)  # a row of a review is told by its number
         }
         values.setdefault("type", event.object_type)
-        text = SENTENCES[event.kind].format_map(_Blank(values, object=_place(event)))
+        text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(_Blank(values, object=_place(event))))
         state = event.data.get("state")
         return Line(event, text, {} if state else dict(event.data), dict(state or {}))
 
@@ -333,6 +334,10 @@ def privilege_label(code: str) -> str:
         if known:
             return known.label
     return code
+
+
+_MANY = re.compile(r"\b1 ((?:quick |ended )?(?:row|decision|event|fact))s\b")
+"""What a sentence counts, where it counts one."""
 
 
 class _Blank(dict[str, str]):

@@ -103,10 +103,10 @@ def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
     context: dict[str, Any] = {
         "heading": f"What {node.name} holds",
         "lead": _lead(one),
-        "crumbs": Crumbs(((one.name, reverse("console:sync_backend", args=[one.row.pk])),)),
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
         "actions": [
-            Action("Browse", naming.page_of(node.id, node.type)),
             Action("What is gone", reverse("console:sync_vanished", args=[one.row.pk]), "plain"),
+            Action("Browse", naming.page_of(node.id, node.type)),
             *([Action("Change the connection", renewal(one.row, root, node))] if may else []),
         ],
         "may": may,

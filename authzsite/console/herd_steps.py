@@ -171,4 +171,4 @@ class Steps:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()
         actor = row.label if row else {"operator": "the site's operator"}.get(event.change.actor, "somebody")
         to = f" to {person.label}" if person else ""
-        return f"Done by {actor}{to}, {words.moment(event.change.at)}."
+        return f"Done by {actor}{to}, {words.said(words.moment(event.change.at))}."

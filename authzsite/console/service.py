@@ -266,10 +266,11 @@ def disable(request: Request, id: int) -> HttpResponse:
         say(request, f"{service.label} is disabled; its tokens open nothing")
         return redirect("console:service", id=id)
     good = Token.objects.filter(principal=service, revoked__isnull=True)
-    many = words.count(good.count(), "token")
+    many = good.count()
+    opened = words.count(many, "token") if many else "no token"
     used = f"Last used {kept._used()}." if kept._used() != "Never" else "Never used."
     lines = (
-        DiffLine("lose", service.label, f"has {many} that open nothing while it is disabled", used),
+        DiffLine("lose", service.label, f"can do nothing while it is disabled; it has {opened}", used),
         DiffLine("same", service.label, "keeps what it was given", "It counts again when it is enabled."),
     )
     context = {

@@ -18,7 +18,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.outside import Behind, to_look_at
-from authzsite.console.parts import Action, Empty, Fact, Facts, Note, Reason
+from authzsite.console.parts import Action, Crumbs, Empty, Fact, Facts, Note, Reason
 from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
@@ -77,6 +77,10 @@ class There:
     def latest(self) -> SyncRun | None:
         return SyncRun.objects.filter(backend=self.row).order_by("-pk").first()
 
+    @property
+    def url(self) -> str:
+        return reverse("console:sync_backend", args=[self.row.pk])
+
     def address(self, deed: str) -> str:
         return reverse("console:sync_operate", args=[self.row.pk, deed])
 
@@ -96,6 +100,7 @@ def room(request: Request, id: int) -> HttpResponse:
     one = there(request, id)
     reason = _reason(one)
     context: dict[str, Any] = {
+        "crumbs": Crumbs((("Sync", reverse("console:sync")),)),
         "heading": one.name,
         "lead": _lead(one),
         "controls": [] if reason else list(_controls(one)),
@@ -225,7 +230,7 @@ def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
         "runs": lines,
         "runs_url": reverse("console:sync_runs", args=[one.row.pk]),
         "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
-        "runs_pager": Pager(f"The last {words.count(len(lines), 'run')}"),
+        "runs_pager": Pager(f"The last {words.count(len(lines), 'run') if len(lines) > 1 else 'run'}"),
     }
 
 

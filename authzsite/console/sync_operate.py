@@ -15,7 +15,7 @@ from authzsite.console import words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads, reads_and_writes, writes
-from authzsite.console.parts import Note
+from authzsite.console.parts import Crumbs, Note
 from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
@@ -163,17 +163,17 @@ def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
         heading = f"When is a plan for {one.name} held?"
         return {"heading": heading, "text": text, "button": "Hold it above this share", "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
-    takes = words.number(run.removals if run else 0)
+    takes = words.count(run.removals if run else 0, "right or membership", "rights and memberships")
     look = "danger primary" if run and run.removals else "primary"
     if deed == "repair":
-        text = f"The plan of the last look: it takes {takes} rights and memberships, from {losing}."
+        text = f"The plan of the last look: it takes {takes}, from {losing}."
         return {
             "heading": f"Repair {one.name} from now on?",
             "text": text,
             "button": "Repair it",
             "look": look,
         }
-    text = f"It takes {takes} rights and memberships. What it takes first stands first."
+    text = f"It takes {takes}. What it takes first stands first."
     button = f"Take them from {losing}"
     return {"heading": f"Let the plan for {one.name} go on?", "text": text, "button": button, "look": look}
 
@@ -187,8 +187,7 @@ def run(request: Request, id: int) -> HttpResponse:
     if not one.may_look:
         raise Http404
     context = run_page(row, row.backend, may_retry=one.may_operate) | {
-        "back": reverse("console:sync_backend", args=[one.row.pk]),
-        "name": one.name,
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
     }
     realm = one.place.node.realm
     return page(request, "console/sync_run.html", context, room="sync", realm=realm, revision=row.revision)

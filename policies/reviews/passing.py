@@ -102,7 +102,7 @@ def _tell(review: Review, to: Principal, by: Actor, many: int, revision: int) ->
     notices.tell(
         to,
         ASKED,
-        f"{{who}} passed {many} rows on to you: {review.title}.",
+        f"{{who}} passed {many} {'row' if many == 1 else 'rows'} on to you: {review.title}.",
         key=notice_key(review, f"passed {revision}"),
         link=f"/reviews/{review.pk}",
         who=by.principal,

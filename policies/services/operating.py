@@ -94,7 +94,8 @@ def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
     run = SyncRun.objects.filter(backend=row).order_by("-pk").first()
     if run is None or run.state != SyncRun.State.HELD or run.digest != digest:
         raise Conflict("The plan is another one by now. Look at it again.")
-    removes = f"{run.removals} rights and memberships away from {run.losing} people"
+    what = "right or membership" if run.removals == 1 else "rights and memberships"
+    removes = f"{run.removals} {what} away from {run.losing} {'person' if run.losing == 1 else 'people'}"
     _set(row, BACKEND_CONFIRMED, {"confirmed": digest}, by=by, reason=reason, look=True, removes=removes)
 
 

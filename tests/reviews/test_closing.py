@@ -169,4 +169,4 @@ def test_the_history_tells_it_in_sentences(given: Node) -> None:
     told = {one.kind: names.line(one).text for one in events}
     number = rows(review)["ana shop.sales.orders"].number
     assert told["review.decided"] == f"decided row {number} of review {review.pk}: remove"
-    assert told["review.proved"].startswith(f"proved 1 rows of review {review.pk} by the console at revision")
+    assert told["review.proved"].startswith(f"proved 1 row of review {review.pk} by the console at revision")

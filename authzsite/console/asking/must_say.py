@@ -129,14 +129,15 @@ def _says_none(place: Place) -> bool:
 def _field(one: tuple[str, str, str, str], typed: Typed, inherited: Rules) -> dict[str, Any]:
     name, label, unit, text = one
     above = getattr(inherited, name)
-    said = above if isinstance(above, str) else words.number(above)
+    said = above if isinstance(above, str) else words.number(above) if above else ""
+    none = "no limit" if unit else "none"
     return {
         "name": name,
         "label": label,
         "unit": unit,
         "text": text,
         "value": typed.values[name],
-        "above": f"{said or 'none'} {unit if said else ''}".strip(),
+        "above": f"{said} {unit}".strip() if said else none,
         "is_text": name in TEXTS,
         "problem": typed.problems.get(name, ""),
     }
