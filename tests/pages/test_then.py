@@ -19,6 +19,7 @@ from policies.models import AccessRecord
 from policies.services import duties, grants, roles
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, the
+from tests.record.test_evidence import make_site
 
 pytestmark = pytest.mark.django_db
 SignedIn = Callable[[str], Client]
@@ -198,3 +199,22 @@ def test_what_a_role_gave_and_who_held_it_then(shop: Node, signed_in: SignedIn) 
     assert "read tables" not in now
     assert "group:analysts" not in now
     assert "This is the past" not in marek.get(f"/roles/{role.id}/then").content.decode()
+
+
+# every law
+
+
+def test_the_past_and_its_evidence_are_there_for_each_law(
+    db: None, signed_in: SignedIn, tmp_path: Path
+) -> None:
+    made, olive = make_site(), signed_in("olive")
+    for node in (made.gravitino, made.herd, made.cdap):
+        duties.give(next(iter(node.above())), "export_history", a_person("olive"), by=BY, authority=AUTHORITY)
+        at = past.latest().revision
+        page = olive.get(f"/objects/{node.id}/then?at={at}", follow=True)
+        assert page.status_code == 200 and "bob" in page.content.decode(), node.ref
+        answer = olive.post(f"/objects/{node.id}/evidence", {"at": str(at)})
+        assert answer["Content-Type"] == "application/zip", node.ref
+        (tmp_path / "e.zip").write_bytes(answer.content)
+        told = bundle.check(tmp_path / "e.zip", signing.public_key(), "user:bob").lines
+        assert any(line.startswith("user:bob could do: ") and "read" in line for line in told), told

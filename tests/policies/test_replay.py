@@ -199,7 +199,7 @@ def people_of(node: Node, past: Past) -> set[int]:
 
 
 @pytest.mark.parametrize(
-    ("seed", "changes"), [(1, 60), pytest.param(2, 1500, marks=pytest.mark.slow)], ids=["short", "long"]
+    ("seed", "changes"), [(1, 60), pytest.param(2, 300, marks=pytest.mark.slow)], ids=["short", "long"]
 )
 def test_at_every_revision_the_past_is_what_it_was(db: None, seed: int, changes: int) -> None:
     world = make_world(seed)
