@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, cast
+from typing import Any, NamedTuple, cast
 
-from django.db.models import BooleanField, F, Func, Q, Value
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from catalog.models import Placement, Realm
 from lakewarden import dialects
@@ -27,16 +27,38 @@ def array(numbers: Iterable[int]) -> str:
 class Numbers(Collection[int]):
     """The numbers of some objects, however many, that one page asks about again and again.
 
-    They are written out once, and once it is asked which of them hold others.
+    They are written out once, and once it is asked which of them hold others.  `rows` are queries by which
+    the database finds them itself, as `securable`, all but the `rest`: a long list takes it long to plan for.
     """
 
     keys: frozenset[int]
+    rows: tuple[QuerySet[Any], ...] = ()
+    rest: frozenset[int] = frozenset()
 
     @classmethod
     def of(cls, keys: Iterable[object]) -> Numbers:
         if isinstance(keys, Numbers):
             return keys
-        return cls(frozenset(key for key in keys if isinstance(key, int)))
+        known = frozenset(key for key in keys if isinstance(key, int))
+        return cls(known, rest=known)
+
+    @classmethod
+    def joined(cls, some: Iterable[Collection[int]]) -> Numbers:
+        """All of several; one alone is not copied."""
+        parts = [part for part in some if part]
+        if len(parts) == 1:
+            return cls.of(parts[0]).again()
+        all_ = [cls.of(part) for part in parts]
+        rows = tuple(one for part in all_ for one in part.rows)
+        keys, rest = (frozenset().union(*(getattr(one, name) for one in all_)) for name in ("keys", "rest"))
+        return cls(keys, rows, rest)
+
+    def again(self) -> Numbers:
+        """The same; which of them hold others is asked anew."""
+        same = Numbers(self.keys, self.rows, self.rest)
+        written = {name: text for name, text in self.__dict__.items() if name in ("text", "told")}
+        same.__dict__.update(written)
+        return same
 
     def __contains__(self, key: object) -> bool:
         return key in self.keys
@@ -52,6 +74,11 @@ class Numbers(Collection[int]):
         return array(self.keys)
 
     @cached_property
+    def told(self) -> str:
+        """Those that the database must be told."""
+        return array(self.rest)
+
+    @cached_property
     def holding(self) -> Numbers:
         """Those that hold others or once did, which of many are few; few are taken for such.
 
@@ -60,14 +87,17 @@ class Numbers(Collection[int]):
         if len(self) <= FEW:
             return self
         rows = Placement.objects.filter(any_of("parent_id", self)).order_by()
-        return Numbers(frozenset(rows.values_list("parent_id", flat=True).distinct()))
+        return Numbers.of(rows.values_list("parent_id", flat=True).distinct())
 
 
 def any_of(column: str, keys: Iterable[object]) -> Q:
     """Whether a column is one of a set of numbers, which is one parameter however many they are."""
-    numbers = Value(Numbers.of(keys).text)
+    numbers = Numbers.of(keys)
+    found = Q(*(Exists(rows.filter(securable=OuterRef(column))) for rows in numbers.rows), _connector=Q.OR)
+    if numbers.rows and not numbers.rest:
+        return found
     form = {"template": "(%(expressions)s::bigint[]))", "arg_joiner": " = ANY("}
-    return Q(Func(F(column), numbers, output_field=BooleanField(), **form))
+    return found | Q(Func(F(column), Value(numbers.told), output_field=BooleanField(), **form))
 
 
 def any_in(column: str, keys: Iterable[object]) -> Q:

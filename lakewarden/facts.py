@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from lakewarden.principals import Principal
 from lakewarden.texts import Texts
@@ -96,6 +96,8 @@ class Slice:
     since: float = 0.0
     next_change_at: float | None = None
     texts: Texts | None = None
+    followed: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+    """What was worked out from these facts before, by its name."""
 
 
 def next_boundary(rules: Iterable[Rule], now: float) -> float | None:

@@ -121,6 +121,7 @@ def _statement(*, past: bool, narrowed: bool) -> str:
 
 
 Window = tuple[float | None, float | None]
+ALWAYS: Window = (None, None)
 GrantRow = tuple[Any, str, bool, Window, int, int]
 """The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
 OwnedRow = tuple[int, Window, int, int]
@@ -211,13 +212,13 @@ class Loaded:
 
     def rules_of(self, principal: int) -> Iterable[Rule]:
         """Every rule that reaches a principal, by every path."""
-        yield from self._held(principal, (), (None, None))
+        yield from self._held(principal, (), ALWAYS)
         for group, name, window in self.groups.get(principal, ()):
             yield from self._held(group, (Station("group", name, group),), window)
         for holder, kind, name in self.aliases.get(principal, ()):
             # the same name in another case is the same person; a pattern is a way of its own
             via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
-            yield from self._given(holder, via, (None, None))
+            yield from self._given(holder, via, ALWAYS)
 
     def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
         """What a realm's settings give: to its master user, to its admin group, and a principal of a name
@@ -330,6 +331,11 @@ def contains(window: Window, now: float) -> bool:
 
 
 def _overlap(one: Window, other: Window) -> Window:
+    # most of what there is has no end, and some own a hundred thousand objects
+    if one == ALWAYS:
+        return other
+    if other == ALWAYS:
+        return one
     starts = [edge for edge in (one[0], other[0]) if edge is not None]
     ends = [edge for edge in (one[1], other[1]) if edge is not None]
     return (max(starts, default=None), min(ends, default=None))

@@ -9,7 +9,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from catalog.models import Placement
-from catalog.nodes import Node, any_of, nodes, on_or_below
+from catalog.nodes import Node, Numbers, any_of, nodes, on_or_below
 from lakewarden import dialects, engine
 from lakewarden.facts import Slice
 from policies import decisions, history, slices
@@ -19,6 +19,8 @@ from policies.services import duties, grants
 
 REVIEW = "review_access"
 NONE = Q(pk__in=[])
+FEW = 500
+"""So many objects are gone through to know where somebody may give access; of more the hints are."""
 
 
 def visible(roots: Iterable[Node], by: Actor) -> Q:
@@ -36,22 +38,27 @@ def visible(roots: Iterable[Node], by: Actor) -> Q:
 def _in_realm(root: Node, slice_: Slice, reviewed: Collection[int], now: datetime) -> Q:
     if root.id in reviewed:
         return Q()
-    by_text = dialects.get(root.kind).by_text
-    keys = {*reviewed, *_mine(slice_, root, now)}
+    by_text, governed = dialects.get(root.kind).by_text, history.governed(slice_, root)
+    plain = not by_text and not any(bits.deny for bits in slice_.bits.values())
+    if plain and root.id in governed and _sees(slice_, root, (), now):
+        return Q()
+    few = len(governed) <= FEW
+    keys = Numbers.joined((reviewed, _mine(slice_, governed, now) if few else governed))
     inside = Q(securable__in=Placement.objects.open().filter(on_or_below(keys)).values("securable"))
     everywhere = Q(securable__isnull=True) if _sees(slice_, root, reviewed, now) else NONE
-    if not by_text and not any(bits.deny for bits in slice_.bits.values()):
-        return Q() if root.id in keys else everywhere | inside
-    # a denial below takes some of it away again, and a text gives some more: only the law knows which
+    if plain and few:
+        return everywhere | inside
+    # a denial below takes some of it away again, a text gives some more, and what is owned needs a way to it:
+    # only the law knows which
     about = Hint.objects.filter(Q() if by_text else inside, realm=root.realm_id, securable__isnull=False)
     places = nodes(set(about.values_list("securable", flat=True)))
     seen = [key for key, place in places.items() if _sees(slice_, place, reviewed, now)]
     return everywhere | any_of("securable_id", seen)
 
 
-def _mine(slice_: Slice, root: Node, now: datetime) -> set[int]:
+def _mine(slice_: Slice, governed: Collection[int], now: datetime) -> set[int]:
     """Where somebody may give access, and below it; what he owns is not enough without a way to it."""
-    places = nodes(set(history.governed(slice_, root)))
+    places = nodes(governed)
     return {key for key, place in places.items() if _sees(slice_, place, (), now)}
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -25,7 +25,7 @@ from policies.facts import is_service_admin
 from policies.models import Change, Counter, Event, RequestStep
 from policies.models.worded import beginning_so
 from policies.plans import planned_anew
-from policies.queries import realms_of
+from policies.queries import owned_in, realms_of
 from policies.services import duties
 from policies.walking import Found, Sought
 
@@ -72,8 +72,7 @@ class Filter:
 
     def sought(self, seen: Sight) -> Sought:
         """The same as the index of facets is asked, with what may be seen, unless of too many places."""
-        sight = seen.facets()
-        sets = [sight] if len(sight) <= MOST_FACETS else []
+        sets = [seen.facets()] if len(seen.objects) < MOST_FACETS else []
         if self.object:
             above = tuple(f"t{key}" for key in self.object.lineage)
             sets.append(above if self.from_above else (f"o{self.object.id}",))
@@ -98,7 +97,7 @@ class Sight:
     """How much of the record somebody may see: everything below these objects, and what concerns himself."""
 
     viewer: Principal
-    objects: tuple[int, ...]
+    objects: Collection[int]
     site: bool
 
     @cached_property
@@ -145,10 +144,10 @@ def sight(viewer: Principal, realms: Iterable[Node], *, given: frozenset[int] | 
     """
     given = given_to(viewer) if given is None else given
     roots = {node.id for node in realms}
-    held = {key for node in realms for key in governed(slices.current(viewer, node), node)}
+    held = [governed(slices.current(viewer, node), node) for node in realms]
     # what is said of no object, such as accounts and groups, is the site's own business
     site = bool(given & roots) or is_service_admin(viewer)
-    return Sight(viewer, tuple(sorted(given | held)), site)
+    return Sight(viewer, Numbers.joined((given, *held)), site)
 
 
 def views_a_realm(viewer: Principal) -> bool:
@@ -157,16 +156,36 @@ def views_a_realm(viewer: Principal) -> bool:
     return roots.filter(securable__in=duties.held(viewer, VIEW_HISTORY)).exists()
 
 
-def governed(slice_: Slice, root: Node) -> Iterable[int]:
+def governed(slice_: Slice, root: Node) -> Numbers:
     """Objects of a realm on and below which a principal owns or gives access, unless it is denied below."""
     if not slice_.member:
-        return
+        return Numbers.of(())
+    if slices.following(slice_, "denies giving", lambda: _denies(slice_, _giving(slice_))):
+        # what lies above is not the slice's own
+        return Numbers.of(_governed(slice_, root))
+    return slices.following(slice_, f"governed from {root.id}", lambda: _all_governed(slice_, root)).again()
+
+
+def _all_governed(slice_: Slice, root: Node) -> Numbers:
+    found, owned = frozenset(_governed(slice_, root)), owned_in(slice_)
+    return Numbers(found, owned.rows, found - owned.keys) if owned.rows else Numbers.of(found)
+
+
+def _giving(slice_: Slice) -> int:
+    manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
+    return manage.bit if manage else 0
+
+
+def _denies(slice_: Slice, bit: int) -> bool:
+    return any(bits.deny & bit for bits in slice_.bits.values())
+
+
+def _governed(slice_: Slice, root: Node) -> Iterable[int]:
     listed = engine.visible(slice_, root.levels, "governed", now=slice_.since)
     yield from (key for key in listed.exceptions if isinstance(key, int) and listed.shows(key))
-    manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
-    bit = manage.bit if manage else 0
+    bit = _giving(slice_)
     given = {key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.allow & bit}
-    if any(bits.deny & bit for bits in slice_.bits.values()):
+    if _denies(slice_, bit):
         # a denial above counts too, and only the law knows what is above
         given = {key for key, place in nodes(given).items() if _permitted(slice_, place)}
     yield from given

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from accounts.entering import able
 from accounts.models import Principal
@@ -53,15 +53,17 @@ def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
 
 
 def _owned(rows: QuerySet[Placement], asked: Asked) -> QuerySet[Placement]:
-    open_now = Ownership.objects.open().filter(securable__realm=asked.root.realm_id)
+    owners = Ownership.objects.open().filter(securable=OuterRef("securable"))
     if asked.how == NOBODY:
-        unowned = rows.exclude(securable__in=open_now.values("securable"))
-        return unowned.filter(parent=asked.root.id, type__in=TOP)
+        return rows.filter(~Exists(owners), parent=asked.root.id, type__in=TOP)
     if asked.how == GONE:
-        open_now = open_now.filter(owner__in=gone())
+        left = gone()
+        if not left:
+            return rows.none()
+        owners = owners.filter(owner__in=left)
     elif asked.owner is not None:
-        open_now = open_now.filter(owner=asked.owner)
-    return rows.filter(securable__in=open_now.values("securable"))
+        owners = owners.filter(owner=asked.owner)
+    return rows.filter(Exists(owners))
 
 
 def gone() -> set[int]:

@@ -25,9 +25,15 @@ def people(owned: Collection[int], *, at: Sequence[datetime]) -> list[int]:
 
 
 def _people(owned: Numbers, moment: datetime) -> int:
+    told: dict[str, Any] = {"rest": owned.told, "holding": owned.holding.text, "at": moment}
+    listed = ["SELECT unnest(%(rest)s::bigint[])"]
+    for rows in owned.rows:
+        sql, values = rows.order_by().values_list("securable").query.sql_with_params()
+        names = [f"value{len(told) + at}" for at in range(len(values))]
+        listed.append(sql % tuple(f"%({name})s" for name in names))
+        told |= dict(zip(names, values, strict=True))
     with connection.cursor() as cursor:
-        told: dict[str, Any] = {"owned": owned.text, "holding": owned.holding.text, "at": moment}
-        cursor.execute(_statement(), told)
+        cursor.execute(_statement(" UNION ALL ".join(listed)), told)
         [many] = cursor.fetchone() or (0,)
         return int(many)
 
@@ -36,24 +42,23 @@ _PEOPLE = """
 WITH as_of AS MATERIALIZED (
     SELECT coalesce((SELECT revision FROM policies_change WHERE at <= %(at)s
                       ORDER BY at DESC, revision DESC LIMIT 1), 0) AS revision),
-below AS MATERIALIZED (
-    SELECT p.securable_id AS id FROM unnest(%(holding)s::bigint[]) AS above
+place AS MATERIALIZED (
+    SELECT id FROM ({owned}) AS owned (id)
+    UNION
+    SELECT p.securable_id FROM unnest(%(holding)s::bigint[]) AS above
       JOIN catalog_placement p ON p.ancestors @> ARRAY[above], as_of
      WHERE {open_p}),
 gift AS MATERIALIZED (
-    SELECT g.role_id, g.holder_id FROM policies_grant g, as_of
-     WHERE g.effect = 'allow' AND {open_g} AND {now_g}
-       AND (g.securable_id = ANY(%(owned)s::bigint[]) OR g.securable_id IN (SELECT id FROM below))),
+    SELECT g.role_id, g.holder_id FROM policies_grant g JOIN place ON place.id = g.securable_id, as_of
+     WHERE g.effect = 'allow' AND {open_g} AND {now_g}),
 holder AS MATERIALIZED (
     SELECT holder_id AS id FROM gift WHERE holder_id IS NOT NULL
     UNION
     SELECT a.holder_id FROM policies_assignment a, as_of
      WHERE a.role_id IN (SELECT role_id FROM gift) AND {open_a} AND {now_a}
     UNION
-    SELECT o.owner_id FROM policies_ownership o, as_of
-     WHERE {open_o}
-       AND (o.securable_id = ANY(%(owned)s::bigint[]) OR o.securable_id IN (SELECT id FROM below))
-     GROUP BY 1)
+    SELECT o.owner_id FROM policies_ownership o JOIN place ON place.id = o.securable_id, as_of
+     WHERE {open_o} GROUP BY 1)
 SELECT count(*) FROM (
     SELECT p.id FROM holder JOIN accounts_principal p ON p.id = holder.id AND p.kind <> 'group'
     UNION
@@ -68,9 +73,9 @@ _NOW = """
 
 
 @cache
-def _statement() -> str:
+def _statement(owned: str) -> str:
     told = {f"open_{alias}": _OPEN.format(alias) for alias in "pgaom"}
-    return _PEOPLE.format(**told, **{f"now_{alias}": _NOW.format(alias) for alias in "gam"})
+    return _PEOPLE.format(owned=owned, **told, **{f"now_{alias}": _NOW.format(alias) for alias in "gam"})
 
 
 def changes_by_day(owned: Collection[int], kinds: Sequence[str], *, since: datetime) -> dict[date, int]:

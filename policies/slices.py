@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar, cast
 
 from django.db import connection, transaction
 from django.utils import timezone
@@ -22,6 +23,7 @@ from lakewarden.facts import Slice
 from policies import facts
 
 KEPT = 2_000
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -96,6 +98,19 @@ def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, S
         for pk, slice_ in slices.items():
             _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk), loaded.good_until(pk)))
     return slices
+
+
+def following(slice_: Slice, what: str, make: Callable[[], Made]) -> Made:
+    """What follows from a slice's facts alone, worked out once for as long as they are good.
+
+    `what` is its name.
+    """
+    facts_, made = slice_.followed.get(what, (None, None))
+    # a slice that was made out of this one may have other facts
+    if facts_ is not slice_.bits:
+        made = make()
+        slice_.followed[what] = (slice_.bits, made)
+    return cast("Made", made)
 
 
 def of_strangers(names: Collection[str], node: Node, *, now: datetime | None = None) -> dict[str, Slice]:

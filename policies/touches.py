@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from accounts.models import Keeping, Membership
 from accounts.record import Fact
 from catalog.models import Mode, Placement
@@ -10,6 +12,11 @@ from policies.models import Assignment, Grant, Ownership, RealmMember, Separatio
 
 def principal_key(pk: int) -> str:
     return f"p:{pk}"
+
+
+def principals_in(keys: Iterable[object]) -> list[int]:
+    """The principals among the keys of a slice."""
+    return [int(key.removeprefix("p:")) for key in keys if isinstance(key, str) and key.startswith("p:")]
 
 
 def role_key(pk: int) -> str:

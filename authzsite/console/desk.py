@@ -48,7 +48,7 @@ class Desk:
 
     @cached_property
     def owned(self) -> Numbers:
-        return Numbers.of(key for realm in self.realms for key in owned_by(self.asker, realm))
+        return Numbers.joined(owned_by(self.asker, realm) for realm in self.realms)
 
     @cached_property
     def endings(self) -> list[Ending]:

@@ -65,11 +65,11 @@ class Here:
             )
 
     def _strangers(self) -> Iterable[Item]:
-        owned, by_place = set(self.desk.owned), dict[Node, list[BackendFinding]]()
+        by_place = dict[Node, list[BackendFinding]]()
         for row in self.desk.foreign:
             node = self.desk.places.get(row.securable_id or 0)
             if node is not None:
-                by_place.setdefault(_nearest(node, owned), []).append(row)
+                by_place.setdefault(_nearest(node, self.desk.owned), []).append(row)
         for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")

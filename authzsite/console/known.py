@@ -13,13 +13,17 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from accounts.text import holdable
 from authzsite.console.requests import Request, asker_of
-from catalog.nodes import Node
+from catalog.models import Placement
+from catalog.nodes import Node, any_of
 from catalog.queries import nodes
 from policies import decisions, history, slices
 from policies.facts import is_service_admin
 from policies.history import Sight
 from policies.models import RealmMember
-from policies.queries import search
+from policies.queries import realms_of, search
+
+LOOKED = 200
+"""So many objects are gone through for those whose access somebody may change."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,11 @@ class Circle:
     def realms(self) -> Sequence[Node]:
         """Those that admit him, and those where he may read some of the history."""
         return history.realms(self.asker, given=self._given)
+
+    @cached_property
+    def admitting(self) -> Sequence[Node]:
+        """Those alone that admit him; in the others nothing but history is his to see."""
+        return realms_of(self.asker)
 
     @cached_property
     def sight(self) -> Sight:
@@ -99,12 +108,21 @@ def realm_words(circle: Circle) -> str:
 
 
 def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
-    """The objects whose access he may change: those a search finds, or without a text those he governs."""
+    """The objects whose access he may change: those a search finds, or without a text those he governs.
+
+    Of many the highest, by name.
+    """
     now = timezone.now()
     for realm in circle.realms:
         slice_ = slices.current(circle.asker, realm, now=now)
-        found = [row.securable_id for row in search(slice_, realm, text, now=now)[:200]] if text else ()
-        for node in nodes(found or (() if text else circle.sight.objects)).values():
-            fitting = node.realm_id == realm.realm_id and node.type != "role"
-            if fitting and decisions.answer(slice_, "grant", node, now=now):
+        found = search(slice_, realm, text, now=now) if text else _highest(circle, realm)
+        for node in nodes([row.securable_id for row in found[:LOOKED]]).values():
+            if node.type != "role" and decisions.answer(slice_, "grant", node, now=now):
                 yield node
+
+
+def _highest(circle: Circle, realm: Node) -> QuerySet[Placement]:
+    """What lies highest of all that he governs in a realm."""
+    rows = Placement.objects.open().filter(any_of("securable_id", circle.sight.objects))
+    rows = rows.filter(securable__realm=realm.realm_id).exclude(type="role")
+    return rows.order_by("ancestors__len", "name", "pk")

@@ -127,7 +127,7 @@ class Visit:
 
     def facts(self) -> Facts:
         counted = self.reach.counts
-        groups = {rule.via[0].key for _, rule in self.reach.rules if rule.via and rule.via[0].kind == "group"}
+        groups = self.reach.through
         told = [
             Fact("Reaches", words.count(self.reach.many, "object")),
             Fact("Owns", words.count(counted["owned"], "object") if counted["owned"] else "Nothing"),

@@ -21,6 +21,7 @@ from lakewarden import dialects
 from lakewarden.engine import DENIED
 from lakewarden.facts import OWNER, Rule, Slice
 from policies import decisions, slices
+from policies.reached import Said, said
 
 SOON = timedelta(days=14)
 TOLD = ("use", "read", "write", "grant", "drop")
@@ -152,8 +153,7 @@ class Reach:
     @cached_property
     def later(self) -> list[Rule]:
         """The rules that have not begun."""
-        moment = self.now.timestamp()
-        return [rule for slice_ in self.slices for rule in slice_.rules if begins_after(rule, moment)]
+        return [rule for _, told in self.said for rule in told.later]
 
     @cached_property
     def places(self) -> dict[int, Node]:
@@ -162,11 +162,20 @@ class Reach:
         return {key: one for key, one in nodes(keys).items() if self.circle.sees(self.person, one)}
 
     @cached_property
+    def said(self) -> list[tuple[Slice, Said]]:
+        """What the rules of each realm say."""
+        known = zip(self.slices, self.circle.realms, strict=True)
+        return [(slice_, said(slice_, realm.realm_id)) for slice_, realm in known]
+
+    @property
+    def through(self) -> frozenset[int]:
+        """The groups on the way."""
+        return frozenset[int]().union(*(told.groups for _, told in self.said))
+
+    @cached_property
     def groups(self) -> dict[Any, str]:
-        """What the groups on the way are called.  One query."""
-        via = (one for _, rule in self.rules for one in rule.via if one.kind == "group")
-        keys = {one.key for one in via if isinstance(one.key, int)}
-        return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)}
+        """What they are called.  One query."""
+        return {row.pk: row.label for row in Principal.objects.filter(pk__in=self.through)}
 
     @cached_property
     def all(self) -> list[Reached]:

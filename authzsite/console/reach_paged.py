@@ -17,9 +17,8 @@ from authzsite.console.parts import Action, Chip, Face, Path, State, Who
 from authzsite.console.reach import FILTERS, Coming, Reach, Reached, comings, main_action
 from catalog.nodes import Node
 from catalog.queries import nodes
-from lakewarden import dialects
 from lakewarden.facts import Rule, Slice
-from policies.reached import Alike, Group, Named
+from policies.reached import Alike, Group, Named, Said
 
 SHOWN = 50
 PIECE = 2000
@@ -43,43 +42,20 @@ class PagedReach(Reach):
     """The same questions, answered without reading every object."""
 
     @cached_property
-    def _said(self) -> dict[int, list[Rule]]:
-        """What rules say of each object that they name."""
-        said: dict[int, list[Rule]] = {}
-        for _, rule in self.rules:
-            if isinstance(rule.object, int):
-                said.setdefault(rule.object, []).append(rule)
-        return said
-
-    @cached_property
-    def _whose(self) -> dict[int, Slice]:
-        return {rule.object: slice_ for slice_, rule in self.rules if isinstance(rule.object, int)}
-
-    @cached_property
     def _named(self) -> Named:
-        """Them with a number for each thing that is said; where names count, each is like no other."""
-        signs: dict[object, int] = {}
-        told = {}
-        for key, rules in self._said.items():
-            slice_ = self._whose[key]
-            own = key in slice_.selves or dialects.get(slice_.dialect).by_text
-            sign = key if own else (slice_.realm, *sorted(map(_sign, rules)))
-            told[key] = signs.setdefault(sign, len(signs))
         seen = None if self.circle.is_own(self.person) else self.circle.sight.objects
-        return Named(told, naming.CONTAINERS, seen)
+        return Named([told for _, told in self.said], naming.CONTAINERS, seen)
 
     @cached_property
     def _likes(self) -> dict[Group, Reached]:
         """What stands for each group, decided."""
         places = nodes(one.first for one in self._groups)
-        return {one.group: self._first(one, places) for one in self._groups if one.first in places}
+        firsts = ((one.group, places.get(one.first)) for one in self._groups)
+        return {group: self._alone(node) for group, node in firsts if node is not None}
 
     @cached_property
     def _groups(self) -> list[Alike]:
-        return self._named.alike()
-
-    def _first(self, one: Alike, places: dict[int, Node]) -> Reached:
-        return self._decided(places[one.first], tuple(self._said[one.first]), self._whose[one.first])
+        return self._named.alike
 
     @cached_property
     def counts(self) -> Counter[str]:
@@ -133,12 +109,14 @@ class PagedReach(Reach):
     @cached_property
     def _near(self) -> dict[int, Reached]:
         """The rows of the page, the picked object, some that are denied, and all that lies above them."""
-        denied = [rule.object for _, rule in self.rules if not rule.allow and isinstance(rule.object, int)]
-        return self._read({**self._found, **self._picked}, sorted(set(denied))[:SHOWN])
+        denied = sorted(key for _, told in self.said for key in told.denied)
+        return self._read({**self._found, **self._picked}, denied[:SHOWN])
 
     def _read(self, found: Mapping[int, Sequence[int]], others: Iterable[int] = ()) -> dict[int, Reached]:
         """Some objects with what lies above them and is reached too, as far as the viewer may know."""
-        above = {key for keys in found.values() for key in keys} & self._said.keys()
+        above = {
+            key for keys in found.values() for key in keys if any(key in told.rules for _, told in self.said)
+        }
         places = nodes({*found, *above, *others})
         known = (one for one in places.values() if self.circle.sees(self.person, one))
         return {node.id: self._like(node) for node in known}
@@ -153,13 +131,21 @@ class PagedReach(Reach):
             after = list(found)[-1] if found else -1
 
     def _like(self, node: Node) -> Reached:
-        slice_, rules = self._whose[node.id], tuple(self._said[node.id])
+        slice_, told = self._told(node)
         parent = node.lineage[-2] if len(node.lineage) > 1 else 0
         alone = node.id if node.type in naming.CONTAINERS else 0
-        like = self._likes.get(Group(self._named.signs[node.id], parent, node.type, alone))
+        like = self._likes.get(Group(told.signs[node.id], parent, node.type, alone))
         if like is None:
-            return self._decided(node, rules, slice_)
-        return Reached(node, rules, like.can, slice_, like.refused, like.fits)
+            return self._alone(node)
+        return Reached(node, tuple(told.rules[node.id]), like.can, slice_, like.refused, like.fits)
+
+    def _alone(self, node: Node) -> Reached:
+        slice_, told = self._told(node)
+        return self._decided(node, tuple(told.rules[node.id]), slice_)
+
+    def _told(self, node: Node) -> tuple[Slice, Said]:
+        """The facts that speak of one that rules name."""
+        return next(one for one in self.said if node.id in one[1].rules)
 
     @cached_property
     def by_number(self) -> dict[int, Reached]:
@@ -226,7 +212,3 @@ def _decided_last(rules: Iterable[Rule]) -> int:
 def why(person: Principal, node: Node) -> str:
     asked = {"who": str(person), "action": main_action(node), "what": node.ref.id, "type": node.type}
     return f"{reverse('console:why')}?{urlencode(asked)}"
-
-
-def _sign(rule: Rule) -> tuple[str, bool, float]:
-    return rule.privilege, rule.allow, rule.valid_until or 0

@@ -214,8 +214,10 @@ def opened(
 ) -> list[Row]:
     """The same rows, linked only where a page opens to the viewer: what concerns himself may lie anywhere."""
     told = list(shown)
-    open_ = leading(viewer, seen, (row.way for row in told if row.url), given)
-    return [row if row.url and row.way[-1] in open_ else replace(row, url="") for row in told]
+    # what is left out of a long change is told of by the history itself
+    away = [row for row in told if row.url and row.way]
+    open_ = leading(viewer, seen, (row.way for row in away), given)
+    return [replace(row, url="") if row.way and row.way[-1] not in open_ else row for row in told]
 
 
 def followed(shown: Iterable[Row]) -> list[Row]:

@@ -18,7 +18,7 @@ from authzsite.console import naming, words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
 from authzsite.console.keyset import ordered
-from authzsite.console.known import Circle, circle_of, realm_words
+from authzsite.console.known import Circle, circle_of
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.methods import reads, reads_and_writes
 from authzsite.console.parts import Action, Empty, Face, Note, Reason, Who
@@ -79,7 +79,7 @@ def room(request: Request) -> HttpResponse:
                 else []
             ),
         ),
-        "rows": lines(shown, circle.realms),
+        "rows": lines(shown, circle.admitting),
         "pager": Pager(
             f"{words.count(counts['personal' if personal else 'roles'], 'role')}, by name",
             _url(text, how) if after else "",
@@ -88,8 +88,8 @@ def room(request: Request) -> HttpResponse:
         "csv": reverse("console:roles_csv") + _url(text, how),
         "empty": _empty(text),
     }
-    realm, revision = realm_words(circle), revision_now()
-    return page(request, "console/roles.html", context, room="roles", realm=realm, revision=revision)
+    realm = circle.admitting[0].name if len(circle.admitting) == 1 else ""
+    return page(request, "console/roles.html", context, room="roles", realm=realm, revision=revision_now())
 
 
 def asked_in(request: Request) -> tuple[str, bool]:
@@ -105,7 +105,7 @@ def _url(text: str, how: str, after: int = 0) -> str:
 def _named(circle: Circle, text: str) -> QuerySet[Placement]:
     """The roles one may see in all realms, whose name holds a text."""
     seen = Placement.objects.none()
-    for realm in circle.realms:
+    for realm in circle.admitting:
         seen |= children(slices.current(circle.asker, realm), realm, "role")
     if not holdable(text):
         return seen.none()
@@ -114,7 +114,7 @@ def _named(circle: Circle, text: str) -> QuerySet[Placement]:
 
 def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
     """The button, or the button disabled with the reason; none where a realm knows no roles."""
-    here = [one for one in circle.realms if one.type == "metalake"]
+    here = [one for one in circle.admitting if one.type == "metalake"]
     if not here:
         return None, None
     for realm in here:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -106,7 +106,7 @@ class Eyes:
         owns = any(bits.owned for key in node.lineage if (bits := slice_.bits.get(key)) is not None)
         return naming.can(can, node.type, owns=owns)
 
-    def starts(self, realms: Iterable[Node], governed: Sequence[int]) -> list[Node]:
+    def starts(self, realms: Iterable[Node], governed: Collection[int]) -> list[Node]:
         """Where one may begin: realms as a whole, or else the objects one governs."""
         some = realms_of(self.person) if is_service_admin(self.asker) else list(realms)
         whole = [one for one in some if self.may_ask(one)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +22,7 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
 from authzsite.console.sync_decided import decided
 from catalog.models import Placement
-from catalog.nodes import Node, on_or_below
+from catalog.nodes import Node, Numbers, on_or_below
 from catalog.queries import nodes
 from policies import decisions, slices
 from policies.models import Backend, BackendFinding, ForeignOrder
@@ -188,9 +188,9 @@ def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFind
 
 
 def _inside(asker: Any, realms: Sequence[Node]) -> Q:
-    return about([key for realm in realms for key in owned_by(asker, realm)])
+    return about(Numbers.joined(owned_by(asker, realm) for realm in realms))
 
 
-def about(keys: Sequence[int]) -> Q:
+def about(keys: Collection[int]) -> Q:
     """What is about one of these objects or something in it."""
     return Q(securable__in=Placement.objects.open().filter(on_or_below(keys)).values("securable"))

@@ -22,7 +22,7 @@ from policies.events import SENTENCES
 from policies.models import Counter, Event
 from policies.services import grants
 from policies.services.grants import Wish
-from tests.factories import a_metalake, a_person, acting, the
+from tests.factories import a_metalake, a_person, acting, the, under
 from tests.pages.test_browser import site, visit
 from tests.policies.test_walking import planned_once
 
@@ -51,6 +51,15 @@ def test_a_realm_is_chosen_where_there_are_more(shop: Node, signed_in: Enter) ->
     assert "realm second" not in words(signed_in("marek"), "/history?realm=demo")
     words(signed_in("ana"), "/history?realm=second", 404)
     words(signed_in("marek"), "/history?realm=nowhere", 404)
+
+
+def test_a_long_change_tells_how_much_of_it_is_left_out(shop: Node, signed_in: Enter) -> None:
+    under(the("schema", "shop.sales"), "table", *(f"table_{at:02}" for at in range(60)))
+    marek, last = signed_in("marek"), Event.objects.latest("change").change_id
+    for address in ("/history", f"/objects/{the('schema', 'shop.sales').id}/history"):
+        shown = " ".join(marek.get(address).content.decode().split())
+        assert "20 more lines of this change" in shown
+        assert f'href="/history?revision={last}"' in shown
 
 
 def test_a_request_is_asked_for_by_its_number(shop: Node, signed_in: Enter) -> None:

@@ -16,7 +16,7 @@ from authzsite.console.lists import Item
 from authzsite.console.parts import Action, Face
 from authzsite.console.waiting import Waits, waits
 from catalog.models import Placement
-from catalog.nodes import Node, on_or_below
+from catalog.nodes import Node, Numbers, on_or_below
 from policies.models import Hint
 from policies.queries import owned_by, realms_of
 
@@ -31,10 +31,10 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
     if not fresh.exists():
         return ()
     realms = {one.realm_id: one for one in realms_of(asker)}
-    owned = {key for one in realms.values() for key in owned_by(asker, one)}
+    owned = Numbers.joined(owned_by(asker, one) for one in realms.values())
     if not owned:
         return ()
-    inside = Placement.objects.open().filter(on_or_below(sorted(owned))).values("securable")
+    inside = Placement.objects.open().filter(on_or_below(owned)).values("securable")
     whole = Q(securable__isnull=True, realm__in=[key for key, one in realms.items() if one.id in owned])
     mine = fresh.filter(Q(securable__in=inside) | whole)
     rows = mine.values_list("realm").annotate(Count("pk"), last=Max("found")).order_by("realm")

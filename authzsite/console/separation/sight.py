@@ -15,7 +15,8 @@ from authzsite.console.known import circle_of
 from authzsite.console.parts import Action, Chip, Path, Reason, Verdict, Who
 from authzsite.console.realm import Ward, realm_at, show
 from authzsite.console.requests import Request
-from catalog.nodes import nodes
+from catalog.models import Securable
+from catalog.nodes import any_of
 from catalog.queries import root as root_of
 from lakewarden.facts import OWNER
 from policies import access_log, offices
@@ -66,8 +67,8 @@ def desk_at(request: Request, id: int) -> Desk:
     """The rules of the realm of that number; the same Http404 where it is hidden or not there."""
     ward = realm_at(request, id)
     circle = circle_of(request)
-    governed = nodes(circle.sight.objects).values()
-    return Desk(ward, any(node.root_id == ward.root.id for node in governed))
+    inside = Securable.objects.filter(any_of("id", circle.sight.objects), realm=ward.root.realm_id)
+    return Desk(ward, inside.exists())
 
 
 def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
