@@ -293,7 +293,8 @@ def _repairs() -> list[dict[str, Any]]:
 @admin_only
 def new(request: Request) -> HttpResponse:
     """A name to sign in with and the name people know; then the link by which he sets a password."""
-    name, shown_as = (request.POST.get(key, "").strip()[:255] for key in ("name", "display_name"))
+    typed = request.POST if request.method == "POST" else request.GET
+    name, shown_as = (typed.get(key, "").strip()[:255] for key in ("name", "display_name"))
     if request.method != "POST":
         return _form(request, name, shown_as, [])
     actor = Actor(asker_of(request), "console", request_id=nonce_in(request))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -104,7 +105,8 @@ class First:
         name = who.name if who else "Nobody"
         known = User.objects.filter(principal=who).first() if who else None
         text = f"{name} owns {orphan.name} and cannot sign in yet."
-        url = reverse("console:account", args=[known.pk]) if known else reverse("console:account_new")
+        new = f"{reverse('console:account_new')}?{urlencode({'name': who.name})}" if who else ""
+        url = reverse("console:account", args=[known.pk]) if known else new or reverse("console:account_new")
         return Step(title, state, text, Action("Make an account", url, "primary"))
 
     def _connection(self, state: str) -> Step:

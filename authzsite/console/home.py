@@ -88,8 +88,13 @@ def room(request: Request) -> HttpResponse:
         "coming": has.coming(),
         "lately": lately(desk.asker),
         "latest": record.timeline(record.rows(latest.entries)[:6]),
-        "latest_heading": "Latest on what you own" if desk.owned else "Latest about you",
+        "latest_heading": "Latest on what you own" if desk.owned else "Latest changes",
     }
     realm = desk.realms[0].name if len(desk.realms) == 1 else ""
-    context["new_site"] = first.note(desk.asker) if admins.may(request) else None
+    new = first.note(desk.asker) if admins.may(request) else None
+    if new and not waits.items:  # then that is what to go on with
+        step = Action(new.link, new.url, "primary")
+        context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
+        new = None
+    context["new_site"] = new
     return page(request, "console/home.html", context, room="home", realm=realm, revision=revision_now())

@@ -127,11 +127,12 @@ def _csv_lines(sought: Sought) -> Iterator[list[object]]:
 
 def _nothing(text: str) -> Empty:
     browse = Action("Browse the catalog", reverse("console:catalog"))
+    ask = Action("Ask for it by its full name", reverse("console:request_new"))
     return Empty(
         f"Nothing is called “{text}”",
         "It may not exist, or not be for you to see. Names of objects, people and groups are searched.",
         drawn=False,
-        actions=(browse,),
+        actions=(browse, ask),
         level=2,
     )
 

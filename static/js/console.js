@@ -107,6 +107,8 @@ document.addEventListener("submit", event => {
   if (!again) sent.add(form);
   changed.delete(form);
 });
+// What a form comes back with is where one goes on, wherever on the page it stands.
+document.querySelector('main [aria-invalid="true"]')?.focus();
 addEventListener("pageshow", event => { if (event.persisted) location.reload(); });
 addEventListener("beforeunload", event => {
   if ([...changed].some(form => form.isConnected && !form.closest("dialog:not([open])"))) event.preventDefault();

@@ -80,6 +80,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, bad: bool = False)
     realm = form.things[0].name.partition("/")[0] if form.things else ""
     with_tables = [name for name, kind in form.kinds.items() if kind == "gravitino"]
     context: dict[str, Any] = {
+        "adding": request.method == "POST" and not form.sending,
         "heading": _heading(form),
         "lead": "Everybody who has to agree is asked at once, and you see what each of them says.",
         "notes": notes,
