@@ -30,12 +30,13 @@ def check(
     missing = sorted(reached.keys() - known.keys())
     if everybody and missing:
         raise Broken(f"it leaves {missing[0]} out, to whom {sorted(reached[missing[0]])[0]} leads")
-    for pseudonym in reached.keys() & known.keys():
-        row = known[pseudonym]
+    for pseudonym, row in known.items():
         gifts = {path["facts"][-1] for path in (*row["paths"], *row["way"]) if path["facts"]}
-        if left := sorted(code for code in reached[pseudonym] - gifts if kind(code) in GIFTS):
+        led = reached.get(pseudonym, set()) | whole.of_groups.get(pseudonym, set())
+        if left := sorted(code for code in led - gifts if kind(code) in GIFTS):
             raise Broken(f"it leaves {left[0]} out, which led to {row['principal']}")
-    empty = f"; {len(whole.empty)} groups had nobody in them, as the site says" if whole.empty else ""
+    many = len(whole.empty)
+    empty = f"; {many} group{'s' * (many > 1)} had nobody in, as the site says" if many else ""
     who = "nobody else and of nothing else" if everybody else "nothing else about the people in it"
     return f"complete: the whole record knows of {who}{empty}"
 
@@ -54,6 +55,7 @@ class _Whole:
         self.place, self.facts, self.rests_on = place, place.facts, rests_on
         self.open: dict[str, Event] = {}
         self.empty: set[str] = set()
+        self.of_groups: dict[str, set[str]] = defaultdict(set)
 
     def take(self, change: Mapping[str, Any]) -> None:
         past = change["revision"] <= self.facts.revision
@@ -86,11 +88,12 @@ class _Whole:
             else:
                 continue
             for number, pseudonym in people:
+                if number not in members and pseudonym not in groups:
+                    found[pseudonym].add(code)
+                    continue
+                self.of_groups[pseudonym].add(code)
                 if number not in members:
-                    if pseudonym in groups:
-                        self.empty.add(pseudonym)
-                    else:
-                        found[pseudonym].add(code)
+                    self.empty.add(pseudonym)
                 elif number in admitted or self.place.law.open_to_all:
                     for one in members[number]:
                         found[one].add(code)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.models import Membership, Principal
 from accounts.record import Fact
@@ -65,7 +65,7 @@ class Evidence:
     """What is put into the files: rows, changes with proofs, and the checkpoint they lead to.
 
     `place` is where the object stood, from the realm down, with the facts that put each where it was.
-    `groups` are the pseudonyms of those to which something was given.
+    `groups` are the pseudonyms of those to which something was given, or that the realm admitted.
     `drawn_from` are the pseudonyms of all from whom a sample was drawn; none when it is no sample.
     """
 
@@ -111,7 +111,7 @@ def gather(question: Question) -> Evidence:
         "with_access": sum(bool(row["actions"]) for row in rows),
     }
     query, place, mode = str(access.holding.query), _place(question), _mode(question)
-    groups = sorted(one.pseudonym for one in access.holders.values() if one.kind == Principal.Kind.GROUP)
+    groups = _groups(question, access.holders)
     evidence = Evidence(question, checkpoint, population, query, rows, mode, place, everybody, groups)
     evidence.changes = proved(checkpoint, revisions_of(evidence.codes))
     return evidence
@@ -125,6 +125,14 @@ def _mode(question: Question) -> dict[str, str]:
     settings = Realm.objects.get(pk=question.node.realm_id).settings
     off = {"settings": "off"} if settings.get("authentication") == "off" else {}
     return {"mode": mode.mode, "fact": fact_code(mode), **off}
+
+
+def _groups(question: Question, holders: Collection[int]) -> list[str]:
+    """The pseudonyms of the groups among the holders, and of those that the realm admitted."""
+    admitted = RealmMember.objects.as_of(question.past.revision).filter(realm=question.node.realm_id)
+    either = Q(pk__in=list(holders)) | Q(pk__in=admitted.values("principal"))
+    rows = Principal.objects.filter(either, kind=Principal.Kind.GROUP)
+    return sorted(rows.values_list("pseudonym", flat=True))
 
 
 def _place(question: Question) -> list[dict[str, Any]]:

@@ -37,7 +37,7 @@ from policies.past import at_moment, latest
 from policies.services import grants, members, realms
 from policies.services.grants import Wish
 from scripts import package
-from tests.factories import AUTHORITY, BY, a_person, acting, the
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.kept import kept
 from tests.policies.conftest import make_shop
 from tests.record.archives import resigned, rewritten
@@ -397,8 +397,12 @@ def test_a_key_that_was_changed_since_still_proves_what_it_signed(
 
 def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_path: Path) -> None:
     realm = Realm.objects.get(pk=shop.realm_id)
+    admit(shop, "group:nobody")
     realms.set_mode(realm, "pass-through", by=BY, authority=AUTHORITY)
     archive = about(tmp_path / "open.zip", the("table", "shop.sales.orders"))
+    whole = saved(tmp_path / "record.zip", archives.record)
+    complete = bundle.check(archive, signing.public_key(), record=whole).lines[1]
+    assert complete.endswith("of nothing else; 1 group had nobody in, as the site says")
     told = lines(archive, "user:ana")
     assert told[1].startswith("authorization was pass-through: every member could")
     assert "read" in told[2] and told[3].startswith("  was a member: since change")

@@ -467,6 +467,22 @@ def test_the_whole_record_knows_what_was_left_out(site: Site, tmp_path: Path) ->
             lines(rewritten(genuine, lie), record=record)
 
 
+def test_what_a_group_has_is_not_left_out_either(site: Site, tmp_path: Path) -> None:
+    genuine = taken(tmp_path / "e.zip", site.gravitino, "group:team")
+    record = the_record(tmp_path / "record.zip")
+    assert lines(genuine, "group:team", record)[1].startswith("complete: ")
+
+    def nothing(files: dict[str, bytes]) -> None:
+        lying = Lying(files)
+        lying.row("group:team").update(paths=[], way=[], actions=[])
+        lying.manifest["population"]["with_access"] = 0
+        lying.sign()
+
+    assert lines(rewritten(genuine, nothing))[1] == "group:team could do: nothing"
+    with pytest.raises(Broken, match="which led to group:team"):
+        lines(rewritten(genuine, nothing), record=record)
+
+
 def test_an_end_that_was_left_out_is_seen(site: Site, tmp_path: Path) -> None:
     past, bob = latest(), people.ensure("user", "bob")
     patterns.revoke(site.cdap, text("dataset:ns1.*"), bob, by=BY)
