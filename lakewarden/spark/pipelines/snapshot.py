@@ -135,7 +135,7 @@ class Snapshot:
         """Whoever something is granted to: roles and holders."""
         import pyarrow.compute as pc
 
-        found = set()
+        found: set[Unit] = set()
         for batch in self._batches("grants", "role", "holder"):
             alone = batch["holder"].filter(pc.is_null(batch["role"]))
             found.update(Unit(ROLE, key) for key in pc.unique(batch["role"].drop_null()).to_pylist())
