@@ -86,7 +86,7 @@ def test_the_law_reads_on_python_3_9(path: Path) -> None:
     assert late or not has_annotations, "needs `from __future__ import annotations`"
 
 
-# 400 lines is the rule; a table may be longer
+# 500 lines where one noun needs them; a table may be longer
 LONG = {"lakewarden/dialects/gravitino.py"}
 
 
@@ -95,7 +95,7 @@ def test_files_stay_short(floor: str) -> None:
     found = [
         f"{name}: {length} lines"
         for path in modules(floor)
-        if (length := len(path.read_text().splitlines())) > 400
+        if (length := len(path.read_text().splitlines())) > 500
         and (name := str(path.relative_to(ROOT))) not in LONG
         and "migrations" not in path.parts
     ]
