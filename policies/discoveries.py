@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from datetime import datetime, timedelta
+from typing import Any
 
 from celery import current_app
 from django.db.models import Q
@@ -28,6 +29,8 @@ from policies.sync.discover import discover, read
 
 GIVEN_UP = timedelta(hours=1)
 """After that a reading that has not ended is taken for one whose worker was killed."""
+MOST_LEFT_OUT = 100
+"""So many objects that cannot be governed are kept by name."""
 
 logger = logging.getLogger(__name__)
 
@@ -92,7 +95,7 @@ def _run(reading: Discovery) -> None:
     rows.update(finished=timezone.now(), **found)
 
 
-def _read(reading: Discovery) -> dict[str, int]:
+def _read(reading: Discovery) -> dict[str, Any]:
     """Decided again as it begins: who asked may have lost the right meanwhile."""
     rows, backend = Discovery.objects.filter(pk=reading.pk), reading.backend
     catalog = _catalog(backend)
@@ -110,6 +113,8 @@ def _read(reading: Discovery) -> dict[str, int]:
         "renamed": result.renamed,
         "described": result.described,
         "vanished": len(result.vanished),
+        "left_out": result.left_out[:MOST_LEFT_OUT],
+        "left_out_count": len(result.left_out),
     }
 
 

@@ -64,7 +64,14 @@ def _reading(row: Discovery | None) -> Reading | None:
         if row.vanished
         else ""
     )
-    return Reading(Note("plain", f"Read {when}: {words.listed(told)}.", gone.strip()))
+    return Reading(Note("plain", f"Read {when}: {words.listed(told)}.", f"{gone}{_left_out(row)}".strip()))
+
+
+def _left_out(row: Discovery) -> str:
+    if not row.left_out_count:
+        return ""
+    some = "; ".join(row.left_out[:NAMED])
+    return f" {words.count(row.left_out_count, 'object')} left out: {some}."
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from policies.models.sync import Backend
@@ -21,6 +22,9 @@ class Discovery(models.Model):
     renamed = models.IntegerField(default=0)
     described = models.IntegerField(default=0)
     vanished = models.IntegerField(default=0)
+    left_out = ArrayField(models.TextField(), default=list)
+    """Of which objects, and why, it says that they cannot be governed: the first of them."""
+    left_out_count = models.IntegerField(default=0)
     error = models.TextField(blank=True)
 
     def __str__(self) -> str:

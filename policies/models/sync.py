@@ -27,6 +27,11 @@ class Backend(models.Model):
         PAUSED = "paused", "paused"
         HELD = "held", "held"
 
+    class Awaits(models.TextChoices):
+        NEW = "new", "an operator has to agree to the new connection"
+        MOVED = "moved", "it leads to another system than before"
+        SHARED = "shared", "another connection governs the same system"
+
     realm = models.ForeignKey(Realm, models.PROTECT, related_name="backends")
     catalog = models.OneToOneField(Securable, models.PROTECT, related_name="backend")
     kind = models.CharField(max_length=64)
@@ -69,6 +74,21 @@ class Backend(models.Model):
     """How many runs, and steps in them, were deleted as old, by how they ended."""
     restored = models.BooleanField(default=False)
     """Only reports because the console's own database went back in time, until somebody has seen the plan."""
+    source = models.CharField(max_length=255, blank=True)
+    """Which system it leads to, as that system says itself; "" until it was first asked."""
+    within = ArrayField(models.TextField(), default=list)
+    """What that lies in, itself among it: two of which one lies in the other govern the same."""
+    sole = models.BooleanField(default=True)
+    """Whether no other connection may govern the same; a site's operator may have said otherwise."""
+    awaits = models.CharField(max_length=8, choices=Awaits, blank=True)
+    """Why it only reports until an operator agrees, whatever its policy; "" once somebody has."""
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["source"], condition=Q(sole=True) & ~Q(source=""), name="a_source_has_one_connection"
+            ),
+        ]
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.place}"

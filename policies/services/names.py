@@ -15,9 +15,30 @@ def checked(name: str) -> str:
     """The name unchanged, or Invalid: 1 to 255 characters, none of them a control character."""
     if not name or len(name) > LONGEST:
         raise Invalid(f"A name has 1 to {LONGEST} characters.")
-    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
+    if any(map(_controls, name)):
         raise Invalid("A name has no control characters.")
     return name
+
+
+def flaw(name: str) -> str:
+    """What keeps a name from being borne by an object; "" when nothing does."""
+    try:
+        checked(name)
+    except Invalid:
+        return "has control characters" if any(map(_controls, name)) else f"is not 1 to {LONGEST} characters"
+    return ""
+
+
+def escaped(text: str) -> str:
+    """A text for people, with what controls or cannot be kept written out."""
+    return "".join(
+        letter.encode("unicode_escape", "backslashreplace").decode() if _controls(letter) else letter
+        for letter in text
+    )
+
+
+def _controls(letter: str) -> bool:
+    return unicodedata.category(letter) in ("Cc", "Cs")
 
 
 def check_described(*values: object) -> None:

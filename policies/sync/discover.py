@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from policies.changes import change
 from policies.events import OBJECT_ALTERED
 from policies.models import Backend
 from policies.saying import said
-from policies.services import objects, realm_of
+from policies.services import names, objects, realm_of
 from policies.services.objects import Move, NewObject
 from policies.sync import owners
 
@@ -41,7 +41,8 @@ def read(source: Any) -> Observation:
 class Discovered:
     """What a discovery changed; `vanished` are reported, and closed only when asked for.
 
-    `taken_up` were registered by hand under the name that the source has for them.
+    `taken_up` were registered by hand under the name that the source has for them.  `left_out` says of which
+    objects, and why, that they cannot be governed.
     """
 
     added: int = 0
@@ -49,6 +50,7 @@ class Discovered:
     described: int = 0
     taken_up: int = 0
     vanished: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
 
 
 def discover(
@@ -69,9 +71,11 @@ def discover(
     result = Discovered()
     row = Backend.objects.get(catalog=catalog.id)
     types = kinds.get(row.kind).discovers
-    found = [Found(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
+    every = [Found(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
+    found = [one for one in every if not ungovernable(one.source)]
+    result.left_out = [text for one in every if (text := ungovernable(one.source))]
     if seen.complete and seen.objects:  # a system that knows no objects says of none that it is gone
-        _vanish(catalog, found, result, by, authority, close_vanished)
+        _vanish(catalog, found, {one.key for one in every}, result, by, authority, close_vanished)
     for depth in sorted({len(one.path) for one in found}):
         level = [one for one in found if len(one.path) == depth]
         _bring_up(catalog, level, result, by, authority, tell)
@@ -96,6 +100,14 @@ class Found:
     @property
     def path(self) -> tuple[str, ...]:
         return self.source.path
+
+
+def ungovernable(one: FoundObject) -> str:
+    """Why an object that the source has cannot be registered, its name escaped; "" when it can."""
+    flaw = next(filter(None, map(names.flaw, one.path)), "")
+    return (
+        f"{one.kind} {names.escaped('.'.join(one.path))} cannot be governed: its name {flaw}" if flaw else ""
+    )
 
 
 def _below(node: Node, catalog: Node) -> tuple[str, ...]:
@@ -194,6 +206,7 @@ def _describe(known: dict[tuple[str, str], Node], found: Iterable[Found]) -> int
 def _vanish(
     catalog: Node,
     found: Sequence[Found],
+    there_at_all: Collection[tuple[str, str]],
     result: Discovered,
     by: Actor,
     authority: Authority,
@@ -204,10 +217,13 @@ def _vanish(
     known = _known(catalog)
     gone = [node for key, node in known.items() if key[1] and key not in there]
     now = {node.id: there[key] for key, node in known.items() if key in there}
+    renamed_away = {node.id for key, node in known.items() if key in there_at_all}
     for node in sorted(gone, key=lambda node: -len(node.levels)):
-        result.vanished.append(node.ref.full_name)
+        if node.id not in renamed_away:
+            result.vanished.append(node.ref.full_name)
+        closes = close_vanished and node.id not in renamed_away
         # another object bears its name now, so this one is surely gone, and its grants must not pass on
-        if close_vanished or (node.type, _place_now(node, catalog, now)) in made_again:
+        if closes or (node.type, _place_now(node, catalog, now)) in made_again:
             objects.drop(node, by=by, authority=authority, reason="gone from the source")
 
 

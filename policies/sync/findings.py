@@ -11,6 +11,7 @@ from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Plan
 from policies.models import Backend, BackendFinding, BackendLogins
 from policies.sync.desired import Target, targets_below
+from policies.sync.discover import ungovernable
 
 PEOPLE = 1000
 """So many of those concerned are kept by name with one finding."""
@@ -48,6 +49,7 @@ def remember(
     by_path = {("", target.path): target.id for target in targets}
     by_path |= {(target.kind, target.path): target.id for target in targets}
     lines = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan, wanted)]
+    lines += [Line("unknown", what=text) for one in seen.objects if (text := ungovernable(one))]
     lines += _absent(frozenset(absent), targets)
     rows = [_row(backend, line, by_path, now) for line in sorted(set(lines), key=repr)]
     BackendFinding.objects.bulk_create(

@@ -39,3 +39,5 @@ class Command(OperatorCommand):
         )
         for name in result.vanished:
             self.stdout.write(f"vanished: {name}")
+        for text in result.left_out:
+            self.stdout.write(f"left out: {text}")
