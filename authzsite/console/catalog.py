@@ -59,6 +59,7 @@ def top(request: Request) -> HttpResponse:
     realms = realms_of(asker_of(request))
     if len(realms) == 1:
         return redirect(naming.page_of(realms[0].id, realms[0].type))
+    owners = _owners_of([root.id for root in realms])
     context = {
         "heading": "Catalog",
         "lead": "The realms you are a member of.",
@@ -66,17 +67,18 @@ def top(request: Request) -> HttpResponse:
         "rows": [
             Row(
                 Who(
-                    one.name,
+                    root.name,
                     Face("thing", "lake"),
-                    naming.kind_of(one.type),
-                    naming.page_of(one.id, one.type),
+                    naming.kind_of(root.type),
+                    naming.page_of(root.id, root.type),
                 ),
-                "",
+                owners[root.id].label if root.id in owners else "",
                 "Member",
                 "",
             )
-            for one in realms
+            for root in realms
         ],
+        "above": "",  # nothing lies above a realm from which an owner could come down
         "count_words": words.count(len(realms), "realm"),
         "pager": None,
         "empty": Empty(
@@ -141,14 +143,17 @@ def _empty(node: Node, *, filtered: bool) -> Empty:
 def list_rows(place: Place, found: Sequence[Placement]) -> list[Row]:
     """Rows with owner, what one can do oneself, and the comment.  Two queries, however many rows."""
     keys = [row.securable_id for row in found]
-    owners = {
-        one.securable_id: one.owner
-        for one in Ownership.objects.open().filter(securable__in=keys).select_related("owner")
-    }
+    owners = _owners_of(keys)
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
     return [
         _row(place, row, owners.get(row.securable_id), comments.get(row.securable_id, "")) for row in found
     ]
+
+
+def _owners_of(keys: Sequence[int]) -> dict[int, Principal]:
+    """Who owns each of the securables of those keys, where somebody does."""
+    rows = Ownership.objects.open().filter(securable__in=keys).select_related("owner")
+    return {row.securable_id: row.owner for row in rows}
 
 
 def _row(place: Place, row: Placement, owner: Principal | None, comment: str) -> Row:
