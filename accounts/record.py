@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from typing import Self, TypeVar
 
 from django.db import models
@@ -65,13 +66,22 @@ class Fact(models.Model):
         abstract = True
 
 
+BESIDE = frozenset({"id", "opened", "closed", "seal"})
+"""The columns of a fact that are not part of what it states, but of when it did and of how that is proved."""
+
+
+@cache
+def fact_columns(model: type[models.Model]) -> tuple[str, ...]:
+    """The columns that say what a fact states, in the order of their names."""
+    return tuple(sorted(field.attname for field in model._meta.concrete_fields if field.name not in BESIDE))
+
+
 RowOfFact = TypeVar("RowOfFact", bound=Fact)
 
 
 def again(row: RowOfFact) -> RowOfFact:
     """The same fact, to be begun anew."""
-    fields = [one.attname for one in row._meta.concrete_fields if one.name not in ("id", "opened", "closed")]
-    return type(row)(**{name: getattr(row, name) for name in fields})
+    return type(row)(**{name: getattr(row, name) for name in fact_columns(type(row))})
 
 
 def _edge(field: str, default: datetime) -> Coalesce:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextvars
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Any
 
 from django.db import connection, transaction
 from django.utils import timezone
 
+from accounts.fact_content import fact_code, fact_values, plain
 from accounts.record import Fact
 from accounts.text import told
 from catalog.models import Realm
@@ -177,7 +177,7 @@ def digest_of(row: Change, events: Iterable[Event]) -> str:
 
 def body_of(row: Change, events: Iterable[Event]) -> dict[str, Any]:
     """All that a change says, as its digest covers it and as it is exported."""
-    body = {name: _plain(getattr(row, name)) for name in _CHANGE_FIELDS}
+    body = {name: plain(getattr(row, name)) for name in _CHANGE_FIELDS}
     body["events"] = [{name: getattr(event, name) for name in _EVENT_FIELDS} for event in events]
     return body
 
@@ -186,18 +186,4 @@ _CHANGE_FIELDS = ("revision", "kind", "realm", "at", "actor", "on_behalf_of", "v
 _EVENT_FIELDS = ("number", "kind", "object_type", "object_name", "object_key", "lineage", "people", "data")
 
 
-def fact_code(fact: Fact) -> str:
-    return f"{fact._meta.model_name}:{fact.pk}"
-
-
-def fact_values(fact: Fact) -> dict[str, Any]:
-    """Everything a fact states, so that the record alone can tell it again; people by number, not by name."""
-    fields = [f for f in fact._meta.concrete_fields if f.name not in ("id", "opened", "closed")]
-    return {field.attname: _plain(getattr(fact, field.attname)) for field in fields}
-
-
-def _plain(value: Any) -> Any:
-    return value.isoformat() if isinstance(value, datetime) else value
-
-
-__all__ = ["ChangeInProgress", "body_of", "change", "digest_of", "fact_code", "fact_values", "locked"]
+__all__ = ["ChangeInProgress", "body_of", "change", "digest_of", "locked"]

@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 
 from django.db.models import Q
 
+from accounts.fact_content import fact_code
 from accounts.models import Principal
 from accounts.record import END, Origin
 from catalog.models import Placement
 from catalog.nodes import Node, nodes, on_or_below
 from lakewarden import dialects
 from policies import beginnings, deciders, notices
-from policies.changes import fact_code
 from policies.models import Assignment, Change, Grant, Notice
 from policies.models.grants import Effect
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 
+from accounts.fact_content import fact_code
 from accounts.models import Membership, Principal
 from accounts.record import Fact
 from catalog.models import Mode, Placement, Realm
@@ -26,7 +27,7 @@ from lakewarden.record.merkle import ProofMaker
 from policies import checkpoints
 from policies.access import AccessMap, depths
 from policies.archiving import reading
-from policies.changes import body_of, fact_code
+from policies.changes import body_of
 from policies.models import Assignment, Change, Checkpoint, Event, Grant, Ownership, RealmMember
 from policies.past import Past
 

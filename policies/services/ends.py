@@ -9,6 +9,7 @@ from typing import TypeVar
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.record import again
 from catalog.nodes import Node
 from policies.authority import Actor, Authority
 from policies.changes import change
@@ -69,8 +70,9 @@ def _to_come(until: datetime) -> None:
 
 
 def _until(row: Row, until: datetime) -> Row:
-    fields = [one.attname for one in row._meta.concrete_fields if one.name not in ("id", "opened", "closed")]
-    return type(row)(**{**{name: getattr(row, name) for name in fields}, "valid_until": until})
+    row = again(row)
+    row.valid_until = until
+    return row
 
 
 def _said(kind: str, node: Node, holder: Holder, row: Grant) -> Said:
