@@ -69,9 +69,9 @@ def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     """A form older than the session: nothing was done, and what was typed is kept."""
     if request.htmx and not kept.is_whole(request):
         return note(request, "errors/part_signed_out.html", status=403)
-    packed = kept.pack(request)
+    own = request.path != reverse("console:sign_in")
+    packed = kept.pack(request) if own else kept.earlier(request)
     if isinstance(request.user, AnonymousUser):
-        own = request.path != reverse("console:sign_in")
         problem = "" if own else "This page had grown too old to sign in with. Try again now."
         return door(
             request,

@@ -19,6 +19,7 @@ from authzsite.console.door import signed_in
 from authzsite.console.errors import show
 from authzsite.console.history_kinds import KINDS, kinds_in
 from authzsite.console.history_tabs import tabs
+from authzsite.console.known import Circle, unknown_words
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Crumbs, Empty
@@ -95,10 +96,22 @@ def read(request: Request, seen: Sight, object_: Node | None = None, realm: str 
 
 
 def _with_people(asked: Question, seen: Sight) -> Question:
-    person, actor = (known_to(seen, somebody(text)) if text else None for text in (asked.person, asked.actor))
-    named = (("person", asked.person, person), ("actor", asked.actor, actor))
-    problems = {name: f"Nobody is called {text}." for name, text, found in named if text and found is None}
-    return replace(asked, filter=replace(asked.filter, person=person, actor=actor), problems=problems)
+    found = {
+        name: someone(text, seen) for name, text in (("person", asked.person), ("actor", asked.actor)) if text
+    }
+    people = {name: person for name, (person, _) in found.items()}
+    problems = {name: problem for name, (_, problem) in found.items() if problem}
+    named = replace(asked.filter, person=people.get("person"), actor=people.get("actor"))
+    return replace(asked, filter=named, problems=problems)
+
+
+def someone(text: str, seen: Sight) -> tuple[Principal | None, str]:
+    """Whom a filter of the history names, or why it does not say."""
+    exact = known_to(seen, somebody(text))
+    if exact is not None:
+        return exact, ""
+    near = Circle(seen.viewer).named(text)
+    return (near[0], "") if len(near) == 1 else (None, unknown_words(text, near))
 
 
 def _with_times(asked: Question) -> Question:

@@ -22,14 +22,19 @@ LEFT_OUT = ("csrfmiddlewaretoken", "password", "kept", "next", "nonce")
 
 def pack(request: Request) -> str:
     """What a POST carried, signed; empty when there is nothing to keep or too much of it."""
-    earlier = request.POST.get("kept", "")
-    if earlier:
-        return earlier if _opened(earlier) else ""
+    if request.POST.get("kept"):
+        return earlier(request)
     form = {name: values for name, values in request.POST.lists() if name not in LEFT_OUT}
     if request.method != "POST" or not form:
         return ""
     packed = signing.dumps({"to": request.get_full_path(), "form": form}, salt=SALT, compress=True)
     return packed if len(packed) <= LONGEST else ""
+
+
+def earlier(request: Request) -> str:
+    """The form kept before that a sign-in carries on; the sign-in itself is none to keep."""
+    packed = request.POST.get("kept", "")
+    return packed if packed and _opened(packed) else ""
 
 
 def _opened(packed: str) -> dict[str, Any] | None:

@@ -25,6 +25,9 @@ from policies.queries import realms_of, search
 LOOKED = 200
 """So many objects are gone through for those whose access somebody may change."""
 
+NAMED = 6
+"""So many people of one name are told apart in a sentence."""
+
 
 @dataclass(frozen=True)
 class Circle:
@@ -82,6 +85,24 @@ class Circle:
         members = RealmMember.objects.open().filter(realm__in=[one.realm_id for one in self.realms])
         return mine | Q(pk__in=members.values("principal"))
 
+    def named(self, text: str) -> list[Principal]:
+        """Those a name can mean as people write it, in any case: `ana`, `Ana Analyst`, or `Ana` alone.
+
+        A sign-in name goes before a full name, and that before a first name.
+        """
+        rows = self.people()
+        if not text or not holdable(text):
+            return []
+        for written in (
+            Q(name__iexact=text),
+            Q(display_name__iexact=text),
+            Q(display_name__istartswith=f"{text} "),
+        ):
+            found = list(rows.filter(written)[:NAMED])
+            if found:
+                return found
+        return []
+
     def meet(self, id: int) -> Principal:
         """The one of that number; the same Http404 for who is not there and for who is not to be known."""
         found = self.people().filter(pk=id).first()
@@ -96,6 +117,14 @@ class Circle:
     def sees(self, person: Principal, node: Node) -> bool:
         """Whether he may know what somebody has on an object."""
         return self.is_own(person) or self.sight.sees(node)
+
+
+def unknown_words(text: str, found: Sequence[Principal]) -> str:
+    """Why a name does not say who is meant: it fits nobody one may know, or several people."""
+    if not found:
+        return f"Nobody is called {text}. Type a sign-in name, a first name or a full name."
+    names = ", ".join(f"{row.label} ({row.name})" for row in found)
+    return f"Several people are called {text}: {names}. Type the name in brackets."
 
 
 def circle_of(request: Request) -> Circle:

@@ -17,7 +17,7 @@ from accounts.models import Principal
 from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
-from authzsite.console.history import EXPORT_HISTORY, known_to, not_yours_to_take, somebody, to_take_away
+from authzsite.console.history import EXPORT_HISTORY, not_yours_to_take, someone, to_take_away
 from authzsite.console.history_tabs import tabs
 from authzsite.console.leading import leading
 from authzsite.console.lists import Pager
@@ -108,8 +108,8 @@ def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]
     """What the address asks for, whom it names, and what is wrong with that."""
     kind, who = request.GET.get("kind", ""), request.GET.get("actor", "").strip()[:255]
     asked = Asked(kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", "")))
-    actor = known_to(seen, somebody(who)) if who else None
-    return asked, actor, f"Nobody is called {who}." if who and actor is None else ""
+    actor, problem = someone(who, seen) if who else (None, "")
+    return asked, actor, problem
 
 
 @reads

@@ -32,7 +32,7 @@ def sign_in(request: Request) -> HttpResponse:
     user = authenticate(request, **form.cleaned_data) if form.is_valid() else None
     if user is None:
         problem = "Name and password do not match. Check both and try again."
-        return door(request, form, next_=next_, packed=kept.pack(request), problem=problem, status=200)
+        return door(request, form, next_=next_, packed=kept.earlier(request), problem=problem, status=200)
     login(request, user)
     return redirect(kept.restore(request, request.POST.get("kept", "")) or next_)
 
@@ -56,7 +56,7 @@ def locked_out(
         request,
         SignIn(request.POST),
         next_=_next(request),
-        packed=kept.pack(request),
+        packed=kept.earlier(request),
         problem=problem,
         status=429,
     )

@@ -30,13 +30,14 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
         return None
     type_ = type_ or SHAPES.get(name.count(".") + 1, "table")
     question = Question(Entity(asker.kind, asker.name), Action(action), Entity(type_, what))
-    [found] = ask(asker, [question], lambda _: request.build_absolute_uri(), now=timezone.now())
+    link = request.build_absolute_uri()
+    [found] = ask(asker, [question], lambda _: link, now=timezone.now(), recorded=False)
     lacks = [lack for lack in found.context.get("missing", ()) if lack["kind"] != "object"]
     if found.allowed or not realm or not lacks:
         return None
     when = f"Answered at revision {words.number(found.context['revision'])}."
     heading = f"{asker.label} cannot {action} {name}"
-    text = f"{_count(lacks)} What one may not see reads like what is not there. {when}"
+    text = f"{_count(lacks)} If you cannot see an object, we do not say whether it exists. {when}"
     return {
         "verdict": Verdict("no", heading, text),
         "beside_heading": "What would allow it",

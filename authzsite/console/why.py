@@ -18,6 +18,7 @@ from authzsite.console.asking.links import ask, may_ask_for
 from authzsite.console.door import signed_in
 from authzsite.console.explained import Words, verdict_text
 from authzsite.console.history import somebody
+from authzsite.console.known import Circle, unknown_words
 from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Case, DecisionTree, Empty, Reason, Verdict
 from authzsite.console.place import Place
@@ -82,8 +83,16 @@ class Question:
             yield ObjectRef("metalake", self.what)
 
     @cached_property
+    def named(self) -> list[Principal]:
+        """Those that the name can mean, in any case, by first name too."""
+        exact = somebody(self.who)
+        return [exact] if exact else Circle(self.asker).named(self.who)
+
+    @property
     def person(self) -> Principal | None:
-        return somebody(self.who) if self.who else self.asker
+        if not self.who:
+            return self.asker
+        return self.named[0] if len(self.named) == 1 else None
 
     def may_ask(self, place: Place) -> bool:
         """About oneself always; about others where one may grant, read the history, or is service admin."""
@@ -105,7 +114,7 @@ class Question:
             )
             return None
         if self.person is None:
-            self.problems["who"] = f"Nobody is called {self.who}."
+            self.problems["who"] = unknown_words(self.who, self.named)
             return None
         return place, self.person
 

@@ -376,3 +376,14 @@ def test_why_tells_what_is_lacking_of_what_one_may_not_see_and_of_what_is_absent
     assert pages[0] == pages[1]
     assert "Membership of metalake nowhere" in client.get("/why", {"what": "nowhere/x.y.z"}).content.decode()
     assert "There is nothing of that name" in client.get("/why", {"what": "a..b"}).content.decode()
+
+
+def test_a_wrong_password_is_no_form_to_keep(orders: Node) -> None:
+    make_account("olivia", password=PASSWORD)
+    client = Client()
+    wrong = client.post("/sign-in", {"username": "olivia", "password": "wrong", "next": "/why"})
+    assert b"Name and password do not match" in wrong.content
+    assert b"Your session had ended" not in wrong.content
+    assert b'name="kept"' not in wrong.content
+    right = client.post("/sign-in", {"username": "olivia", "password": PASSWORD, "next": "/why"})
+    assert right["Location"] == "/why"

@@ -26,17 +26,25 @@ ABOUT_OTHERS = "you may ask about yourself only; asking about others takes a ser
 
 
 def ask(
-    asker: Principal, questions: Sequence[Question], link: Link, *, now: datetime, run: Run | None = None
+    asker: Principal,
+    questions: Sequence[Question],
+    link: Link,
+    *,
+    now: datetime,
+    run: Run | None = None,
+    recorded: bool = True,
 ) -> list[Answer]:
-    """The answers in the order asked.  What the asker may not know is not explained to him.
+    """The answers in the order asked.  What the asker may not know is not explained to them.
 
     A `run` asks about itself alone, in its realm alone, and is named in the record with its starter.
+    Not `recorded`: a person's own question on a page, by which nothing was refused.
     """
     inquiry = Inquiry(asker, cases(asker, questions), now, run)
     outcomes = [inquiry.outcome(case) for case in inquiry.cases]
     refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
-    via = f"run {run.id} for {run.starter.pseudonym}" if run else "authzen"
-    record(refusals, [inquiry.look(case) for case in inquiry.cases], via=via)
+    if recorded:
+        via = f"run {run.id} for {run.starter.pseudonym}" if run else "authzen"
+        record(refusals, [inquiry.look(case) for case in inquiry.cases], via=via)
     explained = iter(contexts(refusals, link, now=now))
     return [
         Answer(False, next(explained)) if isinstance(outcome, Refusal) else outcome for outcome in outcomes
