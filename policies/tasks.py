@@ -17,7 +17,7 @@ from policies.outbox import queue_of
 from policies.pipelines import asking, running
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
-from policies.sync import nightly, pruning, restored, worker
+from policies.sync import alerts, nightly, pruning, restored, worker
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +34,7 @@ def deliver(backend: int) -> None:
 
 @shared_task(name="policies.tasks.deliver_due")
 def deliver_due() -> None:
+    alerts.look_at_overdue(timezone.now())
     for backend, revokes in worker.due_backends(timezone.now()).items():
         # each by itself: one that fails must not keep the others waiting
         deliver.apply_async((backend,), queue=queue_of(revokes=revokes))

@@ -10,8 +10,10 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from catalog.models import Mode
 from policies.models import Backend, ForeignOrder, OutboxEntry, SyncRun
 from policies.services.grants import revision_now
+from policies.sync import alerts
 
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 FOUND = ("in_sync", "missing", "extra", "foreign", "unknown", "bypass")
@@ -34,13 +36,15 @@ class Metric(NamedTuple):
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything at once, in five queries."""
+    """Everything at once, in seven queries."""
     text = "".join(f"{line}\n" for metric in _metrics() for line in metric.lines())
     return HttpResponse(text, content_type=KIND)
 
 
 def _metrics() -> Iterator[Metric]:
-    now, rows = timezone.now(), list(Backend.objects.order_by("pk"))
+    now = timezone.now()
+    rows = list(Backend.objects.order_by("pk"))
+    modes = dict(Mode.objects.open().values_list("realm", "mode"))
     yield Metric("revision", "counter", "The last committed change.", [("", revision_now())])
     yield from _outbox()
     yield from _runs(rows)
@@ -53,6 +57,39 @@ def _metrics() -> Iterator[Metric]:
             for row in rows
             for state in Backend.State
         ],
+    )
+    yield Metric(
+        "backend_policy",
+        "gauge",
+        "1 for what a backend does with what differs: repair, or report only.",
+        [
+            (_labels(row.pk, policy=policy), float(row.policy == policy))
+            for row in rows
+            for policy in Backend.Policy
+        ],
+    )
+    yield Metric(
+        "backend_restored",
+        "gauge",
+        "1 while it only reports because the console's database came back from a copy.",
+        [(_labels(row.pk), float(row.restored)) for row in rows],
+    )
+    yield Metric(
+        "backend_mode",
+        "gauge",
+        "1 for whether the law of its realm is enforced; nothing is changed out there unless it is on.",
+        [
+            (_labels(row.pk, mode=mode), float(modes.get(row.realm_id) == mode))
+            for row in rows
+            for mode in Mode.Choice
+        ],
+    )
+    late = alerts.overdue(now)
+    yield Metric(
+        "revocations_overdue",
+        "gauge",
+        "Decisions that take access away and are not applied after a minute.",
+        [(_labels(row.pk), late.get(row.pk, (0,))[0]) for row in rows],
     )
     yield Metric(
         "backend_found",

@@ -13,7 +13,7 @@ from policies.sync.standing import Arrival, Asked, Standing, names_behind, stand
 
 Grant = tuple[Node, Principal, int]
 """On what, for whom, and in which change it was last decided."""
-HALTED = (Backend.State.PAUSED, Backend.State.FAILED, Backend.State.HELD)
+HALTED = (Backend.State.PAUSED, Backend.State.FAILED, Backend.State.HELD, Backend.State.SILENT)
 
 
 def states(grants: Iterable[Grant]) -> list[State | None]:

@@ -20,6 +20,8 @@ from policies.ownership import GONE, Asked
 
 LATE = {
     "Not reached": "is not reached",
+    "Not answering": "does not answer",
+    "Changes nothing": "changes nothing until somebody looks at its plan",
     "Needs somebody": "refuses changes and needs somebody",
     "Held": "holds a plan that takes much until somebody looks at it",
     "Paused": "is paused",

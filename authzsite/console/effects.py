@@ -230,9 +230,13 @@ def out_there(there: Behind | None, *, removal: bool = False) -> str:
     """What becomes of it in the backend."""
     if there is None:
         return ""
-    if there.row.state in ("failed", "paused"):
+    if there.row.state in ("failed", "paused", "silent"):
         state = there.state().word.lower()
         return f"{there.system} is {state}: decided at once, carried out when it is back, revocations first."
+    if there.row.restored:
+        return (
+            f"{there.system} changes nothing until somebody has seen its plan: decided at once, applied then."
+        )
     if there.row.policy == "report":
         return (
             f"{there.system} is only watched: it is decided here, and somebody else must carry it out there."

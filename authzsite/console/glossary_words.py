@@ -115,6 +115,11 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("backend", "Backend", "The system behind a catalog, in which decisions are made true."),
             ("in-sync", "In sync", "What was decided here was read back there and found equal."),
             ("behind", "Behind", "A change is on its way. Nobody gains anything before it has arrived."),
+            (
+                "silent",
+                "Not answering",
+                "It takes calls and gives no answer. What is decided waits until it does.",
+            ),
             ("missing", "Missing in a backend", "Decided here, not yet there."),
             ("extra", "Extra", "There, and no longer decided here."),
             ("foreign", "Foreign", "Found there, not made here. Left alone until somebody decides."),

@@ -159,7 +159,7 @@ def _sync_note(there: Behind | None) -> str:
         return ""
     if there.settled:
         return "Every right decided here was applied and read back."
-    if there.row.state in ("failed", "paused"):
+    if there.row.state in ("failed", "paused", "silent"):
         return "What you decide is kept and applied when it is back; nobody gains meanwhile."
     return "What was decided is on its way there."
 

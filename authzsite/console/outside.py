@@ -46,6 +46,8 @@ class Behind:
 
     def state(self) -> State:
         kind, word = _WORDS[Backend.State(self.row.state)]
+        if self.row.restored and self.row.state != Backend.State.PAUSED:
+            return State("paused", "Changes nothing", "the database came back from a copy")
         if self.parked and self.row.state == Backend.State.BEHIND:
             return State("failed", "Needs somebody", self._note())
         if self.waiting and self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND):
@@ -71,6 +73,7 @@ _WORDS = {
     Backend.State.FAILED: ("failed", "Not reached"),
     Backend.State.PAUSED: ("paused", "Paused"),
     Backend.State.HELD: ("paused", "Held"),
+    Backend.State.SILENT: ("failed", "Not answering"),
 }
 
 

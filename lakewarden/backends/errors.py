@@ -13,6 +13,10 @@ class Transient(BackendError):
     """It may work the next time: try again, later each time."""
 
 
+class NotAnswering(Transient):
+    """It took the call and gave no answer in time; what was asked of it may have been done or not."""
+
+
 class Gone(BackendError):
     """The object or principal is not there any more: observe again."""
 

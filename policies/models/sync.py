@@ -26,6 +26,7 @@ class Backend(models.Model):
         FAILED = "failed", "failed"
         PAUSED = "paused", "paused"
         HELD = "held", "held"
+        SILENT = "silent", "not answering"
 
     class Awaits(models.TextChoices):
         NEW = "new", "an operator has to agree to the new connection"
@@ -99,10 +100,15 @@ class Backend(models.Model):
 
 
 class DatabaseIdentity(models.Model):
-    """Which database the console last ran on, to notice that a copy was put in its place."""
+    """Which database the console last ran on, to notice that a copy was put in its place.  One row."""
+
+    ONLY = 1
 
     identity = models.TextField()
     since = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(id=1), name="one_database_identity")]
 
     def __str__(self) -> str:
         return self.identity
@@ -132,6 +138,16 @@ class FoundOwner(models.Model):
         return f"{self.name} owns {self.securable_id}"
 
 
+class Heartbeat(models.Model):
+    """When the workers of a queue, and the beat through them, were last heard of."""
+
+    name = models.CharField(max_length=16, primary_key=True)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.at}"
+
+
 class OutboxEntry(models.Model):
     """Look here, not before `due`.  Deleted only after what was read then is true out there."""
 
@@ -139,6 +155,8 @@ class OutboxEntry(models.Model):
     key = models.CharField(max_length=32)
     revision = models.BigIntegerField()
     due = models.DateTimeField()
+    since = models.DateTimeField(null=True)
+    """When it was first due, once it was put back for later; until then `due` says it."""
     revokes = models.BooleanField(default=False)
     attempts = models.IntegerField(default=0)
     lease = models.CharField(max_length=32, blank=True)

@@ -1,10 +1,12 @@
-"""Telling who answers for a backend that it waits for him: once, and settled when it no longer does."""
+"""Telling who answers for a backend what is wrong with it: once, and settled when it no longer is."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timedelta
 
-from django.db.models import Q
+from django.db.models import Count, Min, Q
+from django.db.models.functions import Coalesce
 
 from accounts.models import Principal
 from catalog.nodes import Node, last
@@ -13,10 +15,16 @@ from policies import notices
 from policies.models import Backend, BackendFinding, Notice, OutboxEntry, SyncItem, SyncRun
 from policies.queries import owner_of
 from policies.services import duties
+from policies.services.grants import revision_now
 
 PARKED = notices.kind("sync.parked", "changes of yours that a backend refuses")
 HELD = notices.kind("sync.held", "plans of a sync that take so much that somebody must look first")
+RESTORED = notices.kind("sync.restored", "backends that only report after the database came back from a copy")
+SILENT = notices.kind("sync.silent", "backends that do not answer")
+OVERDUE = notices.kind("sync.overdue", "access that was taken away here and is not yet gone there")
 DUTY = "operate_sync"
+REVOKED_WITHIN = timedelta(seconds=60)
+"""What takes access away and is not applied by then is overdue, and told."""
 NAMED = 20
 """The owners of so many of the objects that a refused step is about are told, besides the catalog's own."""
 
@@ -29,6 +37,36 @@ def look(backend: Backend) -> None:
     held = SyncRun.objects.filter(backend=row, state=SyncRun.State.HELD).order_by("-pk")
     first = held.values_list("pk", flat=True).first() if row.state == Backend.State.HELD else None
     _say(row, HELD, first, "has a plan that takes rights from many people; it waits until somebody looks.")
+    now = revision_now()
+    _say(
+        row,
+        RESTORED,
+        now if row.restored else None,
+        "is only reported on, because the console's database came back from a copy. What is decided is not "
+        "applied until somebody looks at the plan and chooses Repair.",
+    )
+    silent = row.state == Backend.State.SILENT
+    _say(row, SILENT, now if silent else None, "does not answer. What is decided waits until it does.")
+
+
+def look_at_overdue(now: datetime) -> None:
+    """Tell of revocations that are overdue, and settle what was told of those that were applied since."""
+    told_of = Notice.objects.filter(kind=OVERDUE, done__isnull=True).values_list("key", flat=True).distinct()
+    open_ = {int(key.split(":")[1]) for key in told_of}
+    late = overdue(now)
+    for row in Backend.objects.filter(pk__in=open_ | late.keys()).order_by("pk"):
+        # who paused it decided so, and what is parked, held or restored is told by itself
+        known = row.state in (Backend.State.PAUSED, Backend.State.HELD) or row.restored
+        tell = row.pk in late and not known
+        _say(row, OVERDUE, revision_now() if tell else None, "has not yet taken away what was decided here.")
+
+
+def overdue(now: datetime) -> dict[int, tuple[int, datetime]]:
+    """By backend how many decisions that take access away are overdue, and since when the oldest was due."""
+    waiting = OutboxEntry.objects.filter(revokes=True, parked=False)
+    late = waiting.annotate(first_due=Coalesce("since", "due")).filter(first_due__lt=now - REVOKED_WITHIN)
+    rows = late.order_by().values("backend").annotate(many=Count("pk"), oldest=Min("first_due"))
+    return {row["backend"]: (row["many"], row["oldest"]) for row in rows}
 
 
 def _say(row: Backend, kind: str, number: int | None, told: str) -> None:

@@ -16,9 +16,10 @@ from typing import Any
 from django.contrib.postgres.aggregates import BoolOr
 from django.db import connection, transaction
 from django.db.models import Min, QuerySet
+from django.db.models.functions import Coalesce
 from django.utils import timezone
 
-from lakewarden.backends.errors import BackendError, kind_of
+from lakewarden.backends.errors import BackendError, NotAnswering, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.sync import alerts, glance
 from policies.sync.reconcile import LASTING, Picks, Report, reconcile
@@ -169,13 +170,31 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
     if held.count() < len(taken.ids):
         # another worker took over while we were cut off: what we did last may be old, so look once more
         OutboxEntry.objects.create(backend=backend, key="again", revision=0, due=timezone.now(), revokes=True)
+    elif not report.settled and Backend.objects.filter(pk=backend.pk, restored=True).exists():
+        keep(held)
     elif report.settled or only_reports(backend) or taken.only() is not None:
         # what the retry of one item leaves undone is told by its run; the entries of the rest still wait
         held.filter(revision__lte=report.revision).delete()
     elif report.held:
-        held.update(due=timezone.now() + HELD_WAIT, error="held: the plan takes too much", lease="")
+        _later(held, "held: the plan takes too much")
     else:
         _wait(held, report.error or "not yet equal when read again", report.error_kind)
+
+
+def keep(held: QuerySet[OutboxEntry]) -> None:
+    """Leave due what is decided and not applied, because nobody chose that; one entry for each thing touched.
+
+    A change more of the same person or role tells nothing new: all of it is compared when it repairs again.
+    """
+    rows = held.order_by("key", "revokes", "pk")
+    first = rows.distinct("key", "revokes").values_list("pk", flat=True)
+    held.exclude(pk__in=list(first)).delete()
+    _later(held, "nothing is changed there until somebody has seen the plan")
+
+
+def _later(held: QuerySet[OutboxEntry], error: str) -> None:
+    due = timezone.now() + HELD_WAIT
+    held.update(since=Coalesce("since", "due"), due=due, error=error, lease="")
 
 
 def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
@@ -186,9 +205,11 @@ def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
 
 def failed(backend: Backend, error: BackendError) -> None:
     """Say on the backend that it could not be worked on, and why."""
-    lasting = kind_of(error) in LASTING
+    if isinstance(error, NotAnswering):
+        state = Backend.State.SILENT
+    else:
+        state = Backend.State.FAILED if kind_of(error) in LASTING else Backend.State.BEHIND
     rows = Backend.objects.filter(pk=backend.pk).exclude(state=Backend.State.PAUSED)
-    state = Backend.State.FAILED if lasting else Backend.State.BEHIND
     rows.update(state=state, error=str(error), error_kind=kind_of(error))
 
 
@@ -212,11 +233,12 @@ def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
     rows = list(held)
     for entry in rows:
         entry.attempts += 1
+        entry.since = entry.since or entry.due
         entry.due = now + min(LONGEST_WAIT, timedelta(seconds=2 ** min(entry.attempts, 12)))
         entry.error, entry.error_kind, entry.lease = error[:2000], kind, ""
         if kind in LASTING and entry.attempts >= PARKED_AFTER:
             entry.parked, entry.parked_at = True, now
-    fields = ["attempts", "due", "error", "error_kind", "lease", "parked", "parked_at"]
+    fields = ["attempts", "due", "since", "error", "error_kind", "lease", "parked", "parked_at"]
     OutboxEntry.objects.bulk_update(rows, fields, batch_size=1000)
 
 

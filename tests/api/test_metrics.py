@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import timedelta
 
 from django.test import Client
 from django.utils import timezone
@@ -40,6 +41,24 @@ def test_what_waits_and_what_is_parked_is_counted_for_each_backend(shop: Shop, c
         f'lakewarden_backend_state{{backend="{row.pk}",state="behind"}} 1',
         f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}} 0',
         f'lakewarden_backend_found{{backend="{row.pk}",what="missing"}} 3',
+        f'lakewarden_backend_policy{{backend="{row.pk}",policy="repair"}} 1',
+        f'lakewarden_backend_restored{{backend="{row.pk}"}} 0',
+        f'lakewarden_backend_mode{{backend="{row.pk}",mode="on"}} 1',
+    ):
+        assert expected in lines
+
+
+def test_what_changes_nothing_and_what_is_overdue_is_a_number(shop: Shop, client: Client) -> None:
+    row, long_ago = connected(shop), timezone.now() - timedelta(minutes=2)
+    OutboxEntry.objects.create(backend=row, key="p:1", revision=1, due=long_ago, revokes=True)
+    OutboxEntry.objects.create(backend=row, key="p:2", revision=1, due=long_ago)
+    Backend.objects.update(policy="report", restored=True, state="silent")
+    lines = client.get("/metrics").content.decode().splitlines()
+    for expected in (
+        f'lakewarden_backend_policy{{backend="{row.pk}",policy="report"}} 1',
+        f'lakewarden_backend_restored{{backend="{row.pk}"}} 1',
+        f'lakewarden_backend_state{{backend="{row.pk}",state="silent"}} 1',
+        f'lakewarden_revocations_overdue{{backend="{row.pk}"}} 1',
     ):
         assert expected in lines
 

@@ -7,16 +7,18 @@ from io import StringIO
 
 import pytest
 from django.core.management import call_command
-from django.db import connection
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.test import Client
+from django.utils import timezone
 
 from accounts import people
 from policies import tasks
-from policies.models import Backend, DatabaseIdentity, Event
+from policies.models import Backend, DatabaseIdentity, Event, Notice, OutboxEntry
 from policies.services import grants, operating
 from policies.services.grants import Wish
 from policies.sync import restored, worker
-from tests.factories import acting, the
-from tests.sync.conftest import Source
+from tests.factories import acting, owned, the
+from tests.sync.conftest import Source, make_governed
 
 ORDERS = "shop.sales.orders"
 
@@ -79,6 +81,89 @@ def test_an_operator_can_say_so_himself(revoked_since: Backend, source: Source) 
     assert said.getvalue().startswith("1 backends only report")
     tasks.look(revoked_since.pk)
     assert not source.reads("ana")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("part", [0, 1, 2])
+def test_a_connection_lost_while_asking_says_nothing_about_where_the_database_came_from(
+    source: Source, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    row = make_governed(source)
+    assert not restored.check()
+    known = DatabaseIdentity.objects.get().identity
+    cut = list(restored.PARTS)
+    cut[part] = "SELECT pg_terminate_backend(pg_backend_pid())"
+    monkeypatch.setattr(restored, "PARTS", cut)
+    with pytest.raises(OperationalError):
+        tasks.deliver(row.pk)
+    connection.close()
+    assert DatabaseIdentity.objects.get().identity == known
+    assert (Backend.objects.get().policy, Backend.objects.get().restored) == ("repair", False)
+
+
+def test_what_the_server_refuses_to_tell_is_unknown_and_learned_later(
+    revoked_since: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole, denied = DatabaseIdentity.objects.get().identity, list(restored.PARTS)
+    denied[0] = "SELECT rolpassword FROM pg_authid LIMIT 1"
+    monkeypatch.setattr(restored, "PARTS", denied)
+    seen = restored.identity()
+    assert seen.split(":") == ["?", *whole.split(":")[1:]]
+    for known in (seen, seen.split(":")[2], "1:16385"):  # the last two as former versions wrote them
+        DatabaseIdentity.objects.update(identity=known)
+        monkeypatch.undo()
+        assert not restored.check()
+        assert DatabaseIdentity.objects.get().identity == whole
+    DatabaseIdentity.objects.update(identity=whole)
+    monkeypatch.setattr(restored, "PARTS", ["SELECT '?'", *restored.PARTS[1:]])
+    assert not restored.check()
+    assert DatabaseIdentity.objects.get().identity == whole
+
+
+def test_there_is_one_row_for_one_database(db: None) -> None:
+    restored.check()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        DatabaseIdentity.objects.create(pk=2, identity="a copy", since=timezone.now())
+    assert not restored.check()
+    assert DatabaseIdentity.objects.count() == 1
+
+
+def test_whoever_answers_for_it_is_told_at_once_and_home_shows_it(
+    revoked_since: Backend, client: Client
+) -> None:
+    owned(the("catalog", "shop"), "olivia")
+    client.force_login(people.make_account("olivia"), backend="django.contrib.auth.backends.ModelBackend")
+    put_back()
+    tasks.look(revoked_since.pk)
+    mine = Notice.objects.filter(kind="sync.restored", recipient__name="olivia")
+    assert mine.get().done is None
+    assert mine.get().how == "mail"
+    assert "changes nothing until somebody looks at its plan" in client.get("/").content.decode()
+    assert "Changes nothing" in client.get(f"/sync/{revoked_since.pk}").content.decode()
+    operating.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
+    tasks.deliver(revoked_since.pk)
+    assert mine.get().done is not None
+
+
+def test_what_is_decided_meanwhile_stays_due_and_does_not_pile_up(
+    revoked_since: Backend, source: Source
+) -> None:
+    put_back()
+    tasks.deliver(revoked_since.pk)
+    ana, orders = people.ensure("user", "ana"), the("table", ORDERS)
+    for _ in range(3):
+        grants.remove(orders, [ana], ["SELECT_TABLE"], by=acting("olivia"))
+        grants.add(Wish(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))
+        tasks.deliver(revoked_since.pk)
+        OutboxEntry.objects.update(due=timezone.now())
+    kept = OutboxEntry.objects.values_list("key", "revokes")
+    assert kept
+    assert len(kept) == len(set(kept))
+    assert all(OutboxEntry.objects.values_list("since", flat=True))
+    operating.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
+    tasks.deliver(revoked_since.pk)
+    assert source.reads("ana")
+    assert not OutboxEntry.objects.exists()
 
 
 def test_the_identity_names_server_timeline_and_database(db: None) -> None:
