@@ -259,5 +259,7 @@ def _forget_slices() -> Iterator[None]:
     yield
     if "policies.slices" in sys.modules:
         sys.modules["policies.slices"].forget_all()
+    if "policies.inquiries" in sys.modules:
+        sys.modules["policies.inquiries"].tally.forget()
     if "authzsite.console.modes" in sys.modules:
         sys.modules["authzsite.console.modes"].modes.forget()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from accounts import people
+from accounts import people, tokens
 from policies.services import duties
+from tests.admitted import admitted_service
 from tests.api.world import BY, Caller, Shop, make_shop, token, user
 from tests.kept import kept
 
@@ -25,8 +26,8 @@ def ana(shop: Shop) -> Caller:
 
 @pytest.fixture
 def etl(shop: Shop) -> Caller:
-    """A service account whose token may check; not a member of anything."""
-    return Caller(token("service", "etl", "check"))
+    """A service account of the realm whose token may check."""
+    return Caller(tokens.create(admitted_service("etl"), scopes=("check",)))
 
 
 @pytest.fixture

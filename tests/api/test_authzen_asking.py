@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from accounts.models import Principal
+from policies import inquiries
 from policies.models import AccessRecord
 from policies.services import owners
+from tests.admitted import admitted_service
 from tests.api.world import BY, EVALUATION, EVALUATIONS, Caller, Shop, question, token, user
 
 ORDERS = "table:demo/shop.sales.orders"
@@ -37,7 +39,10 @@ def test_a_scope_lends_a_person_nothing(shop: Shop) -> None:
 
 
 @pytest.mark.parametrize("scopes", [(), ("check",)])
-def test_a_service_account_may_ask_about_anybody(shop: Shop, scopes: tuple[str, ...]) -> None:
+def test_a_service_account_may_ask_about_anybody_where_it_is_admitted(
+    shop: Shop, scopes: tuple[str, ...]
+) -> None:
+    admitted_service("etl")
     assert status(Caller(token("service", "etl", *scopes)), "user:bob") == 200
 
 
@@ -168,7 +173,7 @@ def test_a_denial_that_must_end_is_named_to_who_may_see_the_object(shop: Shop, a
 def test_a_refusal_is_on_record_and_a_repetition_counted(shop: Shop, ana: Caller, etl: Caller) -> None:
     for caller in (ana, ana, etl):
         caller.decide("user:ana", "read", ORDERS)
-    [record] = AccessRecord.objects.all()
+    [record] = AccessRecord.objects.filter(kind="refused")
     assert (record.actor, record.operation, record.object_name, record.via) == (
         user("ana").pseudonym,
         "Table.loadTable",
@@ -187,7 +192,8 @@ def test_a_yes_leaves_no_record(shop: Shop, ana: Caller) -> None:
 def test_a_person_who_looks_at_anothers_access_is_on_record(ada: Caller, etl: Caller) -> None:
     for caller, subject in ((ada, "user:marek"), (ada, "user:marek"), (ada, "user:ada"), (etl, "user:marek")):
         caller.decide(subject, "read", ORDERS)
-    [record] = AccessRecord.objects.filter(kind="looked")
+    record, of_service = AccessRecord.objects.filter(kind="looked").order_by("pk")
+    assert (of_service.operation, of_service.object_name) == (inquiries.ASKS, "demo")
     assert (record.actor, record.operation, record.object_name) == (
         user("ada").pseudonym,
         "why Table.loadTable",

@@ -15,6 +15,7 @@ from lakewarden.snapshot import Snapshot
 from policies import kept_snapshots
 from policies.models import AccessRecord
 from policies.services import duties, roles
+from tests.admitted import admitted_service
 from tests.api.world import BY, Caller, make_shop, token, user
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -76,7 +77,7 @@ def test_each_asker_gets_what_he_may_know_and_is_recorded() -> None:
 def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     make_shop()
     monkeypatch.setattr(kept_snapshots, "KEPT", 2)
-    etl = Caller(token("service", "etl"))
+    etl = Caller(tokens.create(admitted_service("etl")))
     for name in ("ana", "olivia", "marek", "bob"):
         assert etl.get(f"{SNAPSHOT}&for=user:{name}").status_code == 200
     assert len(kept_snapshots._sent) == 2

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from accounts import people, tokens
+from accounts import tokens
 from catalog.nodes import Node
 from lakewarden.objects import ObjectRef
 from lakewarden.snapshot import Snapshot
 from policies.services import patterns, roles
+from tests.admitted import admitted_service
 from tests.api.world import Caller as Program
 from tests.cdap_law.world import BY, GENERATIONS, Caller, a_cdap, give, make, question, text, user
 
@@ -51,7 +52,7 @@ def ref(entity: str) -> ObjectRef:
 @pytest.mark.seed("S2-022", "S2-042", "S2-179")
 def test_it_decides_as_the_console_does(realm: Node, who: str) -> None:
     asker = Caller()
-    program = Program(tokens.create(people.ensure("service", "asker")))
+    program = Program(tokens.create(admitted_service("asker")))
     answer = program.get(f"/authz/v1/snapshot?realm=c&for=user:{who}")
     assert answer.status_code == 200, answer.content
     held = Snapshot.read(answer.content)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from accounts import people, tokens
+from accounts import tokens
 from catalog.nodes import Node
 from lakewarden.objects import ObjectRef
 from lakewarden.snapshot import Snapshot
+from tests.admitted import admitted_service
 from tests.api.world import EVALUATIONS, Caller, question
 from tests.herd.world import a_herd, give, namespaces, role
 
@@ -30,7 +31,7 @@ def herd(db: None) -> Node:
 
 @pytest.mark.parametrize("who", PEOPLE)
 def test_it_decides_as_the_console_does(herd: Node, who: str) -> None:
-    asker = Caller(tokens.create(people.ensure("service", "pdp")))
+    asker = Caller(tokens.create(admitted_service("pdp")))
     answer = asker.get("/authz/v1/snapshot", {"realm": "herd", "for": f"user:{who}"})
     assert answer.status_code == 200, answer.content
     held = Snapshot.read(answer.content)

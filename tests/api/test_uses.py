@@ -16,6 +16,7 @@ from policies import uses
 from policies.models import Change, Use
 from policies.services import realms
 from policies.tasks import forget_uses
+from tests.admitted import admitted_service
 from tests.api.world import BY, Caller, Shop, token, user
 
 USES = "/authz/v1/uses"
@@ -92,7 +93,7 @@ def test_a_person_tells_of_himself_alone(shop: Shop, job: Caller) -> None:
 
 
 def test_a_service_account_tells_of_those_its_jobs_ran_for(shop: Shop) -> None:
-    connect = Caller(token("service", "connect", "report"))
+    connect = Caller(tokens.create(admitted_service("connect"), scopes=("report",)))
     told = [{**READ, "principal": name} for name in ("user:ana", "olivia", "user:nobody", "service:connect")]
     assert tell(connect, *told).status_code == 202
     assert sorted(who for _, who, *_ in kept()) == ["service:connect", "user:ana", "user:olivia"]
@@ -106,6 +107,7 @@ def of_a_run(shop: Shop, name: str = "r1", who: str = "etl") -> Caller:
 
 
 def test_a_run_tells_of_itself_under_its_own_name(shop: Shop) -> None:
+    admitted_service("etl")
     running = of_a_run(shop)
     assert tell(running, READ, run="r1").status_code == 202
     assert tell(running, READ, run="r1#2").status_code == 202
@@ -119,8 +121,16 @@ def test_a_run_tells_of_itself_under_its_own_name(shop: Shop) -> None:
 
 def test_nobody_tells_of_the_run_of_another(shop: Shop) -> None:
     of_a_run(shop)
-    assert tell(Caller(token("service", "connect")), READ, run="r1").status_code == 403
-    assert tell(Caller(token("service", "etl")), READ, run="r1").status_code == 202
+    connect, etl = (Caller(tokens.create(admitted_service(name))) for name in ("connect", "etl"))
+    assert tell(connect, READ, run="r1").status_code == 403
+    assert tell(etl, READ, run="r1").status_code == 202
+
+
+def test_a_service_account_tells_only_where_it_is_admitted(shop: Shop) -> None:
+    elsewhere = Caller(token("service", "elsewhere"))
+    hidden, absent = (tell(elsewhere, READ, realm=realm) for realm in ("demo", "nowhere"))
+    assert hidden.status_code == absent.status_code == 403
+    assert hidden.content == absent.content
 
 
 def test_two_may_call_their_runs_the_same(shop: Shop, job: Caller) -> None:

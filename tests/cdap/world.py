@@ -12,6 +12,7 @@ from catalog.nodes import Node
 from lakewarden.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR, of_operator
 from policies.services import patterns, realms, roles
+from tests.admitted import admitted_service
 
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 BASE = "/v3/security/authorization"
@@ -52,7 +53,8 @@ class Caller(Client):
 
     def __init__(self, name: str, *scopes: str, kind: str = "user") -> None:
         self.name = name
-        token = tokens.create(people.ensure(kind, name), scopes=scopes)
+        who = admitted_service(name) if kind == "service" else people.ensure(kind, name)
+        token = tokens.create(who, scopes=scopes)
         super().__init__(headers={"Authorization": f"Bearer {token}"})
 
     def send(self, verb: str, path: str, body: object = None) -> Any:

@@ -13,6 +13,7 @@ from catalog.nodes import Node
 from lakewarden.dialects.cdap.authorizable import Authorizable, parse
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.services import entities, patterns, realms
+from tests.admitted import admitted_service
 
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 GENERATIONS = ("3.4", "3.5", "4.3")
@@ -58,7 +59,9 @@ class Caller(Client):
 
     def __init__(self, name: str = "asker", kind: str = "service", *scopes: str) -> None:
         self.name = name
-        token = tokens.create(people.ensure(kind, name), scopes=scopes)
+        token = tokens.create(
+            admitted_service(name) if kind == "service" else people.ensure(kind, name), scopes=scopes
+        )
         super().__init__(headers={"Authorization": f"Bearer {token}"})
 
     def send(self, path: str, body: object) -> Any:

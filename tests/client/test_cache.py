@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from accounts import people, tokens
+from accounts import tokens
 from catalog.nodes import Node
 from lakewarden.cache import BadSetting, Cache, Settings
 from lakewarden.cdap.commands import Holder
 from lakewarden.cdap.rest import Line, Refused, Rest
 from lakewarden.client import AccessDenied, ConsoleError, MayNotAsk, Unavailable
 from policies.services import patterns
+from tests.admitted import admitted_service
 from tests.cdap_law.world import BY, a_cdap, give, make, text, user
 
 from .site import Clock, Site
@@ -52,7 +53,7 @@ def clock() -> Clock:
 @pytest.fixture
 def cache(site: Site, clock: Clock) -> Make:
     """Makes caches of a service account's that ask the site, and count what they ask it."""
-    token = tokens.create(people.ensure("service", "container"), scopes=("check",))
+    token = tokens.create(admitted_service("container"), scopes=("check",))
 
     def made(**settings: Any) -> Cache:
         return Cache(Counted(site, token), Settings(**settings), clock=clock)  # type: ignore[arg-type]
@@ -305,7 +306,7 @@ def test_whoever_may_no_longer_ask_is_refused_at_once(
     "scopes", [("check",), ()], ids=["a token that may only ask", "a token of all it may"]
 )
 def test_whoever_may_ask_may_not_therefore_grant(site: Site, scopes: tuple[str, ...]) -> None:
-    token = tokens.create(people.ensure("service", "container"), scopes=scopes)
+    token = tokens.create(admitted_service("container"), scopes=scopes)
     rest = Rest(Line(site.url, token, timeout=10, attempts=1, ca=None))
     assert Cache(site.client(token)).check("user:alice", "read", ONE)
     for forbidden in (

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from accounts import people, tokens
+from accounts import tokens
 from catalog.models import Detail
 from lakewarden.__main__ import main
 from lakewarden.client import AccessDenied
@@ -17,6 +17,7 @@ from lakewarden.objects import ObjectRef
 from policies.models import Use
 from policies.services import objects
 from policies.services.objects import NewObject
+from tests.admitted import admitted_service
 from tests.api.world import BY, Shop, make_shop, user
 
 from .site import Site
@@ -51,7 +52,7 @@ def blocks(page: str, kind: str) -> str:
 
 def run(page: str, site: Site) -> dict[str, Any]:
     """Everything that a page's Python blocks leave behind, run one after the other as ana."""
-    service = tokens.create(people.ensure("service", "etl"), scopes=("check",))
+    service = tokens.create(admitted_service("etl"), scopes=("check",))
     left: dict[str, Any] = {"token": tokens.create(user("ana")), "service_token": service}
     code = blocks(page, "python").replace(WRITTEN, site.url)
     exec(compile(code, page, "exec"), left)  # noqa: S102 - our own page

@@ -12,12 +12,13 @@ from wsgiref.validate import validator
 
 import pytest
 
-from accounts import people, tokens
+from accounts import tokens
 from lakewarden.cache import Cache
 from lakewarden.client import AccessDenied, BadName, Unavailable
 from lakewarden.middleware import AsgiGuard, Guard, NotSignedIn, Rule, WsgiGuard
 from lakewarden.objects import ObjectRef
 from lakewarden.principals import Principal
+from tests.admitted import admitted_service
 from tests.cdap_law.world import a_cdap, give, make
 
 from .conftest import Peer, answer
@@ -281,7 +282,7 @@ def test_the_caller_s_rights_count_and_not_the_service_s(site: Site, kept: bool)
     root = a_cdap("cdap", "3.5")
     make(root, "namespace:ns1", "dataset:ns1.one", "dataset:ns1.two")
     give(root, "alice", "READ on dataset:ns1.one")
-    service = people.ensure("service", "reports")
+    service = admitted_service("reports")
     give(root, "service:reports", "READ on dataset:ns1.two")
     client = site.client(tokens.create(service, scopes=("check",)))
     call = wsgi(Guard(Cache(client) if kept else client))

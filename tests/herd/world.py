@@ -15,6 +15,7 @@ from lakewarden.objects import ObjectRef
 from policies.authority import OPERATOR, of_operator
 from policies.services import entries, objects, realms, roles
 from policies.services.objects import NewObject
+from tests.admitted import admitted_service
 
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 REST = "/herd-app/rest"
@@ -69,7 +70,8 @@ class Caller(Client):
 
     def __init__(self, name: str, *scopes: str, kind: str = "user") -> None:
         self.name = name
-        token = tokens.create(people.ensure(kind, name), scopes=scopes)
+        who = admitted_service(name) if kind == "service" else people.ensure(kind, name)
+        token = tokens.create(who, scopes=scopes)
         super().__init__(headers={"Authorization": f"Bearer {token}"})
 
     def send(self, verb: str, path: str, body: object = None) -> Any:

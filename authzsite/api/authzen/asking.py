@@ -12,17 +12,21 @@ from authzsite.api.authzen.answers import Answer, undecided
 from authzsite.api.authzen.cases import Case, cases, storable
 from authzsite.api.authzen.questions import Question
 from authzsite.api.authzen.refusals import Link, Refusal, contexts, record
+from catalog.nodes import Node
 from lakewarden import engine
 from lakewarden.facts import Lineage, Slice
 from lakewarden.objects import ObjectRef
-from policies import access_log, along, decisions, slices
+from policies import access_log, along, decisions, inquiries, slices
 from policies.facts import is_service_admin
 from policies.models import Counter
 from policies.services import duties
 
 OF_A_RUN = "a run may ask about the account it runs as, in its realm"
 BY_NAME = (Principal.Kind.USER, Principal.Kind.SERVICE)
-ABOUT_OTHERS = "you may ask about yourself only; asking about others takes a service account or a duty"
+ABOUT_OTHERS = (
+    "you may ask about yourself only; asking about others takes a service account that the realm admits, "
+    "or a duty"
+)
 
 
 def ask(
@@ -42,6 +46,7 @@ def ask(
     inquiry = Inquiry(asker, cases(asker, questions), now, run)
     outcomes = [inquiry.outcome(case) for case in inquiry.cases]
     refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
+    inquiry.note(via="authzen")
     if recorded:
         via = f"run {run.id} for {run.starter.pseudonym}" if run else "authzen"
         record(refusals, [inquiry.look(case) for case in inquiry.cases], via=via)
@@ -55,10 +60,45 @@ class Inquiry:
     """The facts that some questions turn on, read once for all of them."""
 
     def __init__(self, asker: Principal, cases: list[Case], now: datetime, run: Run | None = None) -> None:
-        self.asker, self.cases, self.now, self.run = asker, cases, now, run
+        self.asker, self.named, self.now, self.run = asker, cases, now, run
         self._inside: dict[ObjectRef | None, Sequence[Lineage]] = {}
 
+    @cached_property
+    def cases(self) -> list[Case]:
+        """The questions as far as the asker may put them.
+
+        A realm that does not admit the service account that asks about others is as if it were not there.
+        """
+        return [case if self._admitted(case) else case.nowhere() for case in self.named]
+
+    def about_others(self, case: Case) -> bool:
+        """Whether a service account asks about somebody else."""
+        return self.run is None and self.asker.kind == Principal.Kind.SERVICE and case.subject != self.asker
+
+    def _admitted(self, case: Case) -> bool:
+        if not case.places or not self.about_others(case):
+            return True
+        return self.admits(case.places[0])
+
+    def admits(self, root: Node) -> bool:
+        """Whether a realm admits the asker."""
+        slice_ = self._slices.get((root.realm_id, self.asker.pk))
+        if slice_ is None:
+            slice_ = slices.current(self.asker, root, now=self.now)
+        return inquiries.admits(self.asker, root, slice_)
+
+    def note(self, *, via: str) -> None:
+        """Count what a service account asked about others in each realm, or was not to ask."""
+        roots = [case.places[0] for case in self.named if case.places and self.about_others(case)]
+        for root in dict.fromkeys(roots):
+            if self.admits(root):
+                inquiries.asked_about_others(self.asker, root, roots.count(root), via=via)
+            else:
+                access_log.refused(self.asker, inquiries.ASKS, root, via=via)
+
     def outcome(self, case: Case) -> Answer | Refusal:
+        if self.about_others(case) and not case.places:
+            return Refusal(case, None, 0, self._counter, unadmitted=True)
         if not self.may_ask(case):
             return undecided(403, OF_A_RUN if self.run else ABOUT_OTHERS)
         slice_ = self.slice_of(case)
@@ -81,19 +121,22 @@ class Inquiry:
         return self._inside[case.ref]
 
     def may_ask(self, case: Case) -> bool:
-        """Everybody about himself; about others service accounts, because asking is what pipelines do, people
-        with the duty to look at the object's history, and service admins; a run about itself only."""
+        """Everybody about themselves; about others service accounts where a realm admits them, because asking
+        is what pipelines do, people with the duty to look at the object's history, and service admins; a run
+        about itself only."""
         if self.run is not None:
             elsewhere = bool(case.places) and case.places[0].realm_id != self.run.realm
             return case.subject == self.asker and not elsewhere
-        if case.subject == self.asker or self.asker.kind == Principal.Kind.SERVICE:
+        if case.subject == self.asker:
             return True
+        if self.about_others(case):
+            return bool(case.places) and self._admitted(case)
         if is_service_admin(self.asker):
             return True
         return bool(case.places) and not self.watched.isdisjoint(case.places[-1].lineage)
 
     def look(self, case: Case) -> access_log.Look | None:
-        """What is recorded when a person asks about somebody else; for service accounts it is their work."""
+        """What is recorded when a person asks about somebody else; service accounts are counted by `note`."""
         operation = case.operation
         if case.known is None or operation is None or case.subject == self.asker:
             return None
@@ -108,9 +151,9 @@ class Inquiry:
     @cached_property
     def _slices(self) -> dict[tuple[int, int], Slice]:
         """Everybody's facts in every realm that is named: at most two queries a realm."""
-        people = {case.subject.pk: case.subject for case in self.cases if case.subject and case.subject.pk}
+        people = {case.subject.pk: case.subject for case in self.named if case.subject and case.subject.pk}
         people[self.asker.pk] = self.asker
-        roots = {case.places[0].realm_id: case.places[0] for case in self.cases if case.places}
+        roots = {case.places[0].realm_id: case.places[0] for case in self.named if case.places}
         return {
             (realm, pk): slice_
             for realm, root in roots.items()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from django.db.models import Q
 
@@ -33,6 +33,10 @@ class Case:
     ref: ObjectRef | None
     places: tuple[Node, ...]
     node: Node | None
+
+    def nowhere(self) -> Case:
+        """The same question where nothing of that name is to be known."""
+        return replace(self, places=(), node=None)
 
     @property
     def known(self) -> Node | None:

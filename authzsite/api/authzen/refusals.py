@@ -29,13 +29,17 @@ LONGEST_SHOWN = 200
 
 @dataclass(frozen=True)
 class Refusal:
-    """A question that was answered no; `seen` counts the places along the name that may be spoken of."""
+    """A question that was answered no; `seen` counts the places along the name that may be spoken of.
+
+    It is `unadmitted` where no realm of that name, if there is one, admits the service account that asks.
+    """
 
     case: Case
     slice: Slice | None
     seen: int
     revision: int
     inside: Sequence[Lineage] | None = None
+    unadmitted: bool = False
 
     @property
     def whole(self) -> bool:
@@ -91,6 +95,8 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
         return [Lack("object")]
     if case.subject is None:
         return [Lack("subject")]
+    if refusal.unadmitted:
+        return [Lack("realm")]
     if refusal.slice is None or not refusal.seen:
         unheard = along.unheard(case.ref)
         root = unheard and ObjectRef(unheard[0].root_type, case.ref.realm)
@@ -164,6 +170,7 @@ _WORDS = {
     "object": "there is no such object, or it may not be known",
     "subject": "this type of subject is unknown",
     "action": "there is no such action on this type of object",
+    "realm": "there is no such realm, or it does not admit the service account that asks",
     "incomplete": "it is about two objects, and only one was named",
 }
 

@@ -15,7 +15,7 @@ from authzsite.api.surface import Forbidden
 from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.facts import Slice
-from policies import access_log, searches, slices
+from policies import access_log, inquiries, searches, slices
 from policies.queries import realms_of
 from policies.searches import Reach
 
@@ -34,8 +34,8 @@ class Search:
 
     def __init__(self, asker: Principal, question: Question, *, now: datetime, run: Run | None = None):
         self.asker, self.question, self.now = asker, question, now
-        [self.case] = cases(asker, [question])
-        self.inquiry = Inquiry(asker, [self.case], now, run)
+        self.inquiry = Inquiry(asker, cases(asker, [question]), now, run)
+        [self.case] = self.inquiry.cases
 
     def subjects(self, page: Page) -> Found:
         """Who may do it.  Raises Forbidden."""
@@ -67,7 +67,8 @@ class Search:
 
         A person with the duty to look at the history of some objects is shown those and what is below.
         """
-        within = None if self.inquiry.may_ask(self.case) else self.inquiry.watched
+        whole = self.inquiry.may_ask(self.case) or self.inquiry.about_others(self.case)
+        within = None if whole else self.inquiry.watched
         if within is not None and (not within or self.inquiry.run is not None):
             self._permit()
         reaches = self._reaches()
@@ -84,12 +85,16 @@ class Search:
         return Found([{"type": node.type, "id": node.ref.id} for node in found.found], found.next)
 
     def _permit(self) -> None:
+        if self.inquiry.about_others(self.case):
+            return  # a realm that does not admit the asker holds nothing to be found
         if not self.inquiry.may_ask(self.case):
             raise Forbidden(OF_A_RUN if self.inquiry.run else ABOUT_OTHERS)
 
     def _record(self, what: str, node: Node) -> None:
-        """What people find out about others is recorded; for service accounts it is their work."""
-        if self.asker.kind != Principal.Kind.SERVICE and self.case.subject != self.asker:
+        """What is found out about others is recorded; of service accounts it is counted for each realm."""
+        if self.inquiry.about_others(self.case):
+            inquiries.asked_about_others(self.asker, (*node.above(), node)[0], via="authzen")
+        elif self.case.subject != self.asker:
             access_log.looked(self.asker, f"{what} {self.question.action.name}".strip(), node, via="authzen")
 
     def _reaches(self) -> list[Reach]:
@@ -101,6 +106,8 @@ class Search:
         for root in realms_of(subject):
             action = self._action(root)
             if action is None or (run is not None and root.realm_id != run.realm):
+                continue
+            if self.inquiry.about_others(self.case) and not self.inquiry.admits(root):
                 continue
             slice_ = self._slice(subject, root)
             if slice_ is not None:

@@ -41,11 +41,13 @@ class Execute(CdapCall):
         subject, caller = self._subject(holder), self.caller
         node = entity or self.root
         question = Question(Entity(subject.kind, subject.name), Action(""), Entity(node.type, node.ref.id))
-        case = Case(question, subject, node.ref, (*node.above(), node), node)
-        inquiry = Inquiry(caller.principal, [case], now, caller.run)
+        named = Case(question, subject, node.ref, (*node.above(), node), node)
+        inquiry = Inquiry(caller.principal, [named], now, caller.run)
+        [case] = inquiry.cases
         slice_ = inquiry.slice_of(case)
         if slice_ is None or not inquiry.may_ask(case):
             raise Problem(403, OF_A_RUN if caller.run else ABOUT_OTHERS)
+        inquiry.note(via=VIA)
         return slice_
 
     def _subject(self, holder: Holder) -> Principal:

@@ -37,6 +37,7 @@ class Explain(Call):
         outcome = inquiry.outcome(case)
         if isinstance(outcome, Answer) and outcome.status == 403:
             raise Forbidden(outcome.context["error"]["message"])
+        inquiry.note(via="api")
         look = inquiry.look(case)
         if look:
             access_log.looked_all([look], via="api")

@@ -28,7 +28,10 @@ from policies import access_log, slices, snapshots
 from policies.kept_snapshots import Sent, kept
 
 ELSEWHERE = "there is no such realm, or it is not for you to know"
-MAY_NOT = "you may ask for your own snapshot only; others' take a service account or a duty"
+MAY_NOT = (
+    "there is no such realm, or you may ask for your own snapshot only: others' take a service account that "
+    "the realm admits, or a duty"
+)
 QUICK = 5
 
 
@@ -42,7 +45,7 @@ class Snapshot(Call):
         who, name = _who(asked, caller.principal), named.needed(asked, "realm")
         realm = realm_named(name)
         if realm is None:
-            raise Forbidden(ELSEWHERE)
+            raise Forbidden(ELSEWHERE if who == (caller.principal.kind, caller.principal.name) else MAY_NOT)
         top = root(realm)
         about = Question(Entity(who[0], who[1]), Action("read"), Entity(top.type, top.realm))
         inquiry = Inquiry(caller.principal, cases(caller.principal, [about]), now, caller.run)
@@ -53,6 +56,7 @@ class Snapshot(Call):
         others = caller.principal != subject
         key = (top.realm_id, str(subject), caller.principal.pk if others else None)
         sent = kept(key, lambda: _made(caller.principal, subject, top, now), now=now)
+        inquiry.note(via="api")
         if others and caller.principal.kind != Principal.Kind.SERVICE:
             access_log.looked(caller.principal, f"snapshot of {subject.pseudonym}", top, via="api")
         return _sent(request._request, sent.content, sent.digest)

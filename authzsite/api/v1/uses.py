@@ -21,11 +21,11 @@ from authzsite.api.v1.ranges import Ranged
 from authzsite.api.v1.snapshot import ELSEWHERE
 from catalog.models import Realm
 from catalog.nodes import Node
-from catalog.queries import realm_named
+from catalog.queries import realm_named, root
 from catalog.resolve import find_all, spelled
 from lakewarden import dialects
 from lakewarden.objects import BadName, ObjectRef
-from policies import uses
+from policies import inquiries, slices, uses
 from policies.queries import realms_of
 from policies.uses import Used
 
@@ -114,9 +114,10 @@ def _ref(sent: object) -> ObjectRef | None:
 
 
 def _takes_part(caller: Caller, realm: Realm) -> bool:
-    if caller.principal.kind == Principal.Kind.SERVICE:
-        return True
-    return any(root.realm_id == realm.pk for root in realms_of(caller.principal))
+    if caller.principal.kind == Principal.Kind.SERVICE and caller.run is None:
+        top = root(realm)
+        return inquiries.admits(caller.principal, top, slices.current(caller.principal, top))
+    return any(top.realm_id == realm.pk for top in realms_of(caller.principal))
 
 
 def _permit(caller: Caller, realm: Realm, run: str, told: Sequence[Told]) -> None:
