@@ -102,7 +102,7 @@ KEEPER_SET = event("keeper.set", "made {person} answer for service account {serv
 KEEPER_ENDED = event("keeper.ended", "{person} no longer answers for service account {service}")
 REALM_REPAIRED = event("realm.repaired", "repaired {object}, whose owner could not sign in")
 PERSON_ERASED = event("person.erased", "erased {person}")
-EMERGENCY_OPENED = event("emergency.opened", "opened {object} for himself in an emergency, until {until}")
+EMERGENCY_OPENED = event("emergency.opened", "opened {object} for themselves in an emergency, until {until}")
 EMERGENCY_ENDED = event("emergency.ended", "ended the emergency of {person} on {object}")
 EMERGENCY_CLOSED = event(
     "emergency.closed", "closed the review of the emergency of {person} on {object}: {words}"

@@ -26,8 +26,8 @@ KINDS = {
         Kind(
             "unused_grant",
             "Nobody uses it",
-            "None of the {people} who have {privilege} by it used it in the {days} days that reports "
-            "cover; they tell of {reported} of the {objects} objects here{given}.",
+            "Nobody used it in {days} days; it gives {privilege} to {people}. Usage reports cover {reported} "
+            "of {objects} here{given}.",
             "Take {privilege} back",
             REMOVE,
         ),
@@ -41,15 +41,14 @@ KINDS = {
         Kind(
             "wide_grant",
             "Wider than used",
-            "{privilege} reaches {objects} objects here; in {days} days its holders used {used} of them"
-            "{given}.",
+            "{privilege} reaches {objects} here; in {days} days its holders used {used} of them{given}.",
             "Give it on what is used, and take it here",
             NARROW,
         ),
         Kind(
             "idle_deny",
             "Denies nothing",
-            "None of the {people} whom it is about would have {privilege} here or below without it{others}.",
+            "It denies {privilege} to {people}; none of them would have it here or below anyway{others}.",
             "Take the denial back; nobody gains anything",
             REMOVE,
         ),
@@ -70,7 +69,7 @@ KINDS = {
         Kind(
             "ownerless",
             "Nobody owns it",
-            "{why}; {objects} objects are concerned.",
+            "{why}; this concerns {objects}.",
             "Name an owner",
             OWN,
         ),

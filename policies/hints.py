@@ -30,6 +30,8 @@ from policies.services import grants, realm_of
 
 LOOKED_AT = 2_000
 """So many hints at the most are gone through to find those about one role or person."""
+COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}
+"""What a ground counts, in words."""
 Place = tuple[int, int]
 """Where a hint stands in the order of the weightiest: how many people it concerns, and its number."""
 
@@ -80,7 +82,11 @@ class Told:
         # one that was found before its ground told of its age has no `given`
         named: dict[str, Any] = {"given": "", "people": self.row.people}
         named["privilege"] = known.label if known else self.row.privilege
-        return {**named, **self.row.data}
+        words = {**named, **self.row.data}
+        for name, (singular, plural) in COUNTED.items():
+            if isinstance(words.get(name), int):
+                words[name] = f"{words[name]} {singular if words[name] == 1 else plural}"
+        return words
 
     def age(self, now: datetime | None = None) -> timedelta:
         """How long ago it was last found."""

@@ -88,7 +88,9 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
         "lead": f"Signs in as {one.label}." if one else "Bound to nobody: it can do nothing yet.",
         "actions": _actions(account, own=own),
         "facts": _facts(account, len(places)),
-        "reason": Reason(OWN, "Nobody disables his own account; another service admin can.") if own else None,
+        "reason": Reason(OWN, "Nobody can disable their own account; another service admin can.")
+        if own
+        else None,
         "account": account,
         "link": link,
         "link_note": Note("warn", "Copy the link now and hand it over.", _LINK_WORDS),

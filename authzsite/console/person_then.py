@@ -191,6 +191,6 @@ def _side(person: Principal, text: str, at: Past | None) -> str:
 
 def _pager(asked: Asked, many: int) -> Pager:
     following = asked.after + SHOWN
-    what = "objects differ" if asked.compares else "objects"
+    what = ("object differs", "objects differ") if asked.compares else ("object", "objects")
     next_ = asked.url(after=following) if following < many else ""
-    return Pager(f"{words.number(many)} {what}", asked.url() if asked.after else "", next_)
+    return Pager(words.count(many, *what), asked.url() if asked.after else "", next_)

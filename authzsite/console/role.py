@@ -99,6 +99,11 @@ class Seen:
             rows.setdefault(row.securable_id or 0, []).append(row)
         return rows
 
+    @property
+    def gives_nothing(self) -> bool:
+        """Whether there is nothing at all that it gives, told to who may know all of a role."""
+        return self.all_holders and not Grant.objects.open().filter(role=self.node.id).exists()
+
     @cached_property
     def objects(self) -> list[Node]:
         """Those of its objects that the viewer may see, by name."""
@@ -304,6 +309,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "facts": seen.facts(holders),
         "reasons": seen.reasons(),
         "gives": seen.gives(),
+        "gives_empty": "Nothing yet." if seen.gives_nothing else "Nothing that you may see.",
         "holders": holders,
         "holders_csv": reverse("console:role_holders_csv", args=[id]),
         "gives_csv": reverse("console:role_gives_csv", args=[id]),

@@ -37,6 +37,7 @@ from policies.queries import children
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now
+from policies.services.names import legal
 from policies.services.personal import MARK
 
 SHOWN = 50
@@ -202,6 +203,8 @@ def _make(request: Request, place: Place) -> HttpResponse:
         with authorized(ROLE_CREATED, place.node, deed, by=actor, reason=reason) as authority:
             # in a CDAP nobody owns a role: its administrators give it away and delete it
             owner = place.asker if place.node.type == "metalake" else None
+            if place.node.type == "metalake":
+                legal(name)
             made = roles.create(place.node, name, by=actor, authority=authority, owner=owner)
     except PolicyError as problem:
         return _form(request, place, name, reason, [Note("bad", "Not made.", str(problem))], status=422)

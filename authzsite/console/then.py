@@ -230,7 +230,7 @@ def _changes(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, A
     lines = tuple(_line(row, node.type) for row in found[asked.after : asked.after + SHOWN])
     return {
         "diff": Diff(lines) if lines else None,
-        "pager": _pager(asked, f"{words.count(len(found), 'person', 'people')} differ.", len(found)),
+        "pager": _pager(asked, f"{words.count(len(found), 'person differs', 'people differ')}.", len(found)),
         "empty": Empty("Nobody’s access differs", "Somebody may have had it for a while in between."),
     }
 

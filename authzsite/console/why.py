@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
@@ -285,6 +285,8 @@ def _no(
 ) -> dict[str, Any]:
     ways = [explanation.missing, *_others(explanation)][:WAYS] if explanation.missing else []
     cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
+    denied = any(lack.kind == "denied" for lack in explanation.missing)
+    cases = [*cases[:1], *(_around(case) if denied else case for case in cases[1:])]
     text = "The way that opens least comes first." if len(cases) > 1 else ""
     return {
         "beside_heading": "What would allow it" if cases else "Nothing would allow it",
@@ -328,6 +330,12 @@ def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Req
         send_to=naming.spoken(givers[0]) if givers and url and not place.may_grant else "",
         send=request.build_absolute_uri(url) if url and not place.may_grant else "",
     )
+
+
+def _around(case: Case) -> Case:
+    """A way past a denial: true, so it is told, but never offered as a form to fill in."""
+    text = f"This would get round the denial, which stays. Ask who set the denial first. {case.text}"
+    return replace(case, text=text, actions=(), send_to="", send="")
 
 
 def _form(node: Node, person: Principal, codes: Sequence[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterator
 
@@ -9,6 +10,8 @@ from accounts.text import holdable
 from policies.errors import Invalid
 
 LONGEST = 255
+LEGAL = re.compile(r"\w[\w/=-]{0,63}")
+"""What Gravitino 1.3 lets people call a thing that they make."""
 
 
 def checked(name: str) -> str:
@@ -17,6 +20,15 @@ def checked(name: str) -> str:
         raise Invalid(f"A name has 1 to {LONGEST} characters.")
     if any(map(_controls, name)):
         raise Invalid("A name has no control characters.")
+    return name
+
+
+def legal(name: str) -> str:
+    """A name that somebody may give in a metalake, unchanged, or Invalid."""
+    if not LEGAL.fullmatch(name):
+        raise Invalid(
+            f"The name '{name}' is illegal: letters, digits and _ at first, then /, = and - too, 64 in all"
+        )
     return name
 
 

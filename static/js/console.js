@@ -49,8 +49,10 @@ document.addEventListener("click", event => {
 // What was typed into a dialog is asked about before it goes.
 function mayClose(dialog) {
   const typed = [...changed].filter(form => dialog.contains(form));
-  if (typed.length && !confirm("Close without saving? What you typed is not kept.")) return false;
+  const begun = typed.length || "begun" in dialog.dataset;
+  if (begun && !confirm("Close without saving? What you typed is not kept.")) return false;
   for (const form of typed) changed.delete(form);
+  delete dialog.dataset.begun;
   return true;
 }
 document.addEventListener("cancel", event => {
@@ -94,6 +96,15 @@ for (const toast of document.querySelectorAll("[data-toast]")) {
   }, 1000);
 }
 
+// How much waits in a room: what was counted last stands there until it is counted again.
+for (const badge of document.querySelectorAll(".late[data-count]")) {
+  badge.innerHTML = sessionStorage.getItem(badge.dataset.count) ?? "";
+}
+document.addEventListener("htmx:afterSwap", event => {
+  const badge = event.detail.target;
+  if (badge.matches?.(".late[data-count]")) sessionStorage.setItem(badge.dataset.count, badge.innerHTML);
+});
+
 // Forms: sent once; a changed one asks before it is left.
 const sent = new WeakSet(), changed = new Set();
 document.addEventListener("input", event => {
@@ -106,6 +117,9 @@ document.addEventListener("submit", event => {
   if (sent.has(form) && !again) { event.preventDefault(); return; }
   if (!again) sent.add(form);
   changed.delete(form);
+  // what was chosen comes back in a new form of the same dialog
+  const layer = form.closest("dialog");
+  if (layer && again) layer.dataset.begun = "";
 });
 // What a form comes back with is where one goes on, wherever on the page it stands.
 document.querySelector('main [aria-invalid="true"]')?.focus();

@@ -120,7 +120,7 @@ def test_disabling_says_what_is_left_behind(sam: Client) -> None:
 def test_nobody_disables_himself(sam: Client) -> None:
     assert b"why-own" in sam.get(page_of("sam")).content
     answer = posted(sam, page_of("sam", "/disable"))
-    assert b"Nobody disables his own account" in answer.content
+    assert b"Nobody can disable their own account" in answer.content
     assert User.objects.get(username="sam").is_active
 
 

@@ -251,6 +251,22 @@ def test_a_dialog_asks_before_what_was_typed_goes(visit: Callable[..., Any]) -> 
     assert asked == ["Close without saving? What you typed is not kept."] * 2
 
 
+def test_a_person_chosen_in_a_dialog_is_asked_about_before_it_closes(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    asked: list[str] = []
+    page.on("dialog", lambda dialog: (asked.append(dialog.message), dialog.dismiss()))
+    page.goto(f"/objects/{orders().id}")
+    page.get_by_role("link", name="Grant access").click()
+    box = page.locator("dialog[open]")
+    box.get_by_label("Who", exact=True).fill("ana")
+    box.get_by_label("Who", exact=True).press("Enter")
+    box.get_by_text("Ana Analyst", exact=True).first.wait_for()
+    page.keyboard.press("Escape")
+    page.wait_for_timeout(200)
+    assert asked == ["Close without saving? What you typed is not kept."]
+    assert box.get_by_text("Ana Analyst", exact=True).first.is_visible()
+
+
 def test_the_tree_unfolds_by_keyboard_and_loads_more(visit: Callable[..., Any]) -> None:
     under(the("schema", "shop.sales"), "table", *(f"t{at:03}" for at in range(70)))
     page = visit("olivia")

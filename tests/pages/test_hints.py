@@ -48,7 +48,7 @@ def test_hints_are_told_with_ground_revision_and_age(
     page = text(olivia, "/hints")
     assert "Nobody uses it" in page
     assert "Read tables, by role sales_read" in page
-    assert "that reports cover; they tell of 1 of the" in page
+    assert "Usage reports cover 1 of" in page
     assert f"Revision {unused.revision}, " in page
     assert f"demo: looked through at revision {unused.revision}, " in page
     assert "browse" not in page  # on the catalog, where she gives nothing
@@ -70,7 +70,7 @@ def test_one_is_mended_after_a_look_and_undone(unused: Hint, signed_in: Callable
     page = text(olivia, address)
     assert "Take Read back on sales?" in page
     assert "loses" in page
-    assert "None of the 2 who have Read by it" in page
+    assert "it gives Read to 2 people" in page
     assert Grant.objects.open().filter(pk=unused.grant).exists()  # nothing is done by looking
     form = {"nonce": "a" * 24, "reason": "Not needed"}
     page = olivia.post(address, form, follow=True).content.decode()

@@ -422,3 +422,15 @@ def test_a_hidden_review_reads_like_an_absent_one(sales: Node, signed_in: Enter)
 )
 def test_what_makes_no_sense_breaks_nothing(query: str, sales: Node, signed_in: Enter) -> None:
     assert signed_in("olivia").get(f"/reviews/{a_review().pk}?{query}").status_code == 200
+
+
+@pytest.mark.parametrize(("typed", "taken"), [("shop.sales.orders", True), ("ORDERS", True), ("s", False)])
+def test_a_name_and_enter_choose_what_is_reviewed(
+    typed: str, taken: bool, sales: Node, signed_in: Enter
+) -> None:
+    form = {"what": typed, "step": "look", "nonce": "a" * 20, "title": "Kept"}
+    body = unescape(signed_in("olivia").post("/reviews/new", form).content.decode())
+    assert (f'name="on" value="{orders().id}"' in body) == taken
+    assert re.search(r'<input id="what" [^>]*value="([^"]*)"', body)[1] == ("" if taken else typed)
+    assert re.search(r'<input id="what" [^>]* autofocus>', body)
+    assert 'value="Kept"' in body

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
+from catalog.models import Placement
 from catalog.nodes import Node
 from policies import decisions
 from policies.models import Assignment, Change, Grant
@@ -152,3 +153,19 @@ def test_the_preview_agrees_with_what_then_happens(shop: Node) -> None:
     removed = ((the("schema", "shop.sales"), Privilege("SELECT_TABLE")),)
     [(_, gone)] = of_role_change(analysts, RoleChange(removes=removed)).parts
     assert {effect.principal.name for effect in gone.effects if "table:read" in effect.loses} == {"mia"}
+
+
+@pytest.mark.parametrize("name", ["bad name!", "a" * 65, "-first", "über alles"])
+def test_a_name_that_gravitino_refuses_is_refused_here_too(
+    name: str, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    answer = signed_in("marek").post(f"/roles/new?in={shop.id}", {"name": name, "nonce": "a" * 24})
+    assert answer.status_code == 422
+    assert b"is illegal" in answer.content
+    assert not Placement.objects.filter(type="role", name=name).exists()
+
+
+def test_a_role_that_gives_nothing_yet_says_so(shop: Node, signed_in: Callable[[str], Client]) -> None:
+    made = a_role(shop, "fresh", held_by=("ana",))
+    assert b"Nothing yet." in signed_in("marek").get(f"/roles/{made.id}").content
+    assert b"Nothing that you may see." in signed_in("ana").get(f"/roles/{made.id}").content

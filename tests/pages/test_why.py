@@ -79,3 +79,13 @@ def test_a_question_about_oneself_is_no_refusal(named: Node, signed_in: Enter, w
     page = text(signed_in("ana"), f"/why?what={what}")
     assert "Ana Analyst cannot read" in page
     assert not AccessRecord.objects.exists()
+
+
+def test_a_way_round_a_denial_is_told_and_not_offered(named: Node, signed_in: Enter) -> None:
+    body = signed_in("olivia").get("/why?what=shop.sales.orders&who=carl").content.decode()
+    first, *others = re.findall(r'<[^>]+id="way-\d".*?(?=<[^>]+id="way-\d"|</section>)', body, re.S)
+    assert "denied" in first
+    assert others
+    for way in others:
+        assert "This would get round the denial, which stays." in way
+        assert "Open the form" not in way

@@ -72,8 +72,7 @@ def unused(shop: Node) -> Hint:
 def test_it_says_its_ground_and_what_mends_it(unused: Hint) -> None:
     [told] = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
     assert told.ground == (
-        "None of the 2 who have Read by it used it in the 90 days that reports cover; "
-        "they tell of 3 of the 3 objects here."
+        "Nobody used it in 90 days; it gives Read to 2 people. Usage reports cover 3 of 3 objects here."
     )
     assert (told.mends, told.at_once, told.label) == ("Take Read back", True, "Nobody uses it")
     assert told.role is not None
@@ -106,7 +105,7 @@ def test_mending_it_ends_the_grant_by_the_usual_way(unused: Hint) -> None:
     assert not Hint.objects.exists()
     event = Event.objects.filter(kind="grant.removed").latest("pk")
     assert event.data["by"] == "Permission.grantPrivilegeToRole"
-    assert "None of the 2 who have Read" in event.change.reason
+    assert "it gives Read to 2 people" in event.change.reason
 
 
 def test_a_direct_grant_is_mended_too(shop: Node) -> None:
@@ -168,7 +167,7 @@ def test_what_takes_a_choice_is_not_done_at_once(shop: Node) -> None:
     made = a_hint(shop, kind="ownerless", securable_id=shop.id, data={"why": "Nobody owns it", "objects": 3})
     [told] = hints.about_object(shop, acting("marek"))
     assert (told.ground, told.mends, told.at_once) == (
-        "Nobody owns it; 3 objects are concerned.",
+        "Nobody owns it; this concerns 3 objects.",
         "Name an owner",
         False,
     )

@@ -74,8 +74,8 @@ def test_a_privilege_on_a_text_that_nobody_uses(
     told = {f"{one.row.pattern} {one.holder.name if one.holder else 0} {one.row.privilege}" for one in found}
     assert told == expected, case
     for one in found:
-        assert one.ground.startswith("None of the 1 who have"), case
-        assert "they tell of 1 of the 1 objects here; it was given today." in one.ground
+        assert one.ground.startswith("Nobody used it in "), case
+        assert "Usage reports cover 1 of 1 object here; it was given today." in one.ground
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,19 +11,17 @@ from authzsite.api.gravitino.errors import illegal
 from authzsite.api.gravitino.wire import Wire
 from catalog.models import Detail
 from catalog.nodes import Node
-from policies.services import details, objects
+from policies.errors import Invalid
+from policies.services import details, names, objects
 from policies.services.objects import NewObject
-
-LEGAL = re.compile(r"\w[\w/=-]{0,63}")
 
 
 def legal(name: str) -> str:
     """A name that an object may get here.  Raises Problem."""
-    if not LEGAL.fullmatch(name):
-        raise illegal(
-            f"The name '{name}' is illegal: letters, digits and _ at first, then /, = and - too, 64 in all"
-        )
-    return name
+    try:
+        return names.legal(name)
+    except Invalid as problem:
+        raise illegal(str(problem)) from None
 
 
 def make(call: Call, type: str, *, parent: Node | None = None, name: str = "", **said: Any) -> Node:

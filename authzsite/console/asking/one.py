@@ -184,7 +184,7 @@ def _given_station(seen: Seen) -> dict[str, str]:
     given = [want for want in seen.wants if want.given_at]
     if not given:
         due = min((want.due for want in seen.wants if want.due), default=None)
-        return _station("now", "Given", f"on {words.moment(due)}" if due else "")
+        return _station("now", "Given", words.on(due) if due else "")
     moment = max(want.given_at for want in given if want.given_at)
     return _station("done", "Given", words.said(words.moment(moment)))
 

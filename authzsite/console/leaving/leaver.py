@@ -172,7 +172,7 @@ class Plan:
     def _reason(self, one: Holding) -> str:
         if one.kind in SITE:
             if one.kind == "account" and self.holdings.runs_the_site:
-                return "Nobody disables his own account; ask another service admin."
+                return "Nobody can disable their own account; ask another service admin."
             return f"Ask a service admin: {admins.who_words()}."
         owner = self._askable.get(one.code)
         if one.kind == "duty":

@@ -78,9 +78,21 @@ class Form:
         """Objects and roles that were chosen and are this person's to review, all in one realm."""
         keys = [key for key in numbers_in(self.data.getlist("on")) if str(key) != self.data.get("off")]
         keys += [key for key in numbers_in([self.data.get("add_on", "")]) if key not in keys]
+        if self.typed is not None and self.typed.id not in keys:
+            keys.append(self.typed.id)
         known = nodes(keys[:MOST])
         mine = [known[key] for key in dict.fromkeys(keys) if key in known and self.may(known[key])]
-        return [one for one in mine if one.realm_id == mine[0].realm_id]
+        return [node for node in mine if node.realm_id == mine[0].realm_id]
+
+    @cached_property
+    def typed(self) -> Node | None:
+        """What was typed and confirmed with Enter, where the name can mean one thing only."""
+        if not self.find or self.data.get("step") != "look" or {"off", "add_on"} & set(self.data):
+            return None
+        found = self._called(self.find)
+        sought = self.find.casefold()
+        exact = [node for node in found if sought in (node.name.casefold(), node.ref.full_name.casefold())]
+        return exact[0] if len(exact) == 1 else found[0] if len(found) == 1 else None
 
     def may(self, node: Node) -> bool:
         """Whether access to it is this person's to give, so his to have reviewed."""
@@ -94,13 +106,19 @@ class Form:
     @cached_property
     def offered(self) -> list[Node]:
         """What may be chosen: what is called so, or without a name what this person governs."""
-        chosen = {one.id for one in self.picked}
-        found = [one for one in giveable(self.circle, self.find) if one.id not in chosen]
-        if self.find:
-            found += [one for one in self._roles() if one.id not in chosen]
-        found = sorted(found, key=lambda one: (len(one.levels), one.names))
+        chosen = {node.id for node in self.picked}
+        found = [node for node in self._called("" if self.typed else self.find) if node.id not in chosen]
         root = self.picked[0].realm_id if self.picked else None
-        return [one for one in found if root is None or one.realm_id == root][:OFFERED]
+        return [node for node in found if root is None or node.realm_id == root][:OFFERED]
+
+    def _called(self, text: str) -> list[Node]:
+        """What this person may have reviewed whose name holds a text, what lies highest first."""
+        last = text.rpartition(".")[2]
+        found = [
+            node for node in giveable(self.circle, last) if text.casefold() in node.ref.full_name.casefold()
+        ]
+        found += self._roles() if text else ()
+        return sorted(found, key=lambda node: (len(node.levels), node.names))
 
     def _roles(self) -> Iterable[Node]:
         now = timezone.now()
@@ -249,7 +267,8 @@ def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
         "back": reverse("console:reviews"),
         "title": form.title,
         "purpose": plan.purpose,
-        "find": form.find,
+        "find": "" if form.typed else form.find,
+        "picking": bool(form.find or {"off", "add_on"} & set(form.data)),
         "picked": [_thing(one) for one in form.picked],
         "offered": [_thing(one) for one in form.offered],
         "risks": [(code, text, code in form.risks) for code, text in RISKS.items()],
