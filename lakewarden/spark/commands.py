@@ -109,12 +109,13 @@ PLAIN: dict[str, Plain] = {
     _LOGICAL + "SetNamespaceLocation": Plain(ALTER, "namespace", location="location"),
     _COMMAND + "SetNamespaceCollationCommand": Plain(ALTER, "namespace"),
     _COMMAND + "UnsetNamespacePropertiesCommand": Plain(ALTER, "ident"),
-    **_all(USE, "namespace", "DescribeNamespace ShowTables ShowTableExtended ShowTablesExtended ShowViews"),
+    **_all(USE, "namespace", "DescribeNamespace ShowFunctions ShowTables ShowViews"),
     **_all(USE, "namespace", "ShowNamespaces"),
     **_all(USE, "child", "SetCatalogAndNamespace"),
     **_all(USE, "child", "ShowNamespacesCommand ShowTablesJsonCommand", place=_COMMAND),
     # functions
     _LOGICAL + "CreateUserDefinedFunction": Plain(CREATE_FUNCTION, "child"),
+    _LOGICAL + "DescribeFunction": Plain(USE, "child"),
 }
 
 DATABASE: dict[str, str] = {
@@ -139,22 +140,18 @@ NOTHING = frozenset(
             for name in [
                 "CreateVariable",
                 "DropVariable",
-                "DescribeFunction",
                 "NoopCommand",
                 "RefreshFunction",
-                "ShowFunctions",
                 "UncacheTable",
             ]
         ),
-        # what these explain or describe is analysed by itself, and checked then
+        # what these describe is analysed by itself, and checked then
         *(
             _COMMAND + name
             for name in [
                 "ClearCacheCommand$",
-                "DescribeFunctionCommand",
                 "DescribeQueryCommand",
                 "DropTempViewCommand",
-                "ExplainCommand",
                 "ListArchivesCommand",
                 "ListFilesCommand",
                 "ListJarsCommand",
@@ -167,7 +164,6 @@ NOTHING = frozenset(
                 "ShowCatalogsCommand",
                 "ShowCollationsCommand",
                 "ShowCurrentNamespaceCommand",
-                "ShowFunctionsCommand",
                 "StreamingExplainCommand",
             ]
         ),

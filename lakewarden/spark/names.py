@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from lakewarden.spark.scala import class_of, option, parts_of, texts, v2_name
+from lakewarden.spark.scala import class_of, each, gateway, java_texts, option, parts_of, texts, v2_name
 from lakewarden.spark.touches import CATALOG, FUNCTION, PATH, SCHEMA, TABLE, UNKNOWN, VIEW
 
 SESSION_CATALOG = "spark_catalog"
@@ -17,6 +17,7 @@ _FILES = ("csv", "json", "orc", "parquet", "text", "xml", "org.apache.spark.sql.
 """How the sources are called that stream from a path and from nowhere else."""
 
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
+_IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 
 
@@ -71,6 +72,47 @@ class Namer:
             return path
         default = str(self._session.sparkContext().hadoopConfiguration().get("fs.defaultFS") or "file:///")
         return path if default.startswith("file:") else default.rstrip("/") + path
+
+    def temporary(self, thing: Any) -> tuple[str, ...]:
+        """The name of a temporary view that is looked at by its name alone; none for everything else."""
+        class_name = class_of(thing)
+        if class_name == _ANALYSIS + "ResolvedTempView":
+            identifier = thing.identifier()
+            return (*identifier.namespace(), str(identifier.name()))
+        is_name = class_name == _IDENTIFIER and self._catalog().isTempView(thing)
+        return parts_of(thing) if is_name else ()
+
+    def analyse(self, plan: Any) -> None:
+        """Have Spark analyse a plan, and so have it checked.  Raises AccessDenied, or what Spark says."""
+        analyser = self._session.sessionState().analyzer()
+        analyser.checkAnalysis(analyser.execute(plan))
+
+    def look_through(self, view: tuple[str, ...]) -> None:
+        """The same for a temporary view."""
+        self._session.table(".".join(f"`{part.replace('`', '``')}`" for part in view))
+
+    def listed(self, database: str, pattern: str) -> list[Any]:
+        """The session catalog's tables and views whose names fit a pattern, temporary ones included."""
+        return list(each(self._catalog().listTables(database, pattern)))
+
+    def in_namespace(self, thing: Any, pattern: str) -> Names:
+        """The tables of a namespace of a catalog of its own whose names fit a pattern."""
+        jvm = gateway().jvm
+        fits = jvm.org.apache.spark.sql.catalyst.util.StringUtils.filterPattern
+        tables = thing.catalog().listTables(java_texts(texts(thing.namespace())))
+        return tuple(
+            Name(TABLE, v2_name(thing.catalog(), table))
+            for table in tables
+            if fits(jvm.org.apache.spark.api.python.PythonUtils.toSeq([str(table.name())]), pattern).size()
+        )
+
+    def has_functions(self, database: str) -> bool:
+        """Whether a database of the session's catalog keeps functions."""
+        kept = self._session.sharedState().externalCatalog()
+        return bool(kept.databaseExists(database)) and kept.listFunctions(database, "*").size() > 0
+
+    def current_database(self) -> str:
+        return str(self._catalog().getCurrentDatabase())
 
     def current_catalog(self) -> str:
         return str(self._session.sessionState().catalogManager().currentCatalog().name())
@@ -176,7 +218,7 @@ def _without_secrets(url: str) -> str:
 
 
 _BY_CLASS = {
-    "org.apache.spark.sql.catalyst.TableIdentifier": Namer.identifier,
+    _IDENTIFIER: Namer.identifier,
     "org.apache.spark.sql.catalyst.catalog.CatalogTable": Namer.described,
     "org.apache.spark.sql.catalyst.catalog.HiveTableRelation": Namer.hive,
     "org.apache.spark.sql.catalyst.plans.logical.SubqueryAlias": Namer.alias,

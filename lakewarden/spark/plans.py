@@ -96,6 +96,8 @@ class PlanWalk:
         if plain.view and getattr(node, plain.view)():
             names = tuple(Name(VIEW, name.parts) for name in names)
         self.do(plain.action, names)
+        if plain.action == READ and (view := self.namer.temporary(target)):
+            self.namer.look_through(view)
         if plain.location:
             place = getattr(node, plain.location)()
             self.touch(on_path(READ, str(place)))

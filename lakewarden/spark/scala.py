@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 _BETWEEN = secrets.token_hex(16)  # so that no name can pretend to be two
@@ -29,6 +29,21 @@ def texts(seq: Any) -> tuple[str, ...]:
     """The texts of what a Seq holds.  One call."""
     joined = str(seq.mkString(_BETWEEN))
     return tuple(joined.split(_BETWEEN)) if joined else ()
+
+
+def gateway() -> Any:
+    """The way to Spark's Java, for what no object at hand leads to."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway
+
+
+def java_texts(texts: Sequence[str]) -> Any:
+    """The texts as an array of Java's.  Two calls and one for each text."""
+    array = gateway().new_array(gateway().jvm.java.lang.String, len(texts))
+    for place, text in enumerate(texts):
+        array[place] = text
+    return array
 
 
 def parts_of(identifier: Any) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
@@ -288,10 +289,52 @@ def _sink(walk: Walk, sink: Any) -> None:
         walk.touch(Touch(WRITE, *unknown(f"a stream into {name}")[1:]))
 
 
+# what shows and explains
+
+
 def show_tables(walk: Walk, command: Any) -> None:
+    """Names are for whoever may use the schema; what else is shown takes what describing each table takes."""
     database = option(command.databaseName())
     parts = walk.namer.complete((str(database), ""))[:2] if database else ()
     walk.touch(Touch(USE, SCHEMA, parts) if parts else Touch(USE, CATALOG, (walk.namer.current_catalog(),)))
+    if command.isExtended():
+        pattern = option(command.tableIdentifierPattern())
+        shown = walk.namer.listed(str(database or walk.namer.current_database()), str(pattern or "*"))
+        for identifier in shown:
+            walk.do(READ, walk.namer.identifier(identifier))
+            if view := walk.namer.temporary(identifier):
+                walk.namer.look_through(view)
+
+
+def show_tables_in_catalog(walk: Walk, command: Any) -> None:
+    walk.do(USE, walk.namer.names(command.namespace()))
+    walk.do(READ, walk.namer.in_namespace(command.namespace(), str(command.pattern())))
+
+
+def show_functions(walk: Walk, command: Any) -> None:
+    database = str(command.db())
+    if walk.namer.has_functions(database):
+        walk.touch(Touch(USE, SCHEMA, walk.namer.complete((database, ""))[:2]))
+
+
+def describe_function(walk: Walk, command: Any) -> None:
+    """Spark's own functions and temporary ones are in no database."""
+    described = command.info()
+    if described.getDb():
+        parts = walk.namer.complete((str(described.getDb()), str(described.getName())))
+        walk.touch(Touch(USE, FUNCTION, parts))
+
+
+def explain(walk: Walk, command: Any) -> None:
+    """Checked before it is explained: Spark would put the refusal among the lines of the plan.
+
+    It is analysed and checked again then, so what Spark cannot analyse is for Spark to say.
+    """
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    with contextlib.suppress(Py4JJavaError, PySparkException):
+        walk.namer.analyse(command.logicalPlan())
 
 
 COMMANDS: dict[str, Reading] = {
@@ -320,6 +363,11 @@ COMMANDS: dict[str, Reading] = {
     _COMMAND + "CreateSQLFunctionCommand": create_sql_function,
     _COMMAND + "DropFunctionCommand": drop_function,
     _COMMAND + "ShowTablesCommand": show_tables,
+    _LOGICAL + "ShowTablesExtended": show_tables_in_catalog,
+    _LOGICAL + "ShowTableExtended": show_tables_in_catalog,
+    _COMMAND + "ShowFunctionsCommand": show_functions,
+    _COMMAND + "DescribeFunctionCommand": describe_function,
+    _COMMAND + "ExplainCommand": explain,
     _COMMAND + "LoadDataCommand": load_data,
     _LOGICAL + "LoadData": load_data,
     _COMMAND + "AddFilesCommand": add_files,
