@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Protocol
 
-from lakewarden.spark import errors
+from lakewarden.spark import errors, foreign
 
 
 class Watch(Protocol):
@@ -14,6 +14,8 @@ class Watch(Protocol):
     def begin(self, session: Any) -> None: ...
 
     def look(self, session: Any, plan: Any) -> None: ...
+
+    def foreign(self, session: Any, name: str) -> Exception: ...
 
 
 class _Check:
@@ -55,6 +57,28 @@ class _Rule:
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
         self.watch: Watch | None = None
+        self.parsers = foreign.Parsers(jvm)
+        self._functions: foreign.Kept = []
+
+    def begin(self, spark: Any, watch: Watch) -> None:
+        """Sessions that begin from now on ask `watch`, and are closed to what is foreign."""
+        registry = self._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
+        self.watch, self.parsers.on = watch, True
+        self._functions = self.forbid(spark, registry)
+
+    def forbid(self, spark: Any, registry: Any) -> foreign.Kept:
+        watch, companion = self.watch, _companion(spark, spark._jsparkSession)
+        assert watch is not None  # noqa: S101 - asked of a rule that begins
+
+        def refuse(name: str) -> Exception:
+            return watch.foreign(companion.active(), name)
+
+        return foreign.forbid(self._jvm, registry, refuse)
+
+    def end(self) -> None:
+        """Sessions that begin from now on are as Spark makes them."""
+        self.watch, self.parsers.on = None, False
+        foreign.restore(self._functions)
 
     def apply(self, session: Any) -> _Check | _Free:
         return _Check(self._jvm, session, self.watch) if self.watch is not None else _Free()
@@ -78,7 +102,7 @@ def put(spark: Any, watch: Watch) -> None:
         rule = _rule(spark)
         if rule.watch is not None:
             raise AlreadyGuarded("this application is guarded already; end that guard first")
-        rule.watch = watch
+        rule.begin(spark, watch)
 
 
 def take(spark: Any, watch: Watch) -> None:
@@ -86,7 +110,7 @@ def take(spark: Any, watch: Watch) -> None:
     with _lock:
         rule = _rule(spark)
         if rule.watch is watch:
-            rule.watch = None
+            rule.end()
 
 
 def _rule(spark: Any) -> _Rule:
@@ -97,6 +121,7 @@ def _rule(spark: Any) -> _Rule:
             return rule
     rule = _Rule(spark._jvm)
     extensions.injectCheckRule(rule)
+    extensions.injectParser(rule.parsers)
     _rules.append((extensions, rule))
     return rule
 
@@ -117,6 +142,7 @@ def renew(spark: Any) -> Before:
     before = [(each, each._jsparkSession) for each in ([known, spark] if same else [spark])]
     copy = spark._jsparkSession.cloneSession()  # keeps settings, temporary views and functions
     copy.sessionState().analyzer()  # built now, while the rule stands
+    _rule(spark).forbid(spark, copy.sessionState().functionRegistry())
     for each, _ in before:
         switch(each, copy)
     return before
@@ -125,8 +151,13 @@ def renew(spark: Any) -> Before:
 def switch(spark: Any, session: Any) -> None:
     """Make a Java session the one of the program and of everything that asks for the active one."""
     spark._jsparkSession = session
-    companion = getattr(getattr(spark._jvm, session.getClass().getName() + "$"), "MODULE$")
+    companion = _companion(spark, session)
     companion.setDefaultSession(session)
     companion.setActiveSession(session)
     for cached in ("conf", "catalog", "_jconf", "_catalog", "_conf"):
         spark.__dict__.pop(cached, None)
+
+
+def _companion(spark: Any, session: Any) -> Any:
+    """Scala's object beside the class of a session."""
+    return getattr(getattr(spark._jvm, session.getClass().getName() + "$"), "MODULE$")

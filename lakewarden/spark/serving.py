@@ -26,8 +26,6 @@ from lakewarden.spark.watching import Holder, Watching
 from lakewarden.transport import ConsoleError, NotConfigured
 
 PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
-FOREIGN = ("java_method", "reflect", "try_reflect")
-"""Functions of SQL that call any method in the server's own process."""
 
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:
@@ -100,7 +98,6 @@ class Server:
                 "spark.connect.grpc.binding.port": str(port),
             }
         )
-        _forget_foreign_code(spark._jvm)
         # clients read the refusal itself, not our traceback
         spark.sparkContext._gateway.python_parameters.propagate_java_exceptions = True
         uses, users = Uses(), Users(spark._jvm, self._client, self._realm, refresh=60.0)
@@ -159,10 +156,3 @@ def _session(configuration: Mapping[str, str]) -> Any:
     for name, value in configuration.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
-
-
-def _forget_foreign_code(jvm: Any) -> None:
-    """Sessions that begin from now on do not know the functions that call methods of the server itself."""
-    known = jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
-    for name in FOREIGN:
-        known.dropFunction(jvm.org.apache.spark.sql.catalyst.FunctionIdentifier(name))

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.explain import Lack as Lacking
 from lakewarden.snapshot import Snapshot
-from lakewarden.spark.naming import Asked, Catalogs, questions
+from lakewarden.spark.naming import Asked, Catalogs, Nameless, questions
 from lakewarden.spark.plans import Folders, PlanWalk
 from lakewarden.spark.touches import READ, USE, Touch
 from lakewarden.spark.uses import Uses
@@ -89,6 +89,13 @@ class Watching:
             raise AccessDenied(refusals, asked=len(asked))
         self._threads.changed = {touch.name for touch in touches if touch.action not in (READ, USE)}
         self.uses.seen(snapshot.principal, asked)
+
+    def foreign(self, session: Any, name: str) -> Exception:
+        """The refusal of a function that calls foreign code."""
+        snapshot = self._who(session).current()
+        question = Question(snapshot.principal, "run", Nameless("function", snapshot.realm, (name,)))
+        reason = "it calls Java in Spark's own process"
+        return AccessDenied([Decision(question, allowed=False, reason=reason)], asked=1)
 
     def ran(self, session: Any, plan: Any) -> None:
         """A plan ran, to its end or not."""

@@ -152,7 +152,7 @@ def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
     for deed in ("drop", "script"):
         assert "LAKEWARDEN-REFUSED" in told[deed], told[deed]
         assert "user:ana may not drop" in told[deed]
-    assert "Cannot resolve" in told["java"]
+    assert "user:ana may not run function java_method" in told["java"]
     assert told["own"] == "= 3"
 
 
