@@ -117,6 +117,11 @@ def _reading_of(row: Token) -> Reading:
     return Reading(row.view, row.realm or 0, row.revision or 0)
 
 
+def find(text: str) -> Token:
+    """The row of a token that was made; raises Token.DoesNotExist."""
+    return Token.objects.get(digest=_digest(text))
+
+
 def revoke(token: Token) -> bool:
     """Revoke once; False when it was revoked before."""
     changed = Token.objects.filter(pk=token.pk, revoked__isnull=True).update(revoked=timezone.now())

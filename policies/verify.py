@@ -21,6 +21,7 @@ from policies.archiving.files import ArchiveBroken
 from policies.changes import digest_of
 from policies.events import HISTORY_ARCHIVED
 from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter, Event
+from policies.replay import Replay
 
 TOLD = 5000
 """Changes between two reports of how far a reading is."""
@@ -35,9 +36,13 @@ class Verdict:
     looks: int = 0
     signed: int = 0
     broken: str | None = None
+    facts: int = 0
+    differences: int = 0
+    differing: tuple[str, ...] = ()
+    """The first of what is not as the record says, each a sentence with who could have made it."""
 
     def __bool__(self) -> bool:
-        return self.broken is None
+        return self.broken is None and not self.differences
 
 
 class _Broken(Exception):
@@ -47,21 +52,26 @@ class _Broken(Exception):
 class _Count:
     """What was found good so far, kept when the next thing is not."""
 
-    def __init__(self, tell: Callable[[int], object]) -> None:
+    def __init__(self, tell: Callable[[int], object], replay: Replay | None) -> None:
         self.changes = self.events = self.looks = self.signed = 0
-        self.tell = tell
+        self.tell, self.replay = tell, replay
 
     def verdict(self, broken: str | None = None) -> Verdict:
-        return Verdict(self.changes, self.events, self.looks, self.signed, broken)
+        read = (self.changes, self.events, self.looks, self.signed)
+        if self.replay is None or broken is not None:  # facts are held against a record that is whole
+            return Verdict(*read, broken)
+        found = self.replay.differences
+        return Verdict(*read, None, self.replay.facts, found.count, tuple(found.lines()))
 
 
-def verify(outside: str = "", tell: Callable[[int], object] = bool) -> Verdict:
+def verify(outside: str = "", tell: Callable[[int], object] = bool, *, facts: bool = True) -> Verdict:
     """Read the whole record once, streaming, and recompute every digest; what is added meanwhile waits.
 
     `outside` is the text of a file of checkpoints kept elsewhere, beside those the site knows of; `tell` is
-    called now and then with the number of changes read.
+    called now and then with the number of changes read.  With `facts` the record is replayed while it is
+    read, and what is decided on is held against it.
     """
-    count = _Count(tell)
+    count = _Count(tell, Replay() if facts else None)
     try:
         roots = _signed_roots(outside, count)
         _verify_changes(count, roots[checkpoints.name_of(checkpoints.CHANGES)])
@@ -99,6 +109,8 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
         log.append(change.digest)
         previous = change.digest
         archived |= {event.data["archive"]: event.data["digest"] for event in its_events if _archives(event)}
+        if count.replay is not None:
+            count.replay.take(change, its_events)
         count.changes, count.events = log.size, count.events + len(its_events)
         if log.size % TOLD == 0:
             count.tell(log.size)
@@ -107,6 +119,8 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
     log.end()
     for folder, digest in archived.items():
         files.check(folder, digest)
+    if count.replay is not None:
+        count.replay.end()
 
 
 def _archives(event: Event) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.contrib.auth.hashers import check_password
 from django.contrib.auth.models import AbstractUser
 from django.db import models
 
@@ -29,3 +30,7 @@ class User(AbstractUser):
 
     def __str__(self) -> str:
         return self.username
+
+    def check_password(self, raw_password: str) -> bool:
+        """Whether it is the password; never stored anew on the way, as the record holds a mark of what is."""
+        return check_password(raw_password, self.password)

@@ -8,18 +8,20 @@ from datetime import timedelta
 from django.utils import timezone
 
 from accounts import people
-from accounts.models import Principal
+from accounts.models import Principal, User
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.objects import ObjectRef
 from policies import uses
 from policies.authority import OPERATOR, Actor, of_operator
-from policies.models import AccessRequest, Backend, Review, Use
+from policies.events import PASSWORD_SET
+from policies.models import AccessRequest, Backend, Event, Review, Use
 from policies.requests import asking
 from policies.requests.asking import Asking, Wanted
 from policies.reviews import starting
 from policies.reviews.plans import Plan, Scope, Stage
 from policies.services import backends, duties, members, owners, realms, roles
+from policies.services.accounts import keep_password
 from policies.services.roles import Privilege
 from policies.uses import Used
 
@@ -89,13 +91,23 @@ PURPOSE = "A look at what was given on sales: keep what is needed, remove the re
 def accounts(passwords: dict[str, str]) -> None:
     """The people who can sign in, and the groups they are in."""
     for name, display in PEOPLE.items():
-        people.make_account(name, display_name=display, password=passwords.get(name))
+        account = people.make_account(name, display_name=display)
+        password = passwords.get(name)
+        if password is not None and not _is_kept(account, password):
+            keep_password(account, password, by=BY, authority=of_operator(BY))
     for name, display in SERVICES.items():
         people.ensure("service", name, display_name=display)
     for name, (display, inside) in GROUPS.items():
         group = people.ensure("group", name, display_name=display)
         for one in inside:
             members.join_group(group, people.ensure("user", one), by=BY, authority=of_operator(BY))
+
+
+def _is_kept(account: User, password: str) -> bool:
+    """Whether it is the password, and stands on the record."""
+    told = Event.objects.filter(kind=PASSWORD_SET)
+    who = account.principal.pseudonym if account.principal else ""
+    return account.check_password(password) and told.filter(people__contains=[who]).exists()
 
 
 def realm() -> Node:

@@ -9,13 +9,14 @@ import secrets
 import shutil
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from django.conf import settings
 from django.db import transaction
@@ -205,6 +206,32 @@ def events_within(folder: str, first: int, last: int) -> Iterator[Event]:
             if begins <= last and first <= ends:
                 rows = file.read_row_group(number).to_pylist()
                 yield from (event_of(row) for row in rows if first <= row["change"] <= last)
+
+
+@dataclass(frozen=True)
+class ArchivedFact:
+    """A fact that had ended when it was moved out of its table."""
+
+    id: int
+    opened: int
+    closed: int
+    values: dict[str, Any]
+
+
+def facts_among(folder: str, table: str, numbers: Collection[int]) -> Iterator[ArchivedFact]:
+    """The facts of a table that have one of these numbers, group by group.  Raises ArchiveBroken."""
+    wanted = pa.array(sorted(numbers), NUMBER)
+    with opened(folder, FACTS) as file:
+        for number in range(file.num_row_groups):
+            keys = file.read_row_group(number, columns=["table", "id"])
+            if pc.any(_is_wanted(keys, table, wanted)).as_py():
+                group = file.read_row_group(number)
+                for row in group.filter(_is_wanted(group, table, wanted)).to_pylist():
+                    yield ArchivedFact(row["id"], row["opened"], row["closed"], json.loads(row["row"]))
+
+
+def _is_wanted(rows: Any, table: str, numbers: Any) -> Any:
+    return pc.and_(pc.equal(rows["table"], table), pc.is_in(rows["id"], value_set=numbers))
 
 
 def _span(file: Any, number: int) -> tuple[int, int]:

@@ -6,6 +6,7 @@ from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
 from accounts import people, sessions
+from accounts.marks import password_mark
 from accounts.models import Keeping, Principal, User
 from accounts.text import told
 from policies import beginnings
@@ -99,7 +100,7 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
             raise Invalid(f"{principal.label} has an account already: {taken.username}.")
         if account.principal is not None:
             current.say(said(ACCOUNT_UNBOUND, None, account.principal), by=authority)
-        current.say(said(ACCOUNT_BOUND, None, principal), by=authority)
+        current.say(said(ACCOUNT_BOUND, None, principal, account=account.pk), by=authority)
         account.principal = principal
         account.save(update_fields=["principal"])
         sessions.end(account)
@@ -161,10 +162,16 @@ def set_password(account: User, password: str, *, by: Actor) -> None:
         validate_password(password, account)
     except ValidationError as problem:
         raise Invalid(" ".join(problem.messages)) from problem
+    keep_password(account, password, by=by, authority=of_system("own password"))
+
+
+def keep_password(account: User, password: str, *, by: Actor, authority: Authority) -> None:
+    """Set a password as it is; the record keeps a mark of it, which shows another in its place."""
     with change(PASSWORD_SET, realm=None, by=by) as current:
         account.set_password(password)
         account.save(update_fields=["password"])
-        current.say(said(PASSWORD_SET, None, *_concerned(account)), by=of_system("own password"))
+        event = said(PASSWORD_SET, None, *_concerned(account), mark=password_mark(account.password))
+        current.say(event, by=authority)
 
 
 def _concerned(account: User) -> list[Principal]:

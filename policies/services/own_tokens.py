@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from accounts import tokens
+from accounts.marks import token_mark
 from accounts.models import Principal, Token
 from policies import offices
 from policies.authority import Actor, Authority, of_system
 from policies.changes import change
 from policies.errors import Invalid, NotFound, Refused
-from policies.events import TOKEN_CREATED, TOKEN_REVOKED
+from policies.events import TOKEN_CREATED, TOKEN_REVOKED, Said
 from policies.saying import said
 
 LONGEST = 365  # days
@@ -24,9 +25,21 @@ def make(holder: Principal, *, days: int, scopes: tuple[str, ...], by: Actor) ->
             text = tokens.create(holder, days=days, scopes=scopes)
         except tokens.UnknownScope as problem:
             raise Invalid(str(problem)) from problem
-        event = said(TOKEN_CREATED, None, holder, scopes=list(scopes), prefix=text[:10])
-        current.say(event, by=authority)
+        current.say(made(holder, text), by=authority)
     return text
+
+
+def made(holder: Principal, text: str) -> Said:
+    """The event of a token that was just made: what it opens and until when, and a mark that no other has."""
+    row = tokens.find(text)
+    expires = row.expires.isoformat() if row.expires else None
+    return said(
+        *(TOKEN_CREATED, None, holder),
+        scopes=row.scopes,
+        prefix=row.prefix,
+        mark=token_mark(row),
+        expires=expires,
+    )
 
 
 def revoke(holder: Principal, number: int, *, by: Actor) -> bool:

@@ -81,7 +81,7 @@ def _place_root(
     node = Node(row.pk, realm.pk, realm.law, (Level(type_, row.pk),), (name,))
     current.begin(
         Placement(securable=row, type=type_, name=name),
-        said(REALM_CREATED, node, kind=realm.kind),
+        said(REALM_CREATED, node, kind=realm.kind, settings=realm.settings),
         by=authority,
     )
     Detail.objects.create(securable=row, comment=comment)

@@ -36,7 +36,7 @@ def kept(shop: Node, settings: Any, tmp_path: Path) -> Path:
 
 
 def test_an_untouched_record_is_whole(kept: Path) -> None:
-    assert verify() == Verdict(Change.objects.count(), verify().events, 2, 2)
+    assert verify(facts=False) == Verdict(Change.objects.count(), verify().events, 2, 2)
 
 
 def test_without_the_file_a_rewritten_record_passes(kept: Path) -> None:

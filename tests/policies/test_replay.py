@@ -22,6 +22,7 @@ from policies.models import Change, Counter, Event
 from policies.past import Past
 from policies.services import entries, members, owners, patterns, realms, roles
 from policies.services.roles import Privilege
+from policies.verify import verify
 from tests.cdap_law.world import a_cdap, make, text
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.herd.world import a_herd, namespaces
@@ -206,6 +207,8 @@ def test_at_every_revision_the_past_is_what_it_was(db: None, seed: int, changes:
     happens(world, changes)
     is_what_it_was(world)
     is_what_the_record_says()
+    found = verify()
+    assert found and found.facts > changes, found.differing
     applied_to_the_one_gives_the_other(world, changes // 20)
     # a world in which nothing happened would prove nothing
     for node in world.looked_at:

@@ -10,7 +10,7 @@ from accounts.models.tokens import SCOPES
 from authzsite.management.base import OperatorCommand
 from policies.changes import change
 from policies.events import TOKEN_CREATED
-from policies.saying import said
+from policies.services import own_tokens
 
 LONGEST = 36_500  # days
 
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         holder = people.ensure("service" if service else "user", name)
         with change(TOKEN_CREATED, realm=None, by=self.by) as current:
             text = tokens.create(holder, days=days, scopes=tuple(scope))
-            current.say(said(TOKEN_CREATED, None, holder, scopes=scope, prefix=text[:10]), by=self.authority)
+            current.say(own_tokens.made(holder, text), by=self.authority)
         self.stdout.write(text)
 
 

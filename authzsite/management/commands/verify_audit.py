@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from argparse import BooleanOptionalAction
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +14,37 @@ from policies.verify import verify
 
 
 class Command(OperatorCommand):
-    help = "Recompute the whole record; exit 0 and one line, or exit 1 and the first thing that is broken."
+    help = (
+        "Recompute the whole record and hold what is decided on against it; exit 0 and one line, or exit 1 "
+        "and the first thing that is broken, or what is not as the record says."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
             "--checkpoints", metavar="FILE", type=Path, help="signed checkpoints that were kept elsewhere"
         )
 
-    def run(self, *, checkpoints: Path | None, **_: Any) -> None:
-        verdict = verify(self._text(checkpoints))
-        if not verdict:
+        parser.add_argument(
+            "--facts",
+            action=BooleanOptionalAction,
+            default=True,
+            help="hold facts, people, duties and accounts against the record, or read it alone",
+        )
+
+    def run(self, *, checkpoints: Path | None, facts: bool, **_: Any) -> None:
+        verdict = verify(self._text(checkpoints), facts=facts)
+        if verdict.broken is not None:
             self.fail(f"broken: {verdict.broken}")
-        read = ((verdict.changes, "change"), (verdict.events, "event"), (verdict.looks, "access record"))
-        told = [_count(many, one) for many, one in (*read, (verdict.signed, "checkpoint"))]
-        self.stdout.write(f"whole: {', '.join(told)}")
+        read = [(verdict.changes, "change"), (verdict.events, "event"), (verdict.looks, "access record")]
+        read.append((verdict.signed, "checkpoint"))
+        told = ", ".join(_count(many, one) for many, one in [*read, *[(verdict.facts, "fact")] * facts])
+        if verdict.differences:
+            self.stderr.write(
+                f"differs: {_count(verdict.differences, 'difference')} between the record and the tables\n"
+                + "\n".join(verdict.differing)
+            )
+            sys.exit(1)
+        self.stdout.write(f"whole: {told}")
 
     def _text(self, file: Path | None) -> str:
         try:
