@@ -158,6 +158,56 @@ def test_of_an_allow_and_a_denial_at_once_one_wins(shop: Lake) -> None:
         assert shop.send("PUT", "/permissions/roles/r", {"overrides": []}).told == OK
 
 
+@pytest.mark.parametrize("verb", ["grant", "revoke"])
+@pytest.mark.parametrize(
+    ("on", "privilege"),
+    [
+        ("catalog/rel", "READ_FILESET"),
+        ("catalog/rel", "CREATE_TOPIC"),
+        ("catalog/rel", "USE_MODEL"),
+        ("schema/rel.s", "WRITE_FILESET"),
+        ("schema/rel.s", "CREATE_MODEL"),
+        ("schema/rel.s", "CREATE_CATALOG"),
+        ("table/rel.s.t", "USE_CATALOG"),
+        ("table/rel.s.t", "READ_FILESET"),
+        ("table/rel.s.t", "CREATE_ROLE"),
+        ("table/rel.s.t", "FLY"),
+    ],
+)
+def test_what_an_object_cannot_hold_is_neither_granted_nor_revoked(
+    shop: Lake, verb: str, on: str, privilege: str
+) -> None:
+    shop.role("r", "allow SELECT_TABLE table rel.s.t")
+    body = {"privileges": [_one("SELECT_TABLE"), _one(privilege)]}
+    assert shop.send("PUT", f"/permissions/roles/r/{on}/{verb}", body).told == illegal("Privilege")
+    given = shop.send("GET", "/roles/r").body["role"]["securableObjects"]
+    assert [item["privileges"] for item in given] == [[_one("select_table")]]
+
+
+@pytest.mark.parametrize("verb", ["grant", "revoke"])
+@pytest.mark.parametrize(
+    "on", ["column/rel.s.t.a", "role/r", "job/j1", "COLUMN/none", "user/ana", "nothing/x"]
+)
+@pytest.mark.parametrize("who", [ADMIN, "ana", "stranger"])
+def test_a_type_that_holds_no_privileges_is_illegal_whoever_asks(
+    shop: Lake, verb: str, on: str, who: str
+) -> None:
+    shop.role("r")
+    body = {"privileges": [_one("SELECT_TABLE")]}
+    for role in ("r", "none"):
+        assert shop.send("PUT", f"/permissions/roles/{role}/{on}/{verb}", body, who=who).told == ILLEGAL
+
+
+@pytest.mark.parametrize(("type", "name"), [("column", "rel.s.t.a"), ("role", "other"), ("job", "j1")])
+def test_a_role_is_not_made_of_what_holds_no_privileges(shop: Lake, type: str, name: str) -> None:
+    shop.role("other")
+    item = {"type": type, "fullName": name, "privileges": [_one("SELECT_TABLE")]}
+    assert shop.send("POST", "/roles", {"name": "r", "securableObjects": [item]}).told[:2] == (400, 1001)
+    shop.role("r", "allow SELECT_TABLE table rel.s.t")
+    assert shop.send("PUT", "/permissions/roles/r", {"overrides": [item]}).told[:2] == (400, 1001)
+    assert len(shop.send("GET", "/roles/r").body["role"]["securableObjects"]) == 1
+
+
 def test_an_older_name_is_echoed_and_counts_as_the_same(lake: Lake) -> None:
     lake.make("/catalogs", {"name": "md", "type": "model", "provider": "model"})
     lake.role("r", "allow CREATE_MODEL catalog md")

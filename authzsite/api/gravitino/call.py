@@ -16,6 +16,7 @@ from authzsite.api.gravitino import places
 from authzsite.api.gravitino.errors import (
     SWITCHED_OFF,
     Problem,
+    illegal,
     malformed,
     no_such,
     not_in_use,
@@ -133,7 +134,12 @@ class Call:
     # the order of checks
 
     def admit(self) -> None:
-        """Rights, then what is disabled, then what is not there, then the body.  Raises Problem."""
+        """Rights, then what is disabled, then what is not there, then the body.  Raises Problem.
+
+        What the call is not made for at all comes before everything: there is no right to ask about.
+        """
+        if self.route.types and self.names["type"].lower() not in self.route.types:
+            raise illegal(f"Privileges cannot be granted on the type {self.names['type']}")
         if self.route.weigh is not None:
             self.route.weigh(self)
         elif not self.route.site:

@@ -27,6 +27,9 @@ from policies.services.roles import Privilege
 LAW = dialects.get("gravitino")
 ILLEGAL_OBJECT = "IllegalMetadataObjectException"
 ILLEGAL_PRIVILEGE = "IllegalPrivilegeException"
+HOLDERS = frozenset(type for privilege in LAW.privileges.values() for type in privilege.binds)
+"""The types of objects that privileges are granted on; columns, roles and jobs are none."""
+
 PRIVILEGE = shape({"name": required(filled), "condition": required(one_of("allow", "deny"))})
 OBJECT = shape(
     {"fullName": required(filled), "type": required(filled), "privileges": required(listed(PRIVILEGE))}
@@ -62,6 +65,8 @@ def given(root: Node, items: Sequence[Mapping[str, Any]], *, absent: str = "") -
     """The objects of a body with what is given on each; `absent` names the exception for one not there."""
     found = {}
     for item in items:
+        if item["type"].lower() not in HOLDERS:
+            raise illegal(f"Privileges cannot be granted on the type {item['type']}")
         place = places.of_object(root, item["type"], item["fullName"])
         if place.missing is not None:
             raise _not_there(item["fullName"], absent)
@@ -178,6 +183,8 @@ def grant(call: Call) -> Later:
 
 def revoke(call: Call) -> Later:
     role, wanted = role_of(call), privileges_of(call.body["privileges"])
+    for privilege in wanted:
+        roles.check_binding(call.node, privilege.code)
     roles.remove_privileges(role, call.node, wanted, **call.by)
     _drop_when_empty(call, role)
     return lambda: {"role": told(role)}
@@ -239,6 +246,7 @@ ROUTES = (
         noun="role",
         illegal=ILLEGAL_PRIVILEGE,
         idle=ANY_CATALOG,
+        types=HOLDERS,
     ),
     Route(
         "PUT",
@@ -249,5 +257,6 @@ ROUTES = (
         noun="role",
         illegal=ILLEGAL_PRIVILEGE,
         idle=ANY_CATALOG,
+        types=HOLDERS,
     ),
 )

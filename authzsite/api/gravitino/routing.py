@@ -25,7 +25,8 @@ class Route:
     disabled while the call still works.  `absent_ok` means that the last object in the path may be absent.
     `noun` is the type that errors speak of, `illegal` and `taken` what an
     Invalid and an AlreadyExists of ours are called.  `site` marks calls
-    that are about no metalake.
+    that are about no metalake.  `types` names the types of objects it is for, where it is
+    not for all: another one in the path is an illegal argument before anything is asked.
     """
 
     method: str
@@ -42,6 +43,7 @@ class Route:
     taken: str = ""
     reads: bool = False
     site: bool = False
+    types: frozenset[str] = frozenset()
 
     @property
     def writes(self) -> bool:
