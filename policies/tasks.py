@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
+import time
 
-from celery import shared_task
+from celery import Task, shared_task
 from django.db.models import F
 from django.utils import timezone
 
@@ -17,7 +18,7 @@ from policies.outbox import queue_of
 from policies.pipelines import asking, running
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
-from policies.sync import alerts, nightly, pruning, restored, worker
+from policies.sync import alerts, hands, lease, nightly, pruning, restored, worker
 
 log = logging.getLogger(__name__)
 
@@ -27,13 +28,31 @@ def deliver(backend: int) -> None:
     restored.check()
     worker.end_pauses(timezone.now())
     row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
-    if row is not None:
-        worker.deliver(row)
-        following.look(row.pk)
+    if row is None:
+        return
+    until, done = time.monotonic() + AT_ONE_SERVER, {row.pk}
+    with hands.at_server(row, urgent=_queue(deliver) == "urgent") as free:
+        while free and row is not None:
+            worker.deliver(row)
+            following.look(row.pk)
+            row.refresh_from_db()
+            goes_on = time.monotonic() < until and row.state != Backend.State.SILENT
+            # who was sent to this server meanwhile left, as there were enough
+            row = next(hands.also_due(row, done), None) if goes_on else None
+            done.update([row.pk] if row else [])
+
+
+AT_ONE_SERVER = 20.0
+"""Seconds after which a worker that found more to do at a server leaves it to others."""
+
+
+def _queue(task: Task) -> str:
+    return str((task.request.delivery_info or {}).get("routing_key", ""))
 
 
 @shared_task(name="policies.tasks.deliver_due")
 def deliver_due() -> None:
+    lease.take_from_the_silent()
     alerts.look_at_overdue(timezone.now())
     for backend, revokes in worker.due_backends(timezone.now()).items():
         # each by itself: one that fails must not keep the others waiting
@@ -95,11 +114,15 @@ def _looked(backend: int, *, whole: bool = False) -> None:
     restored.check()
     worker.end_pauses(timezone.now())
     row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
-    if row is not None:
+    if row is None:
+        return
+    with hands.at_server(row, urgent=False) as free:
         try:
-            worker.look(row, whole=whole)
+            if free:
+                worker.look(row, whole=whole)
         except BackendError as error:
             worker.failed(row, error)
+            alerts.look(row)
 
 
 @shared_task(name="policies.tasks.forget_runs")

@@ -12,7 +12,7 @@ from django.utils import timezone
 from catalog.nodes import Node, last, node
 from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
-from lakewarden.backends.errors import BackendError, Misconfigured, kind_of
+from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, kind_of
 from lakewarden.backends.ordering import alone
 from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
@@ -223,7 +223,9 @@ def _states(look: Look, report: Report) -> tuple[str, SyncRun.State]:
         return Backend.State.HELD, SyncRun.State.HELD
     if report.settled:
         return Backend.State.IN_SYNC, SyncRun.State.PROVED
-    return Backend.State.BEHIND, SyncRun.State.UNPROVED if look.outcomes else SyncRun.State.SHOWN
+    silent = any(isinstance(one.error, NotAnswering) for one in look.outcomes)
+    state = Backend.State.SILENT if silent else Backend.State.BEHIND
+    return state, SyncRun.State.UNPROVED if look.outcomes else SyncRun.State.SHOWN
 
 
 def _remember_run(look: Look, report: Report, ended: SyncRun.State) -> None:

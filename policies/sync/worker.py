@@ -7,14 +7,12 @@ began after it was written has proved the backend equal; a crash at any line lea
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.postgres.aggregates import BoolOr
-from django.db import connection, transaction
+from django.db import transaction
 from django.db.models import Min, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
@@ -22,6 +20,7 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError, NotAnswering, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.sync import alerts, glance
+from policies.sync.lease import only_worker
 from policies.sync.reconcile import LASTING, Picks, Report, reconcile
 from policies.sync.reporting import only_reports
 
@@ -69,7 +68,7 @@ def deliver(backend: Backend) -> Report | None:
     One worker at a time: another that comes meanwhile leaves, and what it came for is taken up by the first.
     """
     report = None
-    with _only_worker(backend) as alone:
+    with only_worker(backend) as alone:
         while alone and (taken := claim(backend, now=timezone.now())):
             report = _deliver_once(backend, taken)
             if report is None or not report.settled:
@@ -83,7 +82,7 @@ def look(backend: Backend, *, whole: bool = False) -> Report | None:
     None while it is worked on, and when neither side has changed since the last comparison; `whole` works
     everything out anew even then.
     """
-    with _only_worker(backend) as alone:
+    with only_worker(backend) as alone:
         if not alone:
             return None
         backend.refresh_from_db()
@@ -101,7 +100,7 @@ def now(backend: Backend, *, dry_run: bool = False) -> Report:
     A paused backend is only looked at: that it is paused was somebody's decision.
     """
     started = timezone.now()
-    with _only_worker(backend, wait=True):
+    with only_worker(backend, wait=True):
         backend.refresh_from_db()
         look_only = dry_run or backend.state == Backend.State.PAUSED
         report = reconcile(backend, dry_run=True) if look_only else _compare(backend)
@@ -145,24 +144,6 @@ def _unpark(backend: Backend, report: Report) -> None:
     if report.settled:
         OutboxEntry.objects.filter(backend=backend, parked=True, revision__lte=report.revision).delete()
     alerts.look(backend)
-
-
-@contextmanager
-def _only_worker(backend: Backend, *, wait: bool = False) -> Iterator[bool]:
-    # a session lock: it goes with the worker's connection, however the worker ends
-    take = "pg_advisory_lock" if wait else "pg_try_advisory_lock"
-    with connection.cursor() as cursor:
-        cursor.execute(f"SELECT {take}(%s, %s)", [_LOCKS, backend.pk])
-        alone = wait or cursor.fetchone()[0]
-    try:
-        yield alone
-    finally:
-        if alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, backend.pk])
-
-
-_LOCKS = 0x6F75_7462
 
 
 def _settle(backend: Backend, taken: Claim, report: Report) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from policies.sync.backends import rest
 from policies.sync.backends.rest import Address, Refused, Rest, by_password
 
@@ -131,7 +131,7 @@ def test_one_line_carries_many_calls_and_names_stay_as_they_are(server: Server) 
         (ends_early, Transient, "does not answer"),
         (says(b" " * 5000), Transient, "more than can be read"),
         (never_ends, Transient, "more than can be read"),
-        (lambda handler: time.sleep(1), Transient, "timed out"),
+        (lambda handler: time.sleep(1), NotAnswering, "timed out"),
     ],
     ids=["redirect", "401", "403", "503", "page", "login-page", "deep", "torn", "large", "endless", "silent"],
 )

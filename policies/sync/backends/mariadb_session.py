@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -14,8 +14,9 @@ from pymysql.cursors import DictCursor
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_sql import MARIADB, Dialect, quoted
+from policies.sync.deadline import LONGEST, answered_within
 
-_CONNECT_SECONDS, _READ_SECONDS, _LOCK_SECONDS = 5, 60, 15
+_CONNECT_SECONDS, _LOCK_SECONDS = 5, 15
 _TRANSIENT = {1205, 1213, 1969, 1040, 1053, 2002, 2003, 2006, 2013, 2055, 1927}
 _GONE = {1141, 1146, 1147, 1962, 1396, 1133, 1959, 1976, 3523, 3530}
 _MISCONFIGURED = {1044, 1045, 1049, 1142, 1227, 1290, 1698, 1130, 1251, 1410}
@@ -35,6 +36,11 @@ class Address:
     host: str
     port: int
     socket: str
+
+    @property
+    def place(self) -> str:
+        """Where this leads, for people."""
+        return self.socket or f"{self.host}:{self.port}"
 
     @classmethod
     def read(cls, url: str) -> Address:
@@ -74,14 +80,14 @@ class Session:
 
     def rows(self, query: str, values: Sequence[object] | Mapping[str, object] = ()) -> list[dict[str, Any]]:
         """The rows of a query."""
-        with _in_our_words(), self._opened().cursor(DictCursor) as cursor:
+        with _in_our_words(), self._opened().cursor(DictCursor) as cursor, self._within():
             cursor.execute(query, values or None)
             return list(cursor.fetchall())
 
     def run(self, statement: str, *, missing_is_done: bool = False) -> None:
         """Carry out one statement; it commits itself.  `missing_is_done`: nothing to take is no error."""
         try:
-            with self._opened().cursor() as cursor:
+            with self._opened().cursor() as cursor, self._within():
                 cursor.execute(statement)
         except pymysql.Error as error:
             if not (missing_is_done and _number(error) in NOT_THERE):
@@ -127,6 +133,9 @@ class Session:
             self._connection.close()
         self._connection = None
 
+    def _within(self) -> AbstractContextManager[None]:
+        return answered_within(LONGEST, lambda: _socket(self._connection), self._address.place)
+
     def _opened(self) -> pymysql.Connection[Any]:
         if self._connection is None or not self._connection.open:
             with _in_our_words():
@@ -142,15 +151,20 @@ def _connect(at: Address, settings: Sequence[str]) -> pymysql.Connection[Any]:
         charset="utf8mb4",
         autocommit=True,
         connect_timeout=_CONNECT_SECONDS,
-        read_timeout=_READ_SECONDS,
-        write_timeout=_READ_SECONDS,
         program_name="lakewarden",
+        defer_connect=True,
         **where,
     )
-    with connection.cursor() as cursor:
-        for setting in settings:
-            cursor.execute(setting)
+    with answered_within(2 * _CONNECT_SECONDS, lambda: _socket(connection), at.place):
+        connection.connect()
+        with connection.cursor() as cursor:
+            for setting in settings:
+                cursor.execute(setting)
     return connection
+
+
+def _socket(connection: pymysql.Connection[Any] | None) -> Any:
+    return getattr(connection, "_sock", None)
 
 
 def escaped(database: str) -> str:

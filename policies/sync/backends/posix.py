@@ -18,6 +18,7 @@ from policies.sync.backends.files_mark import attribute
 from policies.sync.backends.files_places import Places
 from policies.sync.backends.posix_check import check
 from policies.sync.backends.posix_tree import PosixTree
+from policies.sync.backends.supervised import Supervised
 
 SCHEME = "posix://"
 
@@ -37,7 +38,7 @@ def open(
     """
     root, holds = _read(url)
     tree = PosixTree(root, attribute(realm, mark))
-    return files.Files(tree, Places(tree, holds, places or {}), people, lambda: check(tree))
+    return Supervised(files.Files(tree, Places(tree, holds, places or {}), people, lambda: check(tree)), root)
 
 
 def _read(url: str) -> tuple[str, str]:

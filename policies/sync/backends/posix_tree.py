@@ -21,6 +21,7 @@ from lakewarden.locations import normal
 from policies.sync.backends.files_acl import Acl, Name
 from policies.sync.backends.files_kept import TRUSTED, Kept
 from policies.sync.backends.files_tree import Node, Path, Troubles
+from policies.sync.backends.supervised import comes_further
 
 ACCESS, HANDED_DOWN = "system.posix_acl_access", "system.posix_acl_default"
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -49,6 +50,7 @@ def told(error: OSError) -> BackendError:
 @contextmanager
 def telling() -> Iterator[None]:
     """Errors of the system become those of a backend."""
+    comes_further()
     try:
         yield
     except OSError as error:
@@ -284,6 +286,7 @@ def _node(path: Path, handle: Any, found: os.stat_result) -> Node:
 
 
 def _attribute(handle: Any, name: str) -> bytes | None:
+    comes_further()
     try:
         return os.getxattr(handle, name, follow_symlinks=isinstance(handle, int))
     except OSError as error:

@@ -12,8 +12,18 @@ import psycopg
 from psycopg import sql
 from psycopg.rows import namedtuple_row
 
-from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.errors import (
+    BackendError,
+    Gone,
+    Misconfigured,
+    NotAnswering,
+    Rejected,
+    Transient,
+)
+from policies.bounded_connection import BoundedConnection, TookTooLong
+from policies.sync import lease
 from policies.sync.backends.postgresql_names import Identity
+from policies.sync.deadline import LONGEST
 
 T = TypeVar("T")
 
@@ -24,7 +34,8 @@ _SETTINGS = {
     "search_path": "pg_catalog",
     # whoever owns the database may have silenced the warnings by which a grant says that it did nothing
     "client_min_messages": "warning",
-    "statement_timeout": "60s",
+    # shorter than we wait here, so that what is only slow is ended by the server, in words
+    "statement_timeout": "35s",
     "idle_in_transaction_session_timeout": "60s",
 }
 _TRANSIENT = {"40001", "40P01", "42710", "55006", "55P03", "57014", "57P01", "57P02", "57P03", "25P03"}
@@ -32,6 +43,12 @@ _GONE = {"42704", "42P01", "3F000", "42883", "42703"}
 _MISCONFIGURED = {"42501", "0A000", "0P000", "25006", "3D000", "28P01", "28000"}
 _NOTHING_DONE = {"01006", "01007"}
 _AGAIN = {"XX000", "40001", "40P01"}
+
+
+class Line(BoundedConnection):
+    """A connection that waits for no answer longer than what hangs may take."""
+
+    limit = LONGEST
 
 
 class Transaction:
@@ -50,10 +67,12 @@ class Transaction:
         self, query: sql.SQL | sql.Composed, params: Mapping[str, object] | Sequence[object] = ()
     ) -> list[Any]:
         """The rows of a query, as named tuples."""
+        lease.still_ours()
         return self._connection.cursor(row_factory=namedtuple_row).execute(query, params).fetchall()
 
     def run(self, statement: sql.Composed | sql.SQL) -> None:
         """Carry out a statement.  Raises Misconfigured when the server only warned and did nothing."""
+        lease.still_ours()
         self._notices.clear()
         self._connection.execute(statement)
         for state, text in self._notices:
@@ -135,7 +154,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     if "\0" in url:
         raise Misconfigured("the connection URL holds a NUL")
     try:
-        connection = psycopg.connect(
+        connection = Line.connect(
             url,
             autocommit=True,
             prepare_threshold=None,
@@ -179,6 +198,8 @@ def _translated(error: psycopg.Error) -> BackendError:
 
 def _kind_of(error: psycopg.Error) -> type[BackendError]:
     state = error.sqlstate
+    if isinstance(error, TookTooLong | psycopg.errors.ConnectionTimeout):
+        return NotAnswering
     if state is None:
         return (
             Transient if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)) else Rejected

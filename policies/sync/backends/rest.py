@@ -14,11 +14,14 @@ from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import HTTPError, ProtocolError
+from urllib3.exceptions import TimeoutError as TimeoutError_
 
-from lakewarden.backends.errors import BackendError, Misconfigured, Transient
+from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from lakewarden.backends.kinds import Field
+from policies.sync.deadline import answered_within
 
 TIMEOUT = 20.0  # seconds for one answer
+GRACE = 5.0  # seconds more until the line is cut, for what no time-out of a socket ends
 MAX_BYTES = 64 * 1024 * 1024
 _PASSING = frozenset({429, 500, 502, 503, 504})
 _SAID = 300  # letters of the other side's own words that are passed on
@@ -119,6 +122,28 @@ class Refused(BackendError):
         self.status, self.body = status, body
 
 
+class _InUse:
+    """Remembers which connection was given out, so that a deadline can end it."""
+
+    in_use: Any = None
+
+    def _get_conn(self, timeout: float | None = None) -> Any:
+        self.in_use = super()._get_conn(timeout)  # type: ignore[misc]
+        return self.in_use
+
+
+class _Pool(_InUse, HTTPConnectionPool):
+    """Plain HTTP."""
+
+
+class _SecurePool(_InUse, HTTPSConnectionPool):
+    """HTTP over TLS."""
+
+
+def _socket(pool: HTTPConnectionPool) -> Any:
+    return getattr(getattr(pool, "in_use", None), "sock", None)
+
+
 class Reply(NamedTuple):
     status: int
     kind: str
@@ -182,9 +207,9 @@ class Rest:
         # not `requests`: it reads proxies, cookies and passwords of its own, and takes `..` out of paths
         at = self.at
         if not at.tls:
-            return HTTPConnectionPool(at.host, at.port, TIMEOUT, retries=False)
+            return _Pool(at.host, at.port, TIMEOUT, retries=False)
         trusting = _trusting(at.options.get("ca"))
-        return HTTPSConnectionPool(at.host, at.port, TIMEOUT, retries=False, ssl_context=trusting)
+        return _SecurePool(at.host, at.port, TIMEOUT, retries=False, ssl_context=trusting)
 
     def _answered(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
         try:
@@ -203,6 +228,10 @@ class Rest:
             raise self._trouble(error) from None
 
     def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
+        with answered_within(TIMEOUT + GRACE, lambda: _socket(self._pool), self.at.place):
+            return self._sent(method, path, content, headers)
+
+    def _sent(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
         until = time.monotonic() + TIMEOUT
         answer = self._pool.urlopen(
             method, path, content, dict(headers), redirect=False, preload_content=False
@@ -224,7 +253,10 @@ class Rest:
         cause = _cause(error)
         if isinstance(cause, ssl.SSLCertVerificationError):
             return Misconfigured(f"{self.at.place} is not trusted: {cause.verify_message}")
-        return Transient(f"{self.at.place} does not answer: {str(cause) or type(cause).__name__}")
+        kind = (
+            NotAnswering if isinstance(error, TimeoutError_) or isinstance(cause, TimeoutError) else Transient
+        )
+        return kind(f"{self.at.place} does not answer: {str(cause) or type(cause).__name__}")
 
     def _read(self, reply: Reply, path: str) -> Any:
         if 300 <= reply.status < 400:
