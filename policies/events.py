@@ -23,6 +23,10 @@ HISTORY_ARCHIVED = event(
     "history.archived",
     "moved {events} events and {facts} ended facts of {object} up to revision {upto} to the archive",
 )
+RECORD_RESTORED = event(
+    "record.restored",
+    "said that entries {first} to {last} of the record were lost when its database was put back from a copy",
+)
 MODE_SET = event("realm.mode", "set authorization of {object} to {mode}")
 MODE_ENDED = event("realm.mode.ended", "ended authorization mode {mode} of {object}")
 MEMBER_ADDED = event("member.added", "admitted {person} to {object}")

@@ -6,21 +6,20 @@ cannot make it fit the other.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 from django.db.models import Aggregate, Count, Max, Model, Subquery, Value
 
-from lakewarden.record import notes
+from lakewarden.record import lost, notes
 from lakewarden.record.signed import Misfit, Roots, SignedLog
-from policies import access_log, checkpoint_places, checkpoints, signing
+from policies import access_log, checkpoints, lost_ends
 from policies.archiving import files, reading
 from policies.archiving.files import ArchiveBroken
 from policies.changes import digest_of
 from policies.events import HISTORY_ARCHIVED
-from policies.models import AccessCounter, AccessRecord, Change, Checkpoint, Counter, Event
+from policies.models import AccessCounter, AccessRecord, Change, Counter, Event
 from policies.replay import Replay
 
 TOLD = 5000
@@ -40,6 +39,8 @@ class Verdict:
     differences: int = 0
     differing: tuple[str, ...] = ()
     """The first of what is not as the record says, each a sentence with who could have made it."""
+    lost: tuple[str, ...] = ()
+    """What the record itself says is gone since a copy of the database was put back."""
 
     def __bool__(self) -> bool:
         return self.broken is None and not self.differences
@@ -55,13 +56,14 @@ class _Count:
     def __init__(self, tell: Callable[[int], object], replay: Replay | None) -> None:
         self.changes = self.events = self.looks = self.signed = 0
         self.tell, self.replay = tell, replay
+        self.lost: tuple[str, ...] = ()
 
     def verdict(self, broken: str | None = None) -> Verdict:
         read = (self.changes, self.events, self.looks, self.signed)
         if self.replay is None or broken is not None:  # facts are held against a record that is whole
-            return Verdict(*read, broken)
+            return Verdict(*read, broken, lost=self.lost)
         found = self.replay.differences
-        return Verdict(*read, None, self.replay.facts, found.count, tuple(found.lines()))
+        return Verdict(*read, None, self.replay.facts, found.count, tuple(found.lines()), self.lost)
 
 
 def verify(outside: str = "", tell: Callable[[int], object] = bool, *, facts: bool = True) -> Verdict:
@@ -82,17 +84,16 @@ def verify(outside: str = "", tell: Callable[[int], object] = bool, *, facts: bo
 
 
 def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
-    """What every note says, by log, once its signature was found good."""
-    found: dict[str, Roots] = defaultdict(lambda: defaultdict(set))
-    kept = Checkpoint.objects.order_by("pk").values_list("note", flat=True)
-    texts = dict.fromkeys([*kept, *notes.each(checkpoint_places.kept_notes()), *notes.each(outside)])
-    own = {checkpoints.name_of(log) for log in (checkpoints.CHANGES, checkpoints.ACCESS)}
-    for text in texts:
-        checkpoint = notes.opened_by(text, signing.public_keys())
-        if checkpoint.log not in own:
-            raise _Broken(f"a checkpoint speaks of {checkpoint.log}, but the record begins otherwise")
-        found[checkpoint.log][checkpoint.size].add(checkpoint.root)
-    count.signed = len(texts)
+    """What every note says, by log, once its signature was found good, but for what is known as lost."""
+    found = lost_ends.signed_roots(outside)
+    own = {checkpoints.name_of(log) for log in lost_ends.LOGS}
+    for log in found.keys() - own:
+        raise _Broken(f"a checkpoint speaks of {log}, but the record begins otherwise")
+    gone = lost_ends.statements()
+    count.lost = tuple(map(str, gone))
+    for log in own:
+        lost.excuse(found.setdefault(log, {}), [one for one in gone if one.log == log])
+    count.signed = sum(map(len, (roots for sizes in found.values() for roots in sizes.values())))
     return found
 
 

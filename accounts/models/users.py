@@ -31,6 +31,6 @@ class User(AbstractUser):
     def __str__(self) -> str:
         return self.username
 
-    def check_password(self, raw_password: str) -> bool:
+    def check_password(self, raw_password: str | None) -> bool:
         """Whether it is the password; never stored anew on the way, as the record holds a mark of what is."""
         return check_password(raw_password, self.password)

@@ -70,7 +70,14 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     (
         "site",
         "Realms",
-        ("realm.created", "realm.set", "realm.repaired", "realm.retention", "history.archived"),
+        (
+            "realm.created",
+            "realm.set",
+            "realm.repaired",
+            "realm.retention",
+            "history.archived",
+            "record.restored",
+        ),
     ),
     ("hints", "Hints", ("hint.dismissed", "hint.brought_back")),
 )

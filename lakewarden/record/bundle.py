@@ -20,6 +20,8 @@ from typing import Any
 
 from lakewarden.record import chain, notes
 from lakewarden.record.expected import Expected
+from lakewarden.record.lost import EVENT, Lost, excuse
+from lakewarden.record.lost import opened as opened_statement
 from lakewarden.record.merkle import root_from_proof
 from lakewarden.record.signed import Misfit, Roots, SignedLog
 
@@ -94,9 +96,34 @@ def _check(
     manifest = _manifest(archive, keys)
     if differs := expected.differs(manifest):
         raise Broken(differs)
-    kept = expected.roots(keys)
+    kept, gone = expected.roots(keys), _lost(manifest, keys)
+    for log in list(kept):
+        excuse(kept[log], [one for one in gone if one.log == log])
     if whole is not None and manifest["kind"] != "evidence":
         raise Broken(f"only evidence about an object is held against a record, not a {manifest['kind']}")
+    found = _checked(archive, keys, manifest, kept, person, whole)
+    found.lines += [str(one) for one in gone]
+    return found
+
+
+def _lost(manifest: Mapping[str, Any], keys: Keys) -> Sequence[Lost]:
+    """What the site says that it lost of its record, each statement signed by itself.  Raises BadNote."""
+    return [opened_statement(one, keys) for one in manifest.get("lost", ())]
+
+
+def _stated(event: Mapping[str, Any]) -> Sequence[Any]:
+    found: Sequence[Any] = event["data"]["lost"] if event["kind"] == EVENT else ()
+    return found
+
+
+def _checked(
+    archive: zipfile.ZipFile,
+    keys: Keys,
+    manifest: Mapping[str, Any],
+    kept: LogRoots,
+    person: str,
+    whole: zipfile.ZipFile | None,
+) -> Found:
     if manifest["kind"] == "record":
         return _record(archive, keys, manifest, kept)
     from lakewarden.record import evidence, review  # they build on what is below
@@ -197,15 +224,21 @@ def _record(archive: zipfile.ZipFile, keys: Keys, manifest: Mapping[str, Any], k
     roots = _signed(archive, keys, "checkpoints.txt", site)
     _join(roots, kept.get(site, {}))
     log, previous, last = SignedLog(roots, "change"), "", ""
+    gone = _lost(manifest, keys)
+    excuse(roots, [one for one in gone if one.log == site])
+    on_record: list[Any] = []
     with archive.open("record.jsonl") as file:
         for line in file:
             entry = json.loads(line)
             _follows(entry, previous, log.size + 1)
+            on_record += [one for event in entry["change"]["events"] for one in _stated(event)]
             previous, last = entry["digest"], entry["change"]["at"]
             if not log.size and site != f"lakewarden/{previous[:12]}":
                 raise Broken(f"the record does not begin as that of {site}")
             log.append(previous)
     log.end()
+    if on_record != manifest.get("lost", []):
+        raise Broken("what was lost by a restore is not what the record says")
     found = Found(
         [
             f"whole: {log.size} changes up to {last}",
@@ -213,14 +246,15 @@ def _record(archive: zipfile.ZipFile, keys: Keys, manifest: Mapping[str, Any], k
         ]
     )
     if LOOKS in manifest["files"]:
-        found.lines.append(_looks(archive, keys, f"{site}/access", kept))
+        found.lines.append(_looks(archive, keys, f"{site}/access", kept, gone))
     return found
 
 
-def _looks(archive: zipfile.ZipFile, keys: Keys, log_name: str, kept: LogRoots) -> str:
+def _looks(archive: zipfile.ZipFile, keys: Keys, log_name: str, kept: LogRoots, gone: Sequence[Lost]) -> str:
     """The same of the access log: who was refused, and who looked."""
     roots = _signed(archive, keys, LOOKS_SIGNED, log_name)
     _join(roots, kept.get(log_name, {}))
+    excuse(roots, [one for one in gone if one.log == log_name])
     log, previous = SignedLog(roots, "refusal or look"), ""
     with archive.open(LOOKS) as file:
         for line in file:

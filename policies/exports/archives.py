@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from lakewarden.record import bundle
-from policies import checkpoints, signing
+from policies import checkpoints, lost_ends, signing
 from policies.exports import whole
 from policies.models import Checkpoint
 
@@ -56,12 +56,20 @@ def _signed_lines(log: str, lines: Callable[[int], Iterable[str]], into: Path) -
 def write(target: IO[bytes], kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> None:
     """Write a signed archive of the files; `said` goes into its manifest."""
     key = signing.public_key()
-    manifest = bundle.manifest_of(kind, files, {"site": checkpoints.origin(), "key": str(key), **said})
+    manifest = bundle.manifest_of(
+        kind, files, {"site": checkpoints.origin(), "key": str(key), **_lost(), **said}
+    )
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             _put(archive, name, content)
         _put(archive, bundle.MANIFEST, manifest)
         _put(archive, bundle.SIGNATURE, bundle.signature_line(key, signing.sign(manifest)))
+
+
+def _lost() -> dict[str, Any]:
+    """What the record says is gone, so that older checkpoints are no contradiction; nothing for most sites."""
+    kept = lost_ends.kept_statements()
+    return {"lost": kept} if kept else {}
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes | Path) -> None:

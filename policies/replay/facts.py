@@ -166,9 +166,9 @@ def _elsewhere(model: type[Fact], numbers: Collection[int], first: int) -> Itera
     if not numbers:
         return
     left = set(numbers)
-    for row in model._default_manager.filter(pk__in=left):
-        left.discard(row.pk)
-        yield row.pk, _row_of(row)
+    for fact in model._default_manager.filter(pk__in=left):
+        left.discard(fact.pk)
+        yield fact.pk, _row_of(fact)
     if left and model._meta.db_table in files.TABLES:
         for archive in Archive.objects.exclude(state="written").filter(upto__gte=first).order_by("first"):
             for pk, row in _archived(archive, model, left):

@@ -91,9 +91,10 @@ class KeptReplay:
 
     def _passed_on(self, before: str, after: str) -> None:
         """An account goes to another person with its password, its duties, and whether it is disabled."""
-        for known in (self.closed, self.passwords):
-            if before in known:
-                known[after] = known.pop(before)  # type: ignore[index]
+        if before in self.closed:
+            self.closed[after] = self.closed.pop(before)
+        if before in self.passwords:
+            self.passwords[after] = self.passwords.pop(before)
         for key in [key for key in self.duties if key[2] == before]:
             self.duties[(*key[:2], after)] = self.duties.pop(key)
 

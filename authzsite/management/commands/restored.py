@@ -2,18 +2,77 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from django.core.management.base import CommandParser
+
 from authzsite.management.base import OperatorCommand
+from lakewarden.record.notes import BadNote
+from policies import checkpoints, lost_ends
+from policies.lost_ends import End
+from policies.models import Backend
 from policies.sync import restored
+
+WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and looks"}
 
 
 class Command(OperatorCommand):
     help = (
         "Say that this database was put back from a copy: every backend only reports until somebody has seen "
-        "its plan. A dump or a point-in-time copy is noticed without it; a snapshot of the disk is not."
+        "its plan, and what the record lost is told. With --accept-end the record itself says that it is lost."
     )
 
-    def run(self, **_: Any) -> None:
-        many = restored.only_report()
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument(
+            "--accept-end",
+            metavar="REVISION",
+            type=int,
+            help="the last revision of the copy: what was signed after it is lost, and the record says so",
+        )
+        parser.add_argument("--reason", default="", help="why the copy was put back; it stays on record")
+        parser.add_argument(
+            "--checkpoints", metavar="FILE", type=Path, help="signed checkpoints that were kept elsewhere"
+        )
+
+    def run(self, *, accept_end: int | None, reason: str, checkpoints: Path | None, **_: Any) -> None:
+        try:
+            outside = checkpoints.read_text() if checkpoints else ""
+            if accept_end is None:
+                self._report(outside)
+            else:
+                self._accept(accept_end, reason, outside)
+        except (OSError, UnicodeDecodeError) as error:
+            self.fail(f"{checkpoints}: {error}", code=2)
+        except BadNote as error:
+            self.fail(str(error))
+
+    def _report(self, outside: str) -> None:
+        if not restored.check():  # learns where the database is now, so that no worker asks again
+            restored.only_report()
+        many = Backend.objects.filter(restored=True).count()
         self.stdout.write(f"{many} backends only report from now on; look at each plan, then repair")
+        ends = lost_ends.look(outside)
+        for end in ends:
+            self.stdout.write(_in_words(end))
+        if any(end.gone for end in ends):
+            self.stdout.write(
+                "if this is a copy that you put back, say so: manage.py restored --accept-end "
+                f"{ends[0].copy_ended} --reason TEXT (name the revision at which the copy ended)"
+            )
+
+    def _accept(self, revision: int, reason: str, outside: str) -> None:
+        restored.check()
+        for lost in lost_ends.accept(revision, reason, authority=self.authority, outside=outside):
+            self.stdout.write(str(lost))
+        for trouble in checkpoints.send():
+            self.stderr.write(trouble)
+
+
+def _in_words(end: End) -> str:
+    log = WORDS[checkpoints.CHANGES if end.log == checkpoints.CHANGES else checkpoints.ACCESS]
+    told = f"the {log} ends at {end.entries}, was signed until {end.signed}"
+    if not end.gone:
+        return f"{told}: nothing that was signed is lost"
+    sizes = ", ".join(str(size) for size, _ in end.gone[:20])
+    return f"{told}: lost is what followed {end.copy_ended}, with the checkpoints at {sizes}"

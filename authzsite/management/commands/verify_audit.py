@@ -41,10 +41,10 @@ class Command(OperatorCommand):
         if verdict.differences:
             self.stderr.write(
                 f"differs: {_count(verdict.differences, 'difference')} between the record and the tables\n"
-                + "\n".join(verdict.differing)
+                + "\n".join([*verdict.differing, *verdict.lost])
             )
             sys.exit(1)
-        self.stdout.write(f"whole: {told}")
+        self.stdout.write("\n".join([f"whole: {told}", *verdict.lost]))
 
     def _text(self, file: Path | None) -> str:
         try:
