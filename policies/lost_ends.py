@@ -1,7 +1,7 @@
 """What of the record is gone after a copy of the database was put back, and saying so in the record itself.
 
-A copy that is older than the last checkpoint ends before what was signed.  Nothing tells that from an end that
-somebody cut off; so it stays broken until an operator answers for it, in a change that is signed by itself.
+A copy that is older than the last checkpoint ends before what was signed.  Nothing tells that from an end
+that somebody cut off, so it stays broken until an operator answers for it, in a change signed by itself.
 """
 
 from __future__ import annotations

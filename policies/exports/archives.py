@@ -67,7 +67,7 @@ def write(target: IO[bytes], kind: str, files: Mapping[str, bytes | Path], said:
 
 
 def _lost() -> dict[str, Any]:
-    """What the record says is gone, so that older checkpoints are no contradiction; nothing for most sites."""
+    """What the record says is gone, so that no checkpoint contradicts it; nothing for most sites."""
     kept = lost_ends.kept_statements()
     return {"lost": kept} if kept else {}
 

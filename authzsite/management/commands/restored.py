@@ -20,7 +20,7 @@ WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and
 class Command(OperatorCommand):
     help = (
         "Say that this database was put back from a copy: every backend only reports until somebody has seen "
-        "its plan, and what the record lost is told. With --accept-end the record itself says that it is lost."
+        "its plan; and tell what the record lost. With --accept-end the record itself says so."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
