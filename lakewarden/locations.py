@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-_SAME = {"s3a": "s3", "s3n": "s3"}
+_SAME = {"s3a": "s3", "s3n": "s3", "abfs": "abfss", "wasb": "wasbs"}
+_PORTS = {"hdfs": ":8020", "webhdfs": ":9870", "swebhdfs": ":9871"}
+"""What Hadoop adds where an address has no port."""
 _OPEN = frozenset("*?[]{}")
 
 
@@ -27,7 +29,10 @@ def normal(location: str) -> str | None:
     parts = [part for part in rest.split("/") if part]
     if not location.isprintable() or _OPEN.intersection(location) or {".", ".."}.intersection(parts):
         return None
-    return "/".join([f"{_SAME.get(scheme, scheme)}://{authority.lower()}", *parts])
+    authority = authority.lower()
+    if scheme in _PORTS:
+        authority = authority.removesuffix(_PORTS[scheme])
+    return "/".join([f"{_SAME.get(scheme, scheme)}://{authority}", *parts])
 
 
 def above(location: str) -> Iterator[str]:

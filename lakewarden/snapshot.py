@@ -8,13 +8,16 @@ may know of travel as salted digests: a rule on them counts, and nobody reads th
 
 from __future__ import annotations
 
+import bisect
+import functools
 import hashlib
+import itertools
 import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Union
+from typing import Any, NamedTuple, Union
 
 from lakewarden import dialects, engine
 from lakewarden.dialects import Dialect, UnknownDialect
@@ -51,13 +54,26 @@ class BadSnapshot(ConsoleError, ValueError):
         return type(self), (self.code, str(self))
 
 
+class Reach(NamedTuple):
+    """The objects whose data a place may hold.
+
+    `around` are those that it lies in, the nearest first, and `within` those whose places lie inside it;
+    `whole` says that there are no more of either, for such as may not be known count too.
+    """
+
+    around: tuple[ObjectRef, ...]
+    within: tuple[ObjectRef, ...]
+    whole: bool
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """What was true of one principal in one realm; times are seconds since 1970.
 
-    `locations` maps the places where data lies to the objects they belong to.  `hidden` are the digests of
-    keys and places that may not be read off; `apart` has the schemas whose real way down is not the one that
-    their names tell.
+    `locations` maps the places where data lies to the objects they belong to, more than one where several
+    say the same place.  `hidden` are the digests of keys and places that may not be read off, and of the
+    places that such a place lies in (see `around`); `apart` has the schemas whose real way down is not the
+    one that their names tell.
     """
 
     realm: str
@@ -69,7 +85,7 @@ class Snapshot:
     expires: float = float("inf")
     next_change_at: float | None = None
     digest: str = ""
-    locations: Mapping[str, ObjectRef] = field(default_factory=dict)
+    locations: Mapping[str, tuple[ObjectRef, ...]] = field(default_factory=dict)
     hidden: frozenset[str] = frozenset()
     salt: str = ""
     apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -152,12 +168,43 @@ class Snapshot:
     def at(self, location: str) -> ObjectRef | None:
         """The object whose data lies at a place or above it, the nearest; None when that may not be known."""
         for place in above(location):
+            if self._veils(place):
+                return None
             found = self.locations.get(place)
             if found is not None:
-                return found
-            if self.hidden and veiled(self.salt, place) in self.hidden:
-                return None
+                return found[0] if len(found) == 1 else None
         return None
+
+    def nearest(self, location: str) -> tuple[ObjectRef, ...]:
+        """The objects of the nearest place that a place lies in."""
+        return next((self.locations[place] for place in above(location) if place in self.locations), ())
+
+    def reach(self, location: str) -> Reach:
+        """Everything that a place lies in, or that lies in it: what reading all of it would read."""
+        around: list[ObjectRef] = []
+        places = list(above(location))
+        whole = bool(places) and not any(map(self._veils, places))
+        for place in places:
+            around += self.locations.get(place, ())
+        if not places:
+            return Reach((), (), whole)
+        whole = whole and not self._veils(inside_of(places[0]))
+        within = [ref for place in self._inside(places[0]) for ref in self.locations[place]]
+        return Reach(tuple(dict.fromkeys(around)), tuple(dict.fromkeys(within)), whole)
+
+    def _veils(self, place: str) -> bool:
+        return bool(self.hidden) and veiled(self.salt, place) in self.hidden
+
+    def _inside(self, place: str) -> list[str]:
+        """The places of objects inside a place, by its sorted neighbours."""
+        first = inside_of(place)
+        places = self._sorted
+        start = bisect.bisect_left(places, first)
+        return list(itertools.takewhile(lambda one: one.startswith(first), places[start:]))
+
+    @functools.cached_property
+    def _sorted(self) -> list[str]:
+        return sorted(self.locations)
 
     def _operation(self, action: str, ref: ObjectRef) -> str:
         return dialects.get(self.dialect).action(ref.type, action) or action
@@ -192,6 +239,11 @@ def key_in(law: Dialect, ref: ObjectRef) -> str:
 def veiled(salt: str, text: str) -> str:
     """The digest that stands for a key or a place; a `?` begins no other key."""
     return "?" + hashlib.sha256(f"{salt}\n{text}".encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+def inside_of(place: str) -> str:
+    """The beginning of all that lies in a place, which is no place itself."""
+    return place if place.endswith("/") else f"{place}/"
 
 
 def canonical(wire: Mapping[str, Any]) -> bytes:
@@ -285,9 +337,14 @@ def _keys(names: list[Any], law: Dialect) -> list[str]:
     return [one if isinstance(one, str) else ":".join(one) for one in names]
 
 
-def _locations(wire: Mapping[str, int], names: list[Any]) -> dict[str, ObjectRef]:
-    places = ((normal(place), names[on]) for place, on in wire.items())
-    return {place: ObjectRef.parse(*name) for place, name in places if place is not None}
+def _locations(wire: Mapping[str, int | list[int]], names: list[Any]) -> dict[str, tuple[ObjectRef, ...]]:
+    found: dict[str, tuple[ObjectRef, ...]] = {}
+    for text, on in wire.items():
+        place = normal(text)
+        if place is not None:
+            numbers = on if isinstance(on, list) else [on]
+            found[place] = (*found.get(place, ()), *(ObjectRef.parse(*names[one]) for one in numbers))
+    return found
 
 
 def _seconds(moment: str) -> float:

@@ -22,7 +22,7 @@ from lakewarden import dialects
 from lakewarden.facts import Key, Level, Rule, Slice, Station
 from lakewarden.locations import above, normal
 from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import NESTED, SCHEMA, key_in, veiled
+from lakewarden.snapshot import NESTED, SCHEMA, inside_of, key_in, veiled
 from policies import decisions, facts
 from policies.facts import Loaded
 
@@ -248,19 +248,31 @@ class _Wire:
             if node.type == "schema" and [nodes[key].name for key in inside] != _told(node.name):
                 yield self.number(node), [self.number(nodes[key]) for key in inside]
 
-    def locations(self) -> tuple[dict[str, int], list[str]]:
-        """Places by the object whose data lies there; digests of hidden ones that lie inside of those."""
-        found: dict[str, int] = {}
+    def locations(self) -> tuple[dict[str, int | list[int]], list[str]]:
+        """Places by the objects whose data lies there; digests for hidden ones that lie in those or around.
+
+        A hidden place that lies in a known one is told by the folders between the two as well, so that
+        nobody reads it by reading a folder above it.
+        """
+        found: dict[str, list[int]] = {}
         unseen: set[str] = set()
         for key, texts in sorted(self.held.places.items(), key=lambda each: str(each[0])):
             node = self.held.nodes.get(key)
-            places = [place for place in map(normal, texts) if place is not None]
+            places = {place for place in map(normal, texts) if place is not None}
             if node is not None and self.seen(node):
-                found |= dict.fromkeys(places, self.number(node))
+                for place in sorted(places):
+                    found.setdefault(place, []).append(self.number(node))
             else:
-                unseen |= {*places}
-        inside = (place for place in unseen - found.keys() if any(each in found for each in above(place)))
-        return found, sorted(map(self.veil, inside))
+                unseen |= places
+        beyond = {place for known in found for place in above(known)}
+        hidden = {place for place in unseen if place in beyond}
+        for place in unseen:
+            way = list(above(place))
+            known = [number for number, one in enumerate(way) if one in found]
+            if known:
+                hidden |= {place, *map(inside_of, way[1 : known[-1] + 1])}
+        told = {place: on[0] if len(on) == 1 else on for place, on in found.items()}
+        return told, sorted(map(self.veil, hidden))
 
 
 def _told(name: str) -> list[str]:

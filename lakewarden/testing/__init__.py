@@ -82,7 +82,11 @@ def _lines(facts: str) -> Iterator[list[str]]:
 
 
 def _read(
-    words: list[str], realm: str, law: dialects.Dialect, rules: list[Rule], places: dict[str, ObjectRef]
+    words: list[str],
+    realm: str,
+    law: dialects.Dialect,
+    rules: list[Rule],
+    places: dict[str, tuple[ObjectRef, ...]],
 ) -> None:
     kind, *rest = words
     if kind == "owner" and len(rest) == 2:
@@ -91,7 +95,7 @@ def _read(
         place = normal(rest[0])
         if place is None:
             raise ValueError(f"{rest[0]} is no place")
-        places[place] = _object(rest[1:], realm, law)
+        places[place] = (*places.get(place, ()), _object(rest[1:], realm, law))
     elif kind in ("allow", "deny") and len(rest) == 3:
         obj = _object(rest[1:], realm, law)
         reason = law.bindable(rest[0], obj.type)

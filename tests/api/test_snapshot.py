@@ -174,6 +174,39 @@ def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
     assert "items" not in json.dumps(sorted(held.locations))
 
 
+def test_a_folder_reaches_all_that_lies_in_it_and_all_it_lies_in(shop: Shop, ana: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    [drop, twin] = objects.register(
+        shop.sales, [NewObject("fileset", "drop"), NewObject("fileset", "twin")], **BY
+    )
+    for fileset, lake in ((drop, "s3://lake/drop"), (twin, "s3://lake/both")):
+        shop.allow(fileset, "READ_FILESET")
+        content = {"storageLocations": {"unknown": lake}}
+        Detail.objects.update_or_create(securable_id=fileset.id, defaults={"content": content})
+    place(shop, "orders", "s3://lake/drop/deep/orders")
+    place(shop, "items", "s3://lake/drop/far/down/items")
+    place(shop, "plans", "s3://lake/both")
+    for hidden in ("items", "plans"):
+        shop.allow(shop.tables[hidden], "SELECT_TABLE", effect="deny")
+    text = take(ana).content.decode()
+    assert "far" not in text and "down" not in text
+    held = snapshot(ana)
+
+    def told(location: str) -> tuple[list[str], list[str], bool]:
+        around, within, whole = held.reach(location)
+        return [one.path[-1] for one in around], [one.path[-1] for one in within], whole
+
+    assert told("s3://lake/drop/deep/orders/x") == (["orders", "drop"], [], True)
+    assert told("s3://lake/drop/deep") == (["drop"], ["orders"], True)
+    for folder in ("s3://lake/drop", "s3://lake/drop/far", "s3a://lake/drop//far/down/"):
+        assert not held.reach(folder).whole, folder
+    assert not held.reach("s3://lake/drop/far/down/items/x").whole
+    assert told("s3://lake/drop/far/other") == (["drop"], [], True)
+    assert not held.reach("s3://lake/both/x").whole  # one of the two that say so is hidden
+    assert held.at("s3://lake/both/x") is None
+    assert told("s3://lake/drop/*") == ([], [], False)
+
+
 def test_a_nested_schema_hands_down_and_one_of_like_name_does_not(shop: Shop, ana: Caller) -> None:
     schemas = [NewObject("schema", name) for name in ("raw", "x:y")]
     [raw, rest] = objects.register(shop.catalog, schemas, **BY)

@@ -20,8 +20,8 @@ def wire(
     """The facts as a document with its digest, good for so many seconds; `other` replaces parts of it."""
     made = snapshot(facts)
     names = list(dict.fromkeys([_key(rule) for rule in made.slice.rules]))
-    places = {place: f"{ref.type}:{ref.id}" for place, ref in made.locations.items()}
-    names += [key for key in places.values() if key not in names]
+    places = {place: [f"{ref.type}:{ref.id}" for ref in refs] for place, refs in made.locations.items()}
+    names += [key for keys in places.values() for key in keys if key not in names]
     return sealed(
         {
             "schema": 1,
@@ -44,7 +44,7 @@ def wire(
             ],
             "selves": [],
             "apart": [],
-            "locations": {place: names.index(key) for place, key in places.items()},
+            "locations": {place: [names.index(key) for key in keys] for place, keys in places.items()},
             "hidden": [],
             "salt": "",
             **other,
