@@ -16,8 +16,9 @@ _COMMAND = "org.apache.spark.sql.execution.command."
 class Plain(NamedTuple):
     """`action` on the operand that the method `target` answers; the methods `queries` answer what is read.
 
-    `view` names the method that says that the operand is a view, `location` the one that answers a place
-    (a text, or an Option of one) that the command makes a table or schema live in.
+    `view` names the method that says that the operand is a view, `location` the one that answers a place that
+    the command makes a table or schema live in, `properties` the one that answers properties that may name
+    places, `options` the one that answers how the operand is opened.
     """
 
     action: str
@@ -25,6 +26,8 @@ class Plain(NamedTuple):
     queries: tuple[str, ...] = ()
     view: str = ""
     location: str = ""
+    properties: str = ""
+    options: str = ""
 
 
 def _all(action: str, target: str, names: str, *, place: str = _LOGICAL) -> dict[str, Plain]:
@@ -36,15 +39,12 @@ PLAIN: dict[str, Plain] = {
     **_all(WRITE, "table", "DeleteFromTable UpdateTable TruncateTable TruncatePartition"),
     _LOGICAL + "MergeIntoTable": Plain(WRITE, "targetTable", ("sourceTable",)),
     **{
+        _LOGICAL + name: Plain(WRITE, "table", ("query",), options="writeOptions")
+        for name in ("AppendData", "OverwriteByExpression", "OverwritePartitionsDynamic")
+    },
+    **{
         _LOGICAL + name: Plain(WRITE, "table", ("query",))
-        for name in (
-            "AppendData",
-            "InsertOnlyMerge",
-            "OverwriteByExpression",
-            "OverwritePartitionsDynamic",
-            "ReplaceData",
-            "WriteDelta",
-        )
+        for name in ("InsertOnlyMerge", "ReplaceData", "WriteDelta")
     },
     **_all(WRITE, "tableName", "TruncateTableCommand", place=_COMMAND),
     # shape
@@ -52,13 +52,14 @@ PLAIN: dict[str, Plain] = {
         ALTER,
         "table",
         """AddColumns AddPartitions AlterColumn AlterColumns AlterTableClusterBy AlterTableCollation
-        CommentOnTable CreateIndex DropColumns DropIndex DropPartitions DropConstraint AddConstraint
-        RenameColumn RenamePartitions ReplaceColumns SetTableProperties UnsetTableProperties""",
+        CommentOnTable DropColumns DropIndex DropPartitions DropConstraint AddConstraint
+        RenameColumn RenamePartitions ReplaceColumns UnsetTableProperties""",
     ),
+    _LOGICAL + "SetTableProperties": Plain(ALTER, "table", properties="properties"),
     **_all(
         ALTER,
         "child",
-        """AddCheckConstraint AlterViewSchemaBinding RecoverPartitions RenameTable RepairTable
+        """AddCheckConstraint AlterViewSchemaBinding RecoverPartitions RepairTable
         SetTableSerDeProperties SetViewProperties UnsetViewProperties""",
     ),
     **_all(ALTER, "table", "AlterTableAddColumnsCommand", place=_COMMAND),
@@ -102,10 +103,10 @@ PLAIN: dict[str, Plain] = {
     ),
     **_all(READ, "child", "DescribeRelationJsonCommand ShowPartitionsJsonCommand", place=_COMMAND),
     # schemas and catalogs
-    _LOGICAL + "CreateNamespace": Plain(CREATE_SCHEMA, "name"),
+    _LOGICAL + "CreateNamespace": Plain(CREATE_SCHEMA, "name", properties="properties"),
     _LOGICAL + "DropNamespace": Plain(DROP, "namespace"),
     _LOGICAL + "CommentOnNamespace": Plain(ALTER, "child"),
-    _LOGICAL + "SetNamespaceProperties": Plain(ALTER, "namespace"),
+    _LOGICAL + "SetNamespaceProperties": Plain(ALTER, "namespace", properties="properties"),
     _LOGICAL + "SetNamespaceLocation": Plain(ALTER, "namespace", location="location"),
     _COMMAND + "SetNamespaceCollationCommand": Plain(ALTER, "namespace"),
     _COMMAND + "UnsetNamespacePropertiesCommand": Plain(ALTER, "ident"),
@@ -119,7 +120,6 @@ PLAIN: dict[str, Plain] = {
 }
 
 DATABASE: dict[str, str] = {
-    _COMMAND + "CreateDatabaseCommand": CREATE_SCHEMA,
     _COMMAND + "DropDatabaseCommand": DROP,
     _COMMAND + "DescribeDatabaseCommand": USE,
     _COMMAND + "AlterDatabasePropertiesCommand": ALTER,

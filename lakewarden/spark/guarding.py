@@ -71,6 +71,7 @@ class Guard:
     def start(self) -> Guard:
         """Guard from here on.  Raises ConsoleError when there is nothing to decide by, AlreadyGuarded."""
         self._held.current()
+        self.watching.fix(self._spark._jsparkSession)
         rule.put(self._spark, self.watching)
         try:
             self._before = rule.renew(self._spark)

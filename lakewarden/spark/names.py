@@ -2,30 +2,55 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
-from lakewarden.spark.scala import class_of, each, gateway, java_texts, option, parts_of, texts, v2_name
+from lakewarden.locations import above, normal
+from lakewarden.spark import options
+from lakewarden.spark.scala import (
+    class_of,
+    each,
+    gateway,
+    java_texts,
+    option,
+    pairs,
+    parts_of,
+    texts,
+    v2_name,
+)
 from lakewarden.spark.touches import CATALOG, FUNCTION, PATH, SCHEMA, TABLE, UNKNOWN, VIEW
 
 SESSION_CATALOG = "spark_catalog"
-HARMLESS = frozenset(
-    {"noop-table", "console", "rate", "rate-micro-batch", "MemorySink", "ForeachWriterTable"}
+_SPARKS_OWN = "org.apache.spark.sql.execution."
+_HARMLESS = (
+    ".ConsoleTable$",
+    ".ContinuousMemorySink",
+    ".ForeachWriterTable",
+    ".MemorySink",
+    ".NoopTable$",
+    ".RatePerMicroBatchTable",
+    ".RateStreamTable",
 )
 """Tables of Spark's own that hold nobody's data: they make up rows, or throw them away."""
 
-_FILES = ("csv", "json", "orc", "parquet", "text", "xml", "org.apache.spark.sql.execution.datasources.")
-"""How the sources are called that stream from a path and from nowhere else."""
-
+ELSEWHERE = "it may lead elsewhere than the name says, and the guard cannot tell where"
+_QUOTED = frozenset('"`')
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
 _V2 = "org.apache.spark.sql.execution.datasources.v2."
 
 
 class Name(NamedTuple):
-    """A kind (table, view, schema, catalog, function, path or unknown) and the parts that name one of it."""
+    """A kind (table, view, schema, catalog, function, path or unknown) and the parts that name one of it.
+
+    `places` are those that Spark opens for a table of that name.
+    """
 
     kind: str
     parts: tuple[str, ...]
+    places: tuple[str, ...] = ()
 
 
 Names = tuple[Name, ...]
@@ -54,24 +79,24 @@ class Namer:
         """Whether there is such a v1 table or view now."""
         return bool(self._catalog().tableExists(identifier))
 
-    def kind(self, identifier: Any) -> str:
-        """Whether a v1 name is a view's; what is not there counts as a table."""
-        if not self.exists(identifier):
-            return TABLE
-        described = self._catalog().getTableMetadata(identifier)
-        return VIEW if described.tableType().name() == "VIEW" else TABLE
-
     def folder(self, described: Any) -> str:
         """Where a v1 table's files are, or will be."""
         location = option(described.storage().locationUri())
-        return str((location or self._catalog().defaultTablePath(described.identifier())).toString())
+        return place_of(location or self._catalog().defaultTablePath(described.identifier()))
 
     def place(self, path: str) -> str:
-        """A path without a scheme as Hadoop would complete it."""
-        if not path.startswith("/"):
+        """A path as this session's Hadoop would complete it."""
+        scheme, colon, rest = path.partition(":")
+        hosted = bool(colon) and "/" not in scheme
+        if path.startswith("//") or not (path.startswith("/") or (hosted and _HOSTLESS.match(rest))):
             return path
-        default = str(self._session.sparkContext().hadoopConfiguration().get("fs.defaultFS") or "file:///")
-        return path if default.startswith("file:") else default.rstrip("/") + path
+        default = str(self._session.sessionState().newHadoopConf().get("fs.defaultFS") or "file:///")
+        if default.startswith("file:"):
+            return path
+        if not hosted:
+            return default.rstrip("/") + path
+        same = default.partition(":")[0].lower() == scheme.lower()
+        return default.rstrip("/") + "/" + rest.lstrip("/") if same else path
 
     def temporary(self, thing: Any) -> tuple[str, ...]:
         """The name of a temporary view that is looked at by its name alone; none for everything else."""
@@ -126,14 +151,51 @@ class Namer:
         parts = parts_of(thing)
         if len(parts) == 1 and self._catalog().isTempView(thing):
             return ()
-        return (Name(self.kind(thing), self.complete(parts)),)
+        if not self.exists(thing):  # counts as a table
+            return (Name(TABLE, self.complete(parts)),)
+        return self.described(self._catalog().getTableMetadata(thing))
 
     def described(self, thing: Any) -> Names:
-        kind = VIEW if thing.tableType().name() == "VIEW" else TABLE
-        return (Name(kind, self.complete(parts_of(thing.identifier()))),)
+        """A v1 table by its description, with where its files lie; what is no table of files is unknown."""
+        name = self.complete(parts_of(thing.identifier()))
+        if thing.tableType().name() == "VIEW":
+            return (Name(VIEW, name),)
+        location = option(thing.storage().locationUri())
+        return (Name(TABLE, name, (place_of(location),) if location is not None else ()),)
 
     def in_catalog(self, thing: Any) -> Names:
-        return (Name(TABLE, v2_name(thing.catalog(), thing.identifier())),)
+        name, table = v2_name(thing.catalog(), thing.identifier()), None
+        if class_of(thing).endswith("Table"):
+            table = thing.table()
+        elif class_of(thing.catalog()).endswith(".V2SessionCatalog"):
+            there = thing.catalog().tableExists(thing.identifier())
+            table = thing.catalog().loadTable(thing.identifier()) if there else None
+        return (*self._loaded(name, table), *self.unquoted(thing.catalog(), name))
+
+    def _loaded(self, name: tuple[str, ...], table: Any) -> Names:
+        """A table of a catalog, with the places that it has by its own account."""
+        class_name = class_of(table) if table is not None else ""
+        if class_name.endswith(".V1Table"):
+            return self.described(table.v1Table())
+        if not class_name or class_name.endswith(_JDBC_TABLE):
+            return (Name(TABLE, name),)
+        found = table.properties().get("location")
+        return (Name(TABLE, name, (str(found),) if found else ()),)
+
+    def unquoted(self, catalog: Any, name: Iterable[str]) -> Names:
+        """A name that would be a piece of SQL: before 4.3 Spark gives names to databases as they are."""
+        if not any(_QUOTED.intersection(part) for part in name) or not is_jdbc(catalog):
+            return ()
+        version = tuple(map(int, str(self._session.version()).split(".")[:2]))
+        if version >= (4, 3):
+            return ()
+        return (Name(UNKNOWN, ("a name with quotes", "this Spark hands such a name to the database as SQL")),)
+
+    def altered(self, thing: Any, command: Any) -> Names:
+        """What a change of a table would say to a database in words of the program's own."""
+        if not class_of(thing).endswith(".ResolvedTable") or not is_jdbc(thing.catalog()):
+            return ()
+        return self.unquoted(thing.catalog(), (str(command.toString()).replace("[", "").replace("]", ""),))
 
     def view(self, thing: Any) -> Names:
         return (Name(VIEW, v2_name(thing.catalog(), thing.identifier())),)
@@ -155,37 +217,63 @@ class Namer:
         return () if thing.isTempView() else self.described(thing.desc())
 
     def relation(self, thing: Any) -> Names:
-        table = option(thing.catalogTable())
-        return self.described(table) if table is not None else self.files(thing.relation())
+        """What a v1 relation reads: the files that it has found, whatever the table says of itself."""
+        found, table = thing.relation(), option(thing.catalogTable())
+        if table is None:
+            return self.files(found)
+        if not class_of(found).endswith(".HadoopFsRelation"):
+            return (Name(UNKNOWN, (self._foreign(found), ELSEWHERE)),)
+        places = texts(found.location().rootPaths())
+        names = self.described(table)
+        return (*(name._replace(places=places or name.places) for name in names), *_misled(found))
 
     def files(self, relation: Any) -> Names:
+        if class_of(relation).endswith(".HadoopFsRelation"):
+            places = (Name(PATH, (path,)) for path in texts(relation.location().rootPaths()))
+            return (*places, *_misled(relation))
+        return (Name(UNKNOWN, (self._foreign(relation),)),)
+
+    def _foreign(self, relation: Any) -> str:
         class_name = class_of(relation)
-        if class_name.endswith(".HadoopFsRelation"):
-            return tuple(Name(PATH, (path,)) for path in texts(relation.location().rootPaths()))
         if class_name.endswith(".JDBCRelation"):
-            return (Name(UNKNOWN, (f"jdbc {_without_secrets(relation.jdbcOptions().url())}",)),)
-        return (Name(UNKNOWN, (class_name,)),)
+            return f"jdbc {_without_secrets(relation.jdbcOptions().url())}"
+        return class_name
 
     def hive(self, thing: Any) -> Names:
-        return self.described(thing.tableMeta())
+        table = thing.tableMeta()
+        return (*self.described(table), *hive_storage(table.storage(), pairs(table.properties())))
 
     def v2(self, thing: Any) -> Names:
-        catalog, identifier = option(thing.catalog()), option(thing.identifier())
+        catalog, identifier, table = option(thing.catalog()), option(thing.identifier()), thing.table()
+        streams = class_of(thing).endswith(".StreamingRelationV2")
+        given = thing.extraOptions() if streams else thing.options()
+        read = self.misled(table, {} if given.isEmpty() else dict(given.asCaseSensitiveMap()))
         if catalog is not None and identifier is not None:
-            return (Name(TABLE, v2_name(catalog, identifier)),)
-        return self.loose_table(thing.table())
+            name = v2_name(catalog, identifier)
+            return (*self._loaded(name, table), *self.unquoted(catalog, name), *read)
+        return (*self.loose_table(table), *read)
 
     def v2_scan(self, thing: Any) -> Names:
         return self.v2(thing.relation())
 
+    def misled(self, table: Any, given: Mapping[str, str]) -> Names:
+        """The options with which a table would be opened, as far as they may open something else."""
+        if not given:
+            return ()
+        class_name = class_of(table)
+        if _is_harmless(class_name):
+            return ()
+        harmless = options.JDBC if class_name.endswith(_JDBC_TABLE) else options.FILES
+        return _refused(given, harmless, str(table.name()))
+
     def loose_table(self, table: Any) -> Names:
         """A table of a format, without a catalog: files by their paths, else by what the format calls it."""
-        name, class_name = str(table.name()), class_of(table)
-        if name in HARMLESS:
+        class_name = class_of(table)
+        if _is_harmless(class_name):
             return ()
         if class_name.startswith(_V2) and class_name.endswith("Table") and has_method(table, "fileIndex"):
             return tuple(Name(PATH, (path,)) for path in texts(table.fileIndex().rootPaths()))
-        return (Name(UNKNOWN, (name,)),)
+        return (Name(UNKNOWN, (str(table.name()),)),)
 
     def batch_of_stream(self, thing: Any) -> Names:
         """What has no name here was refused, or found harmless, when the stream started."""
@@ -195,14 +283,86 @@ class Namer:
 
     def streaming_v1(self, thing: Any) -> Names:
         source = thing.dataSource()
-        table = option(source.catalogTable())
+        table, class_name = option(source.catalogTable()), str(source.className())
+        given = pairs(source.options())
+        if not options.is_provider(class_name):
+            return (Name(UNKNOWN, (f"stream of {class_name}",)),)
+        strange = _refused(given, options.FILES, f"stream of {class_name}")
         if table is not None:
-            return self.described(table)
-        if not str(source.className()).lower().startswith(_FILES):
-            return (Name(UNKNOWN, (f"stream of {source.className()}",)),)
-        one = option(source.options().get("path"))
-        paths = texts(source.paths()) if one is None else (str(one),)
-        return tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream of no path",)),)
+            return (*self.described(table), *strange)
+        given = {name.lower(): value for name, value in given.items()}
+        paths = texts(source.paths()) if "path" not in given else (given["path"],)
+        found = tuple(Name(PATH, (path,)) for path in paths) or (Name(UNKNOWN, ("a stream of no path",)),)
+        return (*found, *strange)
+
+
+_JDBC_TABLE = ".jdbc.JDBCTable"
+JDBC_CATALOG = ".jdbc.JDBCTableCatalog"
+_HOSTLESS = re.compile(r"/(?!/)|//(/|$)")
+
+
+def place_of(uri: Any) -> str:
+    """The place that a java.net.URI names.  Its own text has `{` as `%7B`, which Hadoop reads as `{`."""
+    return unquote(str(uri.toString()), errors="surrogateescape")
+
+
+def _is_harmless(class_name: str) -> bool:
+    return class_name.startswith(_SPARKS_OWN) and class_name.endswith(_HARMLESS)
+
+
+def format_of(thing: Any) -> Names:
+    """The format of files that a relation or a command has, where the guard does not know it."""
+    class_name = class_of(thing.fileFormat())
+    return () if options.is_format(class_name) else (Name(UNKNOWN, (f"format {class_name}", ELSEWHERE)),)
+
+
+def _misled(relation: Any) -> Names:
+    """What may lead a relation of files elsewhere: its format and its options."""
+    given = pairs(relation.options())
+    base = next((name for name in given if name.lower() == "basepath"), "")
+    if base and _is_above(given[base], texts(relation.location().rootPaths())):
+        del given[base]
+    return (*format_of(relation), *_refused(given, options.FILES, "files"))
+
+
+def _is_above(folder: str, places: Iterable[str]) -> bool:
+    """Whether places lie in a folder, so that naming it opens nothing more."""
+    place = normal(folder)
+    return place is not None and all(place in above(one) for one in places)
+
+
+def _refused(given: Mapping[str, str], harmless: frozenset[str], what: str) -> Names:
+    return tuple(
+        Name(UNKNOWN, (f"option {name} of {what}", ELSEWHERE)) for name in options.refused(given, harmless)
+    )
+
+
+def misled_files(given: Mapping[str, str], what: str) -> Names:
+    """The options of files that may open something else."""
+    return _refused(given, options.FILES, what)
+
+
+def strange_provider(provider: str | None) -> Names:
+    """A format that the guard does not know, as it stands behind USING."""
+    if provider is None or options.is_provider(provider):
+        return ()
+    return (Name(UNKNOWN, (f"USING {provider}", ELSEWHERE)),)
+
+
+def hive_storage(storage: Any, properties: Mapping[str, str]) -> Names:
+    """What of a Hive table's classes, options and properties may read or write elsewhere."""
+    classes = (option(one) for one in (storage.serde(), storage.inputFormat(), storage.outputFormat()))
+    strange: Iterable[str] = options.strange_classes(str(one) for one in classes if one is not None)
+    leading = options.leading_properties(properties)
+    found = (*(f"class {name}" for name in strange), *(f"property {name}" for name in leading))
+    return (
+        *(Name(UNKNOWN, (what, ELSEWHERE)) for what in found),
+        *misled_files(pairs(storage.properties()), "a table"),
+    )
+
+
+def is_jdbc(catalog: Any) -> bool:
+    return class_of(catalog).endswith(JDBC_CATALOG)
 
 
 def has_method(thing: Any, method: str) -> bool:

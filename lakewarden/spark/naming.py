@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from lakewarden import dialects
 from lakewarden.objects import BadName, ObjectRef, split_name
 from lakewarden.snapshot import NESTED, Snapshot
+from lakewarden.spark.links import led_to
 from lakewarden.spark.touches import (
     CATALOG,
     CREATE_FUNCTION,
@@ -76,21 +77,56 @@ def questions(touches: Iterable[Touch], snapshot: Snapshot, catalogs: Catalogs) 
     has_views = "view" in dialects.get(snapshot.dialect).children
     asked: dict[Asked, None] = {}
     for touch in touches:
-        if not (touch.inside if has_views else touch.kind == VIEW and touch.action == READ):
-            asked.setdefault(_question(touch, snapshot, catalogs))
+        if touch.kind == UNKNOWN:
+            text = touch.name[1] if len(touch.name) > 1 else _NO_OPERATION
+            asked.setdefault(Asked("run", Nameless("", catalogs.realm, touch.name[:1]), text))
+        elif not (touch.inside if has_views else touch.kind == VIEW and touch.action == READ):
+            asked.update(dict.fromkeys(_of_touch(touch, snapshot, catalogs)))
     return list(asked)
 
 
-def _question(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Asked:
-    if touch.kind == UNKNOWN:
-        text = "it is none of the operations that the guard knows"
-        return Asked("run", Nameless("", catalogs.realm, touch.name), text)
+_NO_OPERATION = "it is none of the operations that the guard knows"
+_NOWHERE = "it lies in no fileset or table that the console knows"
+_STRAYED = "the files of the table lie there, and not where the console says"
+_HIDDEN = "something that the console does not show you lies there, around it or inside it"
+
+
+def _of_touch(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Iterator[Asked]:
     if touch.kind == PATH:
-        found = snapshot.at(touch.name[0])
-        if found is not None:
-            return Asked(touch.action, found)
-        text = "it lies in no fileset or table that the console knows"
-        return Asked(touch.action, Nameless("path", catalogs.realm, touch.name), text)
+        yield from _of_place(touch.action, touch.name[0], snapshot, catalogs.realm)
+        return
+    asked = _question(touch, snapshot, catalogs)
+    yield asked
+    for place in touch.places:
+        yield from _of_files(touch.action, asked.ref, place, snapshot, catalogs.realm)
+
+
+def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterator[Asked]:
+    """A path takes the right of all that it lies in and of all that lies in it."""
+    for one in (place, *led_to(place, snapshot)):
+        reach = snapshot.reach(one)
+        for ref in (*reach.around, *reach.within):
+            yield Asked(action, ref)
+        if not reach.whole or not reach.around:
+            text = _NOWHERE if not (reach.around or reach.within) else _HIDDEN
+            yield Asked(action, Nameless("path", realm, (one,)), text)
+
+
+def _of_files(action: str, table: ObjectRef, place: str, snapshot: Snapshot, realm: str) -> Iterator[Asked]:
+    """The files of a table take more than its name where the console knows them as something else's too."""
+    for one in (place, *led_to(place, snapshot)):
+        reach = snapshot.reach(one)
+        own = table in snapshot.nearest(one)
+        for ref in reach.within if own else (*reach.around, *reach.within):
+            if ref != table:
+                yield Asked(action if action in (READ, USE) else WRITE, ref)
+        strayed = not reach.around and any(table in refs for refs in snapshot.locations.values())
+        if not reach.whole or (strayed and not own):
+            text = _HIDDEN if not reach.whole else _STRAYED
+            yield Asked(action, Nameless("path", realm, (one,)), text)
+
+
+def _question(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Asked:
     place = catalogs[touch.name[0]]
     if place is None:
         text = f"catalog {touch.name[0]} stands for nothing; set {SETTING}{touch.name[0]}"

@@ -8,9 +8,10 @@ from typing import Any
 from lakewarden.spark.commands import DATABASE, NOTHING, PLAIN, QUERIES, Plain
 from lakewarden.spark.names import RELATIONS, Name, Namer
 from lakewarden.spark.nodes import OPERATORS, SEQUENCE
-from lakewarden.spark.scala import class_of, each
-from lakewarden.spark.touches import PATH, READ, SCHEMA, VIEW, WRITE, Touch, on_path, unknown
-from lakewarden.spark.writing import COMMANDS
+from lakewarden.spark.options import places_in
+from lakewarden.spark.scala import class_of, each, pairs
+from lakewarden.spark.touches import ALTER, PATH, READ, SCHEMA, UNKNOWN, VIEW, WRITE, Touch, unknown
+from lakewarden.spark.writing import COMMANDS, live_in
 
 _VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
 
@@ -31,11 +32,12 @@ class PlanWalk:
     def touch(self, touch: Touch) -> None:
         if touch.kind == PATH:
             touch = touch._replace(name=(self.namer.place(touch.name[0]),))
-        self.touches.setdefault(touch._replace(inside=self._inside))
+        places = tuple(map(self.namer.place, touch.places))
+        self.touches.setdefault(touch._replace(inside=self._inside, places=places))
 
     def do(self, action: str, names: Iterable[Name]) -> None:
         for name in names:
-            self.touch(Touch(action, name.kind, name.parts))
+            self.touch(Touch(action, name.kind, name.parts, places=name.places))
 
     def expect(self, folder: str, table: tuple[str, ...]) -> None:
         self._folders[folder] = table
@@ -94,14 +96,19 @@ class PlanWalk:
         target = getattr(node, plain.target)()
         names = self.namer.names(target)
         if plain.view and getattr(node, plain.view)():
-            names = tuple(Name(VIEW, name.parts) for name in names)
+            names = tuple(name if name.kind == UNKNOWN else Name(VIEW, name.parts) for name in names)
         self.do(plain.action, names)
         if plain.action == READ and (view := self.namer.temporary(target)):
             self.namer.look_through(view)
+        if plain.action == ALTER:
+            self.do(ALTER, self.namer.altered(target, node))
+        if plain.options:
+            self.do(WRITE, self.namer.misled(target.table(), pairs(getattr(node, plain.options)())))
         if plain.location:
-            place = getattr(node, plain.location)()
-            self.touch(on_path(READ, str(place)))
-            self.touch(on_path(WRITE, str(place)))
+            live_in(self, str(getattr(node, plain.location)()))
+        if plain.properties:
+            for place in places_in(pairs(getattr(node, plain.properties)())):
+                live_in(self, place)
         for method in plain.queries:
             self.query(getattr(node, method)())
 

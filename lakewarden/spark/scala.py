@@ -46,6 +46,12 @@ def java_texts(texts: Sequence[str]) -> Any:
     return array
 
 
+def pairs(map_: Any) -> dict[str, str]:
+    """What a Map of texts holds.  Two calls."""
+    found = (pair[1:-1].partition(",") for pair in texts(map_.toSeq()))
+    return {name: value for name, _, value in found}
+
+
 def parts_of(identifier: Any) -> tuple[str, ...]:
     """The parts of a TableIdentifier: catalog, database and name, as far as they are known.  Two calls."""
     return texts(identifier.nameParts())
@@ -58,6 +64,5 @@ def v2_name(catalog: Any, identifier: Any) -> tuple[str, ...]:
 
 def settings(session: Any, prefix: str) -> dict[str, str]:
     """The settings whose names begin so, without that beginning.  Few calls, for there are many."""
-    pairs = texts(session.sessionState().conf().getAllConfs().toSeq())
-    found = (pair[1:-1].partition(",") for pair in pairs if pair.startswith(f"({prefix}"))
-    return {name[len(prefix) :]: value for name, _, value in found}
+    found = pairs(session.sessionState().conf().getAllConfs())
+    return {name[len(prefix) :]: value for name, value in found.items() if name.startswith(prefix)}

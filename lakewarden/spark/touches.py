@@ -19,13 +19,15 @@ class Touch(NamedTuple):
     """One action on one thing.
 
     `name` has the parts of a table's, view's or schema's name, catalog first; the one location of a path;
-    or the one text that says what is unknown.  `inside` is true for what lies below a view.
+    or the text that says what is unknown, and why that matters where it is no operation.  `inside` is true
+    for what lies below a view.  `places` are those that Spark opens for a table.
     """
 
     action: str
     kind: str
     name: tuple[str, ...]
     inside: bool = False
+    places: tuple[str, ...] = ()
 
 
 def on_path(action: str, location: str) -> Touch:

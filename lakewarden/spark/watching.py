@@ -13,7 +13,8 @@ from lakewarden.explain import Lack as Lacking
 from lakewarden.snapshot import Snapshot
 from lakewarden.spark.naming import Asked, Catalogs, Nameless, questions
 from lakewarden.spark.plans import Folders, PlanWalk
-from lakewarden.spark.touches import READ, USE, Touch
+from lakewarden.spark.settings import Settings
+from lakewarden.spark.touches import READ, UNKNOWN, USE, Touch
 from lakewarden.spark.uses import Uses
 
 log = logging.getLogger("lakewarden")
@@ -26,6 +27,8 @@ _PARTS = (
 )
 """Where Spark analyses the body of a view, a subquery, again what it keeps in memory for others, or looks up
 each table of a list (Spark 4 shows only the names of those that are refused; 3.5 would fail as a whole)."""
+
+_CHANGED = "it says where names lead, and was changed after the guard began; set it before"
 
 _RUNNING = ("CommandExec.sideEffectResult", "V2CommandExec.result")
 """Where a command runs: it was checked, and what it looks at itself is not handed to the program."""
@@ -71,6 +74,11 @@ class Watching:
         self._subqueries = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
         self._throwable, self._text = jvm.java.lang.Throwable, jvm.org.apache.spark.util.Utils
         self._threads = threading.local()
+        self._settings: Settings | None = None
+
+    def fix(self, session: Any) -> None:
+        """From now on the settings that say where names lead must be as they are in this session."""
+        self._settings = Settings(session, self.catalogs)
 
     def begin(self, session: Any) -> None:
         """A session is new here: hear what it runs."""
@@ -107,6 +115,9 @@ class Watching:
         """Everything that a plan touches, in the order it is met."""
         walk = PlanWalk(session, self._subqueries, folders)
         walk.query(plan)
+        if walk.touches and self._settings is not None:
+            for name in self._settings.changed(session):
+                walk.touch(Touch(READ, UNKNOWN, (f"with the setting {name}", _CHANGED)))
         return list(walk.touches)
 
     def _folders(self) -> Folders:

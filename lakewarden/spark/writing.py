@@ -6,12 +6,24 @@ import contextlib
 from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
-from lakewarden.spark.names import Name, Namer
-from lakewarden.spark.scala import class_of, each, option, parts_of, texts
+from lakewarden.spark import options
+from lakewarden.spark.names import (
+    ELSEWHERE,
+    Name,
+    Namer,
+    format_of,
+    hive_storage,
+    is_jdbc,
+    misled_files,
+    place_of,
+    strange_provider,
+)
+from lakewarden.spark.scala import class_of, each, option, pairs, parts_of, texts, v2_name
 from lakewarden.spark.touches import (
     ALTER,
     CATALOG,
     CREATE_FUNCTION,
+    CREATE_SCHEMA,
     CREATE_TABLE,
     CREATE_VIEW,
     DROP,
@@ -19,6 +31,7 @@ from lakewarden.spark.touches import (
     READ,
     SCHEMA,
     TABLE,
+    UNKNOWN,
     USE,
     VIEW,
     WRITE,
@@ -66,12 +79,17 @@ def insert_into_files(walk: Walk, command: Any) -> None:
         )  # the last step of making a table, which was checked before
     else:
         walk.touch(on_path(WRITE, folder))
+    walk.do(WRITE, (*format_of(command), *misled_files(pairs(command.options()), "files")))
     walk.query(command.query())
 
 
 def insert_into_directory(walk: Walk, command: Any) -> None:
-    location = option(command.storage().locationUri())
-    walk.touch(on_path(WRITE, str(location.toString())) if location is not None else unknown("a directory"))
+    storage = command.storage()
+    location = option(storage.locationUri())
+    walk.touch(on_path(WRITE, place_of(location)) if location is not None else unknown("a directory"))
+    if class_of(command) == _COMMAND + "InsertIntoDataSourceDirCommand":
+        walk.do(WRITE, strange_provider(str(command.provider())))
+    walk.do(WRITE, hive_storage(storage, {}))
     walk.query(command.query() if class_of(command) != _LOGICAL + "InsertIntoDir" else command.child())
 
 
@@ -80,10 +98,10 @@ _BY_PATH = ("org.apache.spark.sql.delta.sources.DeltaDataSource",)
 
 
 def save_into_source(walk: Walk, command: Any) -> None:
-    options, source = command.options(), class_of(command.dataSource())
-    path = option(options.get("path"))
-    if path is not None and source in _BY_PATH:
-        walk.touch(on_path(WRITE, str(path)))
+    given, source = pairs(command.options()), class_of(command.dataSource())
+    if "path" in given and source in _BY_PATH:
+        walk.touch(on_path(WRITE, given["path"]))
+        walk.do(WRITE, misled_files(given, source))
     else:
         walk.touch(Touch(WRITE, *unknown(f"a write by {source}")[1:]))
     walk.query(command.query())
@@ -121,19 +139,21 @@ def create_empty(walk: Walk, command: Any) -> None:
 
 
 def _make(walk: Walk, table: Any, mode: str) -> None:
-    name = walk.namer.complete(parts_of(table.identifier()))
+    name, storage = walk.namer.complete(parts_of(table.identifier())), table.storage()
+    walk.do(CREATE_TABLE, strange_provider(option(table.provider())))
+    walk.do(CREATE_TABLE, hive_storage(storage, pairs(table.properties())))
     if walk.namer.exists(table.identifier()) and mode in ("Append", "Overwrite"):
-        walk.touch(Touch(WRITE if mode == "Append" else DROP, TABLE, name))
+        walk.do(WRITE if mode == "Append" else DROP, walk.namer.identifier(table.identifier()))
         if mode == "Append":
             return
     walk.touch(Touch(CREATE_TABLE, TABLE, name))
-    location = option(table.storage().locationUri())
+    location = option(storage.locationUri())
     if location is not None and str(table.tableType().name()) == "EXTERNAL":
-        _live_in(walk, str(location.toString()))
+        live_in(walk, place_of(location))
     walk.expect(walk.namer.folder(table), name)
 
 
-def _live_in(walk: Walk, place: str) -> None:
+def live_in(walk: Walk, place: str) -> None:
     """What lives in a place of one's choice reads and writes that place."""
     walk.touch(on_path(READ, place))
     walk.touch(on_path(WRITE, place))
@@ -143,18 +163,68 @@ def create_like(walk: Walk, command: Any) -> None:
     namer = walk.namer
     walk.touch(Touch(CREATE_TABLE, TABLE, namer.complete(parts_of(command.targetTable()))))
     walk.do(READ, namer.identifier(command.sourceTable()))
+    walk.do(CREATE_TABLE, strange_provider(option(command.provider())))
+    walk.do(CREATE_TABLE, hive_storage(command.fileFormat(), pairs(command.properties())))
     location = option(command.fileFormat().locationUri())
     if location is not None:
-        _live_in(walk, str(location.toString()))
+        live_in(walk, place_of(location))
+
+
+def create_schema(walk: Walk, command: Any) -> None:
+    walk.touch(Touch(CREATE_SCHEMA, SCHEMA, (walk.namer.current_catalog(), str(command.databaseName()))))
+    location = option(command.path())
+    if location is not None:
+        live_in(walk, str(location))
+
+
+def move_schema(walk: Walk, command: Any) -> None:
+    walk.touch(Touch(ALTER, SCHEMA, (walk.namer.current_catalog(), str(command.databaseName()))))
+    live_in(walk, str(command.location()))
 
 
 def create_in_catalog(walk: Walk, command: Any) -> None:
-    walk.do(CREATE_TABLE, walk.namer.in_catalog(command.name()))
-    _located(walk, command)
+    place = command.name()
+    walk.do(CREATE_TABLE, walk.namer.in_catalog(place))
+    walk.do(CREATE_TABLE, walk.namer.unquoted(place.catalog(), command.tableSchema().fieldNames()))
+    _specified(walk, place.catalog(), command.tableSpec())
+
+
+def _specified(walk: Walk, catalog: Any, spec: Any) -> None:
+    """How a table in a catalog is to be made: by which format, in which place, with which options."""
+    if not class_of(spec).endswith(".TableSpec"):
+        walk.touch(unknown(class_of(spec)))
+        return
+    properties, given, location = pairs(spec.properties()), pairs(spec.options()), option(spec.location())
+    walk.do(CREATE_TABLE, strange_provider(option(spec.provider())))
+    if is_jdbc(catalog):
+        # Spark writes both into the statement as they stand
+        raw = [f"property {name} of a table" for name in (*properties, *given) if name != "owner"]
+        raw += ["a comment with quotes"] if _QUOTES.intersection(option(spec.comment()) or "") else []
+        walk.do(CREATE_TABLE, [Name(UNKNOWN, (what, ELSEWHERE)) for what in raw])
+    else:
+        walk.do(CREATE_TABLE, misled_files(given, "a table"))
+    for found in (
+        *options.places_in(properties),
+        *options.places_in(given),
+        *([location] if location else ()),
+    ):
+        live_in(walk, str(found))
+
+
+_QUOTES = frozenset("'\\")
 
 
 def create_in_catalog_from_query(walk: Walk, command: Any) -> None:
     create_in_catalog(walk, command)
+    _written(walk, command)
+
+
+def _written(walk: Walk, command: Any) -> None:
+    """The query that a new table is filled from, and how it is written there."""
+    given, is_database = pairs(command.writeOptions()), is_jdbc(command.name().catalog())
+    harmless = options.JDBC if is_database else options.FILES
+    names = [f"option {name} of a table" for name in options.refused(given, harmless)]
+    walk.do(CREATE_TABLE, [Name(UNKNOWN, (name, ELSEWHERE)) for name in names])
     walk.query(command.query())
 
 
@@ -167,13 +237,14 @@ def replace_in_catalog(walk: Walk, command: Any) -> None:
 
 def replace_in_catalog_from_query(walk: Walk, command: Any) -> None:
     replace_in_catalog(walk, command)
-    walk.query(command.query())
+    _written(walk, command)
 
 
-def _located(walk: Walk, command: Any) -> None:
-    location = option(command.tableSpec().location())
-    if location is not None:
-        _live_in(walk, str(location))
+def create_index(walk: Walk, command: Any) -> None:
+    walk.do(ALTER, walk.namer.names(command.table()))
+    walk.do(ALTER, walk.namer.altered(command.table(), command))
+    for name in pairs(command.properties()):
+        walk.touch(Touch(ALTER, UNKNOWN, (f"property {name} of an index", ELSEWHERE)))
 
 
 def add_partitions(walk: Walk, command: Any) -> None:
@@ -181,7 +252,7 @@ def add_partitions(walk: Walk, command: Any) -> None:
     for pair in each(command.partitionSpecsAndLocs()):
         location = option(pair._2())
         if location is not None:
-            _live_in(walk, str(location))
+            live_in(walk, str(location))
 
 
 def rename_table(walk: Walk, command: Any) -> None:
@@ -195,6 +266,15 @@ def rename_table(walk: Walk, command: Any) -> None:
     moved = (old[0], *(new if len(new) > 1 else (old[1], *new)))
     if moved[:-1] != old[:-1]:
         walk.touch(Touch(CREATE_VIEW if kind == VIEW else CREATE_TABLE, kind, moved))
+
+
+def rename_in_catalog(walk: Walk, command: Any) -> None:
+    child, new = command.child(), texts(command.newName())
+    old = v2_name(child.catalog(), child.identifier())
+    walk.do(ALTER, walk.namer.names(child))
+    walk.do(ALTER, walk.namer.unquoted(child.catalog(), new))
+    if len(new) > 1 and new[:-1] != old[1:-1]:
+        walk.touch(Touch(CREATE_VIEW if command.isView() else CREATE_TABLE, TABLE, (old[0], *new)))
 
 
 # views and functions
@@ -230,8 +310,10 @@ def drop_function(walk: Walk, command: Any) -> None:
 
 
 def temp_view_over_source(walk: Walk, command: Any) -> None:
-    path = option(command.options().get("path"))
-    walk.touch(on_path(READ, str(path)) if path is not None else unknown(f"a source {command.provider()}"))
+    given = {name.lower(): value for name, value in pairs(command.options()).items()}
+    strange = strange_provider(str(command.provider()))
+    walk.do(READ, (*strange, *misled_files(given, "a view")))
+    walk.touch(on_path(READ, given["path"]) if "path" in given else unknown(f"a source {command.provider()}"))
 
 
 # what brings files or leaves Spark
@@ -260,6 +342,8 @@ def start_stream(walk: Walk, command: Any) -> None:
         walk.touch(Touch(WRITE, TABLE, parts))
     else:
         _sink(walk, command.sink())
+    if not command.deleteCheckpointOnStop():  # else it is a temporary folder of Spark's own
+        live_in(walk, str(command.resolvedCheckpointLocation()))
     walk.query(command.inputQuery())
 
 
@@ -270,11 +354,14 @@ def batch(walk: Walk, command: Any) -> None:
         walk.do(WRITE, walk.namer.described(table))
     else:
         _sink(walk, command.sink())
+    walk.do(WRITE, misled_files(pairs(command.writeOptions()), "a stream"))
     walk.query(command.query())
 
 
 def batch_v2(walk: Walk, command: Any) -> None:
-    walk.do(WRITE, walk.namer.names(command.relation()))
+    relation = command.relation()
+    walk.do(WRITE, walk.namer.names(relation))
+    walk.do(WRITE, walk.namer.misled(relation.table(), pairs(command.writeOptions())))
     walk.query(command.query())
 
 
@@ -282,7 +369,12 @@ _OWN_SINKS = ("ConsoleTable", "MemorySink", "ForeachBatchSink", "ForeachWriterTa
 
 
 def _sink(walk: Walk, sink: Any) -> None:
-    name, text = class_of(sink).rpartition(".")[2].rstrip("$"), str(sink.toString())
+    class_name, text = class_of(sink), str(sink.toString())
+    name = (
+        class_name.rpartition(".")[2].rstrip("$")
+        if class_name.startswith("org.apache.spark.")
+        else class_name
+    )
     if name == "FileStreamSink" and text.startswith("FileSink[") and text.endswith("]"):
         walk.touch(on_path(WRITE, text[len("FileSink[") : -1]))
     elif name not in _OWN_SINKS:
@@ -356,6 +448,10 @@ COMMANDS: dict[str, Reading] = {
     _LOGICAL + "CreateTableAsSelect": create_in_catalog_from_query,
     _LOGICAL + "ReplaceTable": replace_in_catalog,
     _LOGICAL + "ReplaceTableAsSelect": replace_in_catalog_from_query,
+    _COMMAND + "CreateDatabaseCommand": create_schema,
+    _COMMAND + "AlterDatabaseSetLocationCommand": move_schema,
+    _LOGICAL + "CreateIndex": create_index,
+    _LOGICAL + "RenameTable": rename_in_catalog,
     _COMMAND + "AlterTableAddPartitionCommand": add_partitions,
     _COMMAND + "AlterTableRenameCommand": rename_table,
     _COMMAND + "CreateViewCommand": create_view,

@@ -231,7 +231,7 @@ def stream_end() -> Iterator[list[Any]]:
 
 
 def test_streams_are_checked_when_they_start_and_in_each_batch(
-    program: Program, files: Path, tmp_path: Path, stream_end: list[Any]
+    program: Program, files: Path, stream_end: list[Any]
 ) -> None:
     place = f"place {files} fileset lake.hr.files"
     spark = program.may(place)
@@ -240,7 +240,7 @@ def test_streams_are_checked_when_they_start_and_in_each_batch(
         return spark.readStream.schema("id INT").json(str(files / "lines"))
 
     def start(sink: str) -> Any:
-        writer = read().writeStream.option("checkpointLocation", str(tmp_path / sink)).format(sink)
+        writer = read().writeStream.option("checkpointLocation", str(files / "notes")).format(sink)
         stream_end.append(writer.start(str(files / "streamed")) if sink == "parquet" else writer.start())
         return stream_end[-1]
 

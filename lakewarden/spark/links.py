@@ -1,0 +1,43 @@
+"""Symbolic links: a name below a folder of one's own may lead into somebody else's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from lakewarden.locations import above, normal
+from lakewarden.snapshot import Snapshot
+
+_FILE = "file://"
+
+
+def led_to(place: str, snapshot: Snapshot) -> list[str]:
+    """Where links lead that a path on this machine has on its way or inside of it.
+
+    What lies in the same known place is named as the console names it, whatever links that place has in its
+    own name.  Nothing for paths of other file systems.
+    """
+    canonical = normal(place)
+    if canonical is None or not canonical.startswith(f"{_FILE}/"):
+        return []
+    path = canonical[len(_FILE) :]
+    homes = [one[len(_FILE) :] for one in above(canonical) if one in snapshot.locations]
+    home = homes[0] if homes else path
+    real = os.path.realpath(home)
+    found = {
+        home + one[len(real) :] if _within(one, real) else one
+        for one in (os.path.realpath(path), *_links_inside(path))
+    }
+    return sorted(_FILE + one for one in found if not _within(one, path))
+
+
+def _links_inside(folder: str) -> Iterator[str]:
+    for here, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            link = os.path.join(here, name)
+            if os.path.islink(link):
+                yield os.path.realpath(link)
+
+
+def _within(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip("/") + "/")
