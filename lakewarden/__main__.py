@@ -27,6 +27,7 @@ from lakewarden.client import (
 )
 from lakewarden.principals import Principal
 from lakewarden.snapshot import BadSnapshot, Snapshot, canonical
+from lakewarden.spark import environment
 from lakewarden.transport import Unavailable, setting
 
 TIMEOUT = 30.0
@@ -38,6 +39,8 @@ class No(Exception):
 
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
+    if arguments is None and asked.do is _connect_server:
+        environment.begin_again(sys.argv[1:], asked.env)
     try:
         said: str = asked.do(asked)
     except (AccessDenied, Refused, No) as refusal:
@@ -118,7 +121,9 @@ def _cdap(asked: argparse.Namespace) -> str:
 def _connect_server(asked: argparse.Namespace) -> str:
     from lakewarden.spark.serving import Server, settings_of
 
-    server = Server(Client(), asked.realm, settings_of(asked.catalog), settings_of(asked.conf))
+    with environment.handed():
+        client = Client()
+    server = Server(client, asked.realm, settings_of(asked.catalog), settings_of(asked.conf))
     with server:
         server.start(asked.host, asked.port)
         sys.stdout.write(f"serving sc://{asked.host}:{asked.port}, guarded by {server.console}\n")
@@ -179,6 +184,13 @@ def _parser() -> argparse.ArgumentParser:
         help="which catalog of Spark stands for what",
     )
     serve.add_argument("--conf", action="append", default=[], metavar="NAME=VALUE", help="settings of Spark")
+    serve.add_argument(
+        "--env",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a variable more that Spark inherits, and with it every function of its clients",
+    )
     serve.set_defaults(do=_connect_server)
     return parser
 

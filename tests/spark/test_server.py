@@ -41,6 +41,22 @@ said("other", lambda: spark.read.schema("id BIGINT").parquet(sys.argv[3]).count(
 said("drop", lambda: spark.sql("DROP TABLE IF EXISTS here").count())
 said("script", lambda: spark.sql("BEGIN SELECT 1; DROP TABLE IF EXISTS here; END").count())
 said("java", lambda: spark.sql("SELECT java_method('java.util.UUID', 'randomUUID')").count())
+said("variable", lambda: spark.sql("SELECT '${env:PATH}' || '${system:user.home}'").first()[0])
+
+def secrets():
+    import os
+    seen, pid = [" ".join(os.environ.values()).encode()], os.getpid()
+    while pid > 1 and len(seen) < 8:  # the worker, what began it, Spark, the server
+        with open(f"/proc/{pid}/environ", "rb") as environ, open(f"/proc/{pid}/cmdline", "rb") as line:
+            seen += [environ.read(), line.read()]
+        with open(f"/proc/{pid}/stat") as stat:
+            pid = int(stat.read().rpartition(")")[2].split()[1])
+        if b"connect-server" in seen[-1]:
+            break
+    return str([len(seen) > 4, sum(b"s3cret" in one for one in seen)])
+
+said("secrets", lambda: spark.range(1).select(udf(secrets, "string")()).first()[0])
+said("settings", lambda: "s3cret" in str(spark.sql("SET").collect()) + str(spark.sql("SET -v").collect()))
 said("own", lambda: spark.range(3).select(udf(lambda n: n + 1, "bigint")("id")).count())
 """
 
@@ -96,6 +112,8 @@ def server(java: str, console: Everybody, tmp_path_factory: pytest.TempPathFacto
         **os.environ,
         "LAKEWARDEN_URL": console.url,
         "LAKEWARDEN_TOKEN": TOKEN,
+        "DATABASE_PASSWORD": "another-s3cret",
+        "HTTPS_PROXY": "http://somebody:s3cret@127.0.0.1:9",
         "LAKEWARDEN_SPOOL": str(home / "spool"),
         "SPARK_LOCAL_IP": "127.0.0.1",
         "PYTHONPATH": str(ROOT),
@@ -154,6 +172,14 @@ def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
         assert "user:ana may not drop" in told[deed]
     assert "user:ana may not run function java_method" in told["java"]
     assert told["own"] == "= 3"
+    assert told["variable"] == "= ${env:PATH}${system:user.home}"
+
+
+def test_no_secret_of_the_server_is_within_reach_of_a_client(server: str, lake: Path) -> None:
+    assert "s3cret" in TOKEN
+    told = client(server, lake, "ana")
+    assert told["secrets"] == "= [True, 0]"
+    assert told["settings"] == "= False"
 
 
 def test_somebody_the_console_does_not_know_is_refused(server: str, lake: Path) -> None:
