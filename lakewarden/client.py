@@ -142,14 +142,17 @@ class AccessDenied(PermissionError):
 
 
 class Client:
-    """Asks one console; `timeout` is seconds for one attempt, a passing failure is tried `attempts` times."""
+    """Asks one console; `timeout` is seconds for a call with all its attempts, `attempts` at most.
+
+    What may pass (503, a connection that is refused) is tried again within that time, as Retry-After says.
+    """
 
     def __init__(
         self,
         url: str | None = None,
         token: str | None = None,
         *,
-        timeout: float = 10.0,
+        timeout: float = 5.0,
         attempts: int = 4,
         ca: str | None = None,
     ) -> None:
@@ -157,6 +160,7 @@ class Client:
             setting(url, "LAKEWARDEN_URL"),
             setting(token, "LAKEWARDEN_TOKEN"),
             timeout=timeout,
+            total=timeout,
             attempts=attempts,
             ca=ca or os.environ.get("LAKEWARDEN_CA") or None,
         )

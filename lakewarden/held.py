@@ -4,7 +4,8 @@
     held.current().decide("read", ref)
 
 While the console is away the last snapshot serves until `failures` refreshes in a row have failed; from then
-on everything is refused until one succeeds.  A console that says no is obeyed at once.
+on everything is refused until one succeeds.  A console that says no is obeyed at once.  One that hangs is
+waited for once, as long as the client allows, and then asked beside the decisions that go on.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ log = logging.getLogger("lakewarden")
 
 PAUSE = 1.0
 """Where nothing is held, the console is asked again after so many seconds at the earliest."""
+GRACE = 1.0
+"""A console that failed once is waited for so many seconds while something good is held."""
 
 
 class Held:
@@ -104,8 +107,17 @@ class Held:
 
     def _refreshed(self, now: float) -> None:
         found = self._snapshot
-        # whoever has something good to go by does not wait for another thread that asks
-        wait = found is None or now >= found.good_until
+        good = found is not None and now < found.good_until
+        if not (good and self._failed):
+            # whoever has something good to go by does not wait for another thread that asks
+            self._ask_in_turn(now, wait=not good)
+            return
+        # it failed before: it is asked again without those who have something good to go by
+        asking = threading.Thread(target=self._ask_in_turn, args=(now,), daemon=True)
+        asking.start()
+        asking.join(GRACE)
+
+    def _ask_in_turn(self, now: float, *, wait: bool = False) -> None:
         if self._lock.acquire(blocking=wait):
             try:
                 if self._due(now):
@@ -136,7 +148,8 @@ class Held:
             self._snapshot = None
         else:
             log.warning("refresh %s of %s failed: %s", self._failed, self._limit, error)
-        self._next = now + (self._refresh if self._snapshot else min(PAUSE, self._refresh))
+        # counted from here: a console that hangs must not delay the very next decision again
+        self._next = self._clock() + (self._refresh if self._snapshot else min(PAUSE, self._refresh))
 
 
 _OLDER = (

@@ -83,14 +83,24 @@ class Reply(NamedTuple):
 class Transport:
     """Calls one console; `timeout` is seconds for one attempt, a failure that may pass gets `attempts`.
 
+    `total` bounds all attempts of a call and the waits between them: a console that hangs takes that long.
     Proxies come from the environment as urllib reads them; `ca` is a PEM file of the authorities to trust
     instead of the machine's.
     """
 
-    def __init__(self, url: str, token: str, *, timeout: float, attempts: int, ca: str | None) -> None:
+    def __init__(
+        self,
+        url: str,
+        token: str,
+        *,
+        timeout: float,
+        attempts: int,
+        ca: str | None,
+        total: float = float("inf"),
+    ) -> None:
         self.url = _checked_url(url)
         self._token = _checked_token(token)
-        self.timeout, self.attempts = timeout, max(1, attempts)
+        self.timeout, self.attempts, self.total = timeout, max(1, attempts), total
         self.after_writing: list[Callable[[], None]] = []
         self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
 
@@ -112,17 +122,18 @@ class Transport:
         return self._repeated("GET", f"{path}?{urllib.parse.urlencode(asked, doseq=True)}", None, etag)
 
     def _repeated(self, method: str, path: str, content: bytes | None, etag: str, key: str = "") -> Reply:
-        request_id = str(uuid.uuid4())
+        request_id, end = str(uuid.uuid4()), time.monotonic() + self.total
         for number in range(self.attempts):
             try:
                 request = self._request(method, path, content, request_id, etag)
                 if key:
                     request.add_header("Idempotency-Key", key)
-                return self._attempt(request, request_id)
+                return self._attempt(request, request_id, min(time.monotonic() + self.timeout, end))
             except _Again as failure:
-                why = failure
-                if number + 1 < self.attempts:
-                    time.sleep(max(_jitter(number), failure.after))
+                why, wait = failure, max(_jitter(number), failure.after)
+                if number + 1 == self.attempts or time.monotonic() + wait >= end:
+                    break
+                time.sleep(wait)
         raise Unavailable(self.tidy(f"{self.url} gave no answer: {why} (request {request_id})"))
 
     def wrote(self) -> None:
@@ -135,10 +146,9 @@ class Transport:
         hidden = text.replace(self._token, "******")
         return "".join(char if char.isprintable() else " " for char in hidden)
 
-    def _attempt(self, request: urllib.request.Request, request_id: str) -> Reply:
-        deadline = time.monotonic() + self.timeout
+    def _attempt(self, request: urllib.request.Request, request_id: str, deadline: float) -> Reply:
         try:
-            with self._opener.open(request, timeout=self.timeout) as answer:
+            with self._opener.open(request, timeout=max(0.001, deadline - time.monotonic())) as answer:
                 kind = answer.headers.get_content_type()
                 value = self._object(received(answer, deadline), kind, request_id)
                 return Reply(value, answer.headers.get("ETag", ""))

@@ -55,6 +55,7 @@ def wire(**other: Any) -> dict[str, Any]:
             "apart": [],
             "locations": {},
             "hidden": [],
+            "spellings": [],
             "salt": "",
             **other,
         }
@@ -355,3 +356,40 @@ def test_a_cache_keeps_nothing_that_was_on_its_way_while_somebody_wrote(console:
     console.scripts = [written_meanwhile, answer(wire(facts=[], revision=8))]
     assert cache.check("user:ana", "read", ORDERS)
     assert not cache.check("user:ana", "read", ORDERS)
+
+
+def test_a_console_that_hangs_costs_one_time_out(console: Peer) -> None:
+    go_on = threading.Event()
+    console.scripts = [
+        answer(wire(issued=iso(time.time()), expires=iso(time.time() + 900))),
+        lambda handler: go_on.wait(30),
+    ]
+    one = Held(console.client(timeout=1.0, attempts=4), "demo", refresh=0.2, failures=3)
+    one.current()
+    time.sleep(0.3)
+    began = time.monotonic()
+    for _ in range(20):
+        assert one.current().revision == 7
+        if time.monotonic() - began > 1.9:
+            break
+    first = time.monotonic() - began
+    go_on.set()
+    assert 0.9 < first < 4.0  # four attempts of one second each would be more
+
+
+def test_a_call_has_its_time_as_a_whole(console: Peer) -> None:
+    console.scripts = [answer("busy", 503, Retry_After="1"), lambda handler: time.sleep(8)]
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="gave no answer"):
+        console.client(timeout=2.0, attempts=4).snapshot("demo")
+    assert 0.9 < time.monotonic() - began < 3.5
+    assert len(console.asked) == 2
+
+
+def test_nobody_waits_for_a_moment_beyond_the_time_of_the_call(console: Peer) -> None:
+    console.scripts = [answer("busy", 503, Retry_After="7")]
+    began = time.monotonic()
+    with pytest.raises(Unavailable, match="status 503"):
+        console.client(timeout=3.0, attempts=4).snapshot("demo")
+    assert time.monotonic() - began < 2.0
+    assert len(console.asked) == 1
