@@ -14,9 +14,10 @@ import hashlib
 import itertools
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, NamedTuple, Union
 
 from lakewarden import dialects, engine
@@ -73,7 +74,8 @@ class Snapshot:
     `locations` maps the places where data lies to the objects they belong to, more than one where several
     say the same place.  `hidden` are the digests of keys and places that may not be read off, and of the
     places that such a place lies in (see `around`); `apart` has the schemas whose real way down is not the
-    one that their names tell.
+    one that their names tell.  `hidden_spellings` leads from the digest of a key in any case to those of the
+    keys.
     """
 
     realm: str
@@ -89,6 +91,7 @@ class Snapshot:
     hidden: frozenset[str] = frozenset()
     salt: str = ""
     apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hidden_spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @classmethod
     def read(cls, data: Data, *, now: float | None = None) -> Snapshot:
@@ -124,41 +127,82 @@ class Snapshot:
         if isinstance(law, dialects.TextDialect):
             top = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
             return law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()
+        return next(iter(self._lineages(ref, lambda key: ())), ())
+
+    def lineages(self, ref: ObjectRef) -> list[Lineage]:
+        """The same under every spelling that the snapshot knows of a name, its own first.
+
+        For those who ask about names whose case does not count: only what all of them allow is allowed.
+        """
+        law = dialects.get(self.dialect)
+        if isinstance(law, dialects.TextDialect) or law.ignores_case:
+            return [self.lineage(ref)]
+        return self._lineages(ref, self._other_spellings)
+
+    def spelled(self, ref: ObjectRef) -> ObjectRef:
+        """An object by the one spelling of its name that the snapshot knows, else as it is."""
+        types = dialects.get(self.dialect).type_path(ref.type, len(ref.path)) or ()
+        for length in range(len(types), 0, -1):
+            own = key_of(ObjectRef(types[length - 1], ref.realm, ref.path[:length]))
+            known = [key for key in self._spellings.get(any_case(own), ()) if not key.startswith("?")]
+            if len(known) == 1 and own not in known:
+                found = ObjectRef.parse(*known[0].split(":", 1))
+                return ObjectRef(ref.type, ref.realm, (*found.path, *ref.path[length:]))
+            if known:
+                break
+        return ref
+
+    def _lineages(self, ref: ObjectRef, also: Callable[[str], Iterable[str]]) -> list[Lineage]:
+        law = dialects.get(self.dialect)
         types = law.type_path(ref.type, len(ref.path)) if ref.realm == self.realm else None
-        root = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
-        if isinstance(law, dialects.TextDialect):
-            return self._by_text(law, root, ref)
         if types is None:
-            return ()
-        levels = [root._replace(name="")]
+            return []
+        root = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)))
+        found: list[Lineage] = [(root,)]
         for depth, type_ in enumerate(types, start=1):
-            path = ref.path[:depth]
-            if type_ == "schema" and NESTED in path[-1]:
-                levels += (Level(type_, key) for key in self._above(path))
-            levels.append(Level(type_, self._key(ObjectRef(type_, self.realm, path))))
-        return tuple(levels)
+            each = ObjectRef(type_, self.realm, ref.path[:depth])
+            keys = dict.fromkeys((self._key(each), *also(key_in(law, each))))
+            steps = [tuple(Level(type_, key) for key in (*self._above(each, key), key)) for key in keys]
+            found = [(*above, *step) for above in found for step in steps]
+        return found
 
-    def _by_text(self, law: dialects.TextDialect, root: Level, ref: ObjectRef) -> Lineage:
-        if ref.realm != self.realm or (ref.type == root.type) != (not ref.path):
-            return ()
-        return law.lineage(root, ref.type, ref.path) if ref.path else (root,)
+    def _other_spellings(self, key: str) -> Iterable[str]:
+        folded = any_case(key)
+        veil = veiled(self.salt, folded) if self.hidden else ""
+        return (*self._spellings.get(folded, ()), *self.hidden_spellings.get(veil, ()))
 
-    def decide(self, action: str, ref: ObjectRef, *, now: float | None = None) -> Decision:
+    @cached_property
+    def _spellings(self) -> dict[str, list[str]]:
+        """The keys that the facts speak of, by what they are in any case."""
+        found: dict[str, list[str]] = {}
+        ruled = (str(rule.object) for rule in self.slice.rules)
+        placed = (key_of(ref) for refs in self.locations.values() for ref in refs)
+        for key in {*ruled, *self.apart, *placed}:
+            found.setdefault(any_case(key), []).append(key)
+        return {folded: sorted(keys) for folded, keys in found.items()}
+
+    def decide(
+        self, action: str, ref: ObjectRef, *, now: float | None = None, lineage: Lineage | None = None
+    ) -> Decision:
         """May the principal do it?  An object that is not there is decided like a new one of its name.
 
-        Raises BadSnapshot once the snapshot is too old.
+        `lineage` is one of `lineages`.  Raises BadSnapshot once the snapshot is too old.
         """
         now = time.time() if now is None else now
         self.check(now)
-        operation, lineage = self._operation(action, ref), self.lineage(ref)
+        operation = self._operation(action, ref)
+        lineage = self.lineage(ref) if lineage is None else lineage
         if not lineage:
             return Decision(False, operation, self.revision, UNKNOWN_OBJECT)
         return engine.decide(self.slice, operation, lineage, now=now)
 
-    def explain(self, action: str, ref: ObjectRef, *, now: float | None = None) -> Explanation:
+    def explain(
+        self, action: str, ref: ObjectRef, *, now: float | None = None, lineage: Lineage | None = None
+    ) -> Explanation:
         """The same with its reasons; what may not be known reads like what is not there."""
         now = time.time() if now is None else now
-        decision, lineage = self.decide(action, ref, now=now), self.lineage(ref)
+        lineage = self.lineage(ref) if lineage is None else lineage
+        decision = self.decide(action, ref, now=now, lineage=lineage)
         if not lineage or (not decision and any(level.key in self.hidden for level in lineage)):
             lack = Lack("object", object=key_of(ref), object_type=ref.type, name=str(ref))
             return Explanation(decision, Node(False, "unknown", UNKNOWN_OBJECT), missing=(lack,))
@@ -216,14 +260,15 @@ class Snapshot:
             return digest if digest in self.hidden else key
         return key
 
-    def _above(self, path: tuple[str, ...]) -> tuple[str, ...]:
-        """The keys of the schemas that a nested one stands in."""
-        own = self._key(ObjectRef("schema", self.realm, path))
-        if own in self.apart:
-            return self.apart[own]
-        parts = path[-1].split(NESTED)
+    def _above(self, ref: ObjectRef, key: str) -> tuple[str, ...]:
+        """The keys of the schemas that a nested one, known by a key, stands in."""
+        if key in self.apart:
+            return self.apart[key]
+        if ref.type != "schema" or NESTED not in ref.path[-1]:
+            return ()
+        parts = ref.path[-1].split(NESTED)
         names = (NESTED.join(parts[:length]) for length in range(1, len(parts)))
-        return tuple(self._key(ObjectRef("schema", self.realm, (*path[:-1], name))) for name in names)
+        return tuple(self._key(ObjectRef("schema", self.realm, (*ref.path[:-1], name))) for name in names)
 
 
 def key_of(ref: ObjectRef) -> str:
@@ -260,6 +305,11 @@ def sealed(wire: Mapping[str, Any]) -> dict[str, Any]:
 def fold(name: str) -> str:
     """A name where case and outer spaces do not count; letters without a single capital stay."""
     return "".join(big if len(big := letter.upper()) == 1 else letter for letter in name.strip(" "))
+
+
+def any_case(text: str) -> str:
+    """A text as nobody who takes any case tells it from another; coarser than each of them."""
+    return text.upper().casefold()
 
 
 def _object(data: Data) -> Mapping[str, Any]:
@@ -304,7 +354,15 @@ def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
         hidden=frozenset((*wire["hidden"], *(key for key in keys if key.startswith("?")))),
         salt=wire["salt"],
         apart={keys[one]: tuple(keys[each] for each in way) for one, way in wire["apart"]},
+        hidden_spellings=_hidden_spellings(wire["spellings"], keys),
     )
+
+
+def _hidden_spellings(rows: list[Any], keys: list[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for folded, number in rows:
+        found[folded] = (*found.get(folded, ()), keys[number])
+    return found
 
 
 def _slice(wire: Mapping[str, Any], principal: Principal, keys: list[str], now: float) -> Slice:

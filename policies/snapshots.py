@@ -22,7 +22,7 @@ from lakewarden import dialects
 from lakewarden.facts import Key, Level, Rule, Slice, Station
 from lakewarden.locations import above, normal
 from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import NESTED, SCHEMA, inside_of, key_in, veiled
+from lakewarden.snapshot import NESTED, SCHEMA, any_case, inside_of, key_in, veiled
 from policies import decisions, facts
 from policies.facts import Loaded
 
@@ -144,6 +144,7 @@ class _Wire:
         self.salt = salted_hmac("snapshot", f"{root.realm_id}/{held.slice.principal}").hexdigest()[:32]
         self.names: list[list[str] | str] = []
         self.numbers: dict[Key, int] = {}
+        self.spellings: list[list[str | int]] = []
         self.stations: dict[tuple[str, str], int] = {}
         self.ways: dict[tuple[int, ...], int] = {}
 
@@ -175,6 +176,7 @@ class _Wire:
             "names": self.names,
             "locations": locations,
             "hidden": hidden,
+            "spellings": self.spellings,
             "salt": self.salt,
         }
 
@@ -214,8 +216,11 @@ class _Wire:
         """Where the object's name stands; by digest when nobody here may know of it."""
         if node.id not in self.numbers:
             self.numbers[node.id] = len(self.names)
-            ref = node.ref
-            self.names.append([ref.type, ref.id] if self.seen(node) else self.veil(self.key(ref)))
+            ref, key = node.ref, self.key(node.ref)
+            seen = self.seen(node)
+            self.names.append([ref.type, ref.id] if seen else self.veil(key))
+            if not seen:  # where case does not count, a program asks by another spelling
+                self.spellings.append([self.veil(any_case(key)), self.numbers[node.id]])
         return self.numbers[node.id]
 
     def key(self, ref: ObjectRef) -> str:

@@ -9,6 +9,7 @@ from lakewarden import dialects
 from lakewarden.objects import BadName, ObjectRef, split_name
 from lakewarden.snapshot import NESTED, Snapshot
 from lakewarden.spark.links import led_to
+from lakewarden.spark.names import SESSION_CATALOG
 from lakewarden.spark.touches import (
     CATALOG,
     CREATE_FUNCTION,
@@ -86,7 +87,7 @@ def questions(touches: Iterable[Touch], snapshot: Snapshot, catalogs: Catalogs) 
 
 
 _NO_OPERATION = "it is none of the operations that the guard knows"
-_NOWHERE = "it lies in no fileset or table that the console knows"
+_NOWHERE = "it lies in no fileset or table that the console shows you"
 _STRAYED = "the files of the table lie there, and not where the console says"
 _HIDDEN = "something that the console does not show you lies there, around it or inside it"
 
@@ -131,7 +132,10 @@ def _question(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Asked:
     if place is None:
         text = f"catalog {touch.name[0]} stands for nothing; set {SETTING}{touch.name[0]}"
         return Asked(touch.action, Nameless(touch.kind, catalogs.realm, (".".join(touch.name),)), text)
-    return _named(touch, place, snapshot, catalogs.realm)
+    asked = _named(touch, place, snapshot, catalogs.realm)
+    if touch.name[0] != SESSION_CATALOG:
+        return asked
+    return asked._replace(ref=snapshot.spelled(asked.ref))  # that catalog takes any case, and keeps its own
 
 
 def _named(touch: Touch, place: tuple[str, ...], snapshot: Snapshot, realm: str) -> Asked:

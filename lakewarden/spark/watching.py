@@ -144,9 +144,11 @@ class Watching:
         question = Question(snapshot.principal, asked.action, asked.ref)
         if asked.reason:
             return Decision(question, allowed=False, reason=asked.reason, revision=snapshot.revision)
-        if snapshot.decide(asked.action, asked.ref):
+        ways = snapshot.lineages(asked.ref) or [()]
+        refused = [way for way in ways if not snapshot.decide(asked.action, asked.ref, lineage=way)]
+        if not refused:
             return None
-        explained = snapshot.explain(asked.action, asked.ref)
+        explained = snapshot.explain(asked.action, asked.ref, lineage=refused[0])
         return Decision(
             question,
             allowed=False,

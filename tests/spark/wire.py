@@ -46,6 +46,7 @@ def wire(
             "apart": [],
             "locations": {place: [names.index(key) for key in keys] for place, keys in places.items()},
             "hidden": [],
+            "spellings": [],
             "salt": "",
             **other,
         }
