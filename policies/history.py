@@ -22,7 +22,7 @@ from lakewarden.facts import Slice
 from policies import slices, walking
 from policies.events import SENTENCES
 from policies.facts import is_service_admin
-from policies.models import Change, Counter, Event, RequestStep
+from policies.models import AccessRecord, Change, Counter, Event, RequestStep
 from policies.models.worded import beginning_so
 from policies.plans import planned_anew
 from policies.queries import owned_in, realms_of
@@ -30,6 +30,8 @@ from policies.services import duties
 from policies.walking import Found, Sought
 
 VIEW_HISTORY = "view_history"
+WITHOUT_OBJECTS = ("console", "cdap", "api")
+"""Ways by which a refusal without an object is recorded alike, whether there is something or not."""
 MOST_FACETS = 256
 """So many facets of one set the index is asked for in each block; of more each event is asked instead."""
 
@@ -94,11 +96,16 @@ class Filter:
 
 @dataclass(frozen=True)
 class Sight:
-    """How much of the record somebody may see: everything below these objects, and what concerns himself."""
+    """How much of the record somebody may see: everything below these objects, and what concerns themselves.
+
+    `site`: what is said of no object as well, such as accounts and groups.  Of the realms of these names they
+    see all, with what was asked there under names at which nothing is.
+    """
 
     viewer: Principal
     objects: Collection[int]
     site: bool
+    realms: tuple[str, ...] = ()
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -119,9 +126,27 @@ class Sight:
         return (f"p{self.viewer.pseudonym}", *places, *(("o",) if self.site else ()))
 
     def of_records(self) -> Q:
-        """The same for the access log: below these objects, the site's own, and what oneself did."""
+        """The same for the access log: below these objects, the site's own, and what oneself did.
+
+        What oneself did may name what one may not see, so of that `reads` has the last word.
+        """
         seen = Q(actor=self.viewer.pseudonym) | any_in("lineage", self.numbers)
-        return seen | Q(lineage=[]) if self.site else seen
+        if self.site:
+            return seen | Q(lineage=[])
+        for name in self.realms:
+            seen |= Q(lineage=[]) & (Q(object_name=name) | Q(object_name__startswith=f"{name}/"))
+        return seen
+
+    def reads(self, record: AccessRecord, opens: Collection[int]) -> bool:
+        """Whether the viewer may read a record of the log; `opens` are objects that they may see themselves.
+
+        Who was refused learns nothing of the object by it: what was hidden from them and what was absent
+        leave the same in their own log, which is nothing.
+        """
+        if record.lineage:
+            return not self.inside.isdisjoint(record.lineage) or record.lineage[-1] in opens
+        realm = record.object_name.partition("/")[0]
+        return self.site or realm in self.realms or record.via in WITHOUT_OBJECTS
 
     def sees(self, node: Node) -> bool:
         return not self.inside.isdisjoint(node.lineage)
@@ -143,11 +168,11 @@ def sight(viewer: Principal, realms: Iterable[Node], *, given: frozenset[int] | 
     The duty is looked up unless it is known where it was `given`.
     """
     given = given_to(viewer) if given is None else given
-    roots = {node.id for node in realms}
-    held = [governed(slices.current(viewer, node), node) for node in realms]
+    tops = list(realms)
+    objects = Numbers.joined((given, *(governed(slices.current(viewer, node), node) for node in tops)))
+    whole = tuple(node.name for node in tops if node.id in objects.keys)
     # what is said of no object, such as accounts and groups, is the site's own business
-    site = bool(given & roots) or is_service_admin(viewer)
-    return Sight(viewer, Numbers.joined((given, *held)), site)
+    return Sight(viewer, objects, is_service_admin(viewer), whole)
 
 
 def views_a_realm(viewer: Principal) -> bool:

@@ -33,6 +33,8 @@ from policies.services import duties
 from policies.services.grants import revision_now
 
 SHOWN, CHUNK = 50, 1000
+MOST_LOOKED_AT = 10
+"""So many pages of records are looked at for one page of those that may be read."""
 OF = re.compile(r"((?:access|groups) of |the catalog as )(\w+)")
 """As a look at what concerns one person is recorded: before a pseudonym."""
 SAID = {
@@ -86,10 +88,9 @@ def room(request: Request) -> HttpResponse:
     given = history.given_to(asker)
     seen = history.sight(asker, history.realms(asker, given=given), given=given)
     asked, actor, problem = _asked(request, seen)
-    with (
-        planned_anew()
-    ):  # of whoever is seldom in it the newest are found by his index, of others from the end
-        found = [] if problem else list(_records(asked, seen, actor)[: SHOWN + 1])
+    # of whoever is seldom in it the newest are found by their index, of others from the end
+    with planned_anew():
+        found = Found() if problem else _found(_records(asked, seen, actor), seen, given)
     context = {
         "heading": "History",
         "lead": LEAD,
@@ -97,7 +98,7 @@ def room(request: Request) -> HttpResponse:
         "kinds": KINDS,
         "asked": asked,
         "problem": problem,
-        "rows": _rows(found[:SHOWN], leading(asker, seen, (one.lineage for one in found[:SHOWN]), given)),
+        "rows": _rows(found.records, found.opens),
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
     }
@@ -112,6 +113,36 @@ def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]
     return asked, actor, problem
 
 
+@dataclass(frozen=True)
+class Found:
+    """Records that the viewer may read, the objects in them that open to them, and where to go on before."""
+
+    records: Sequence[AccessRecord] = ()
+    opens: frozenset[int] = frozenset()
+    next: int | None = None
+
+
+def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> Found:
+    """The newest of these that the viewer may read, a page of them or what a bounded number of rows holds."""
+    records: list[AccessRecord] = []
+    opens: frozenset[int] = frozenset()
+    before: int | None = None
+    for _ in range(MOST_LOOKED_AT):
+        some = list((rows.filter(pk__lt=before) if before else rows)[: SHOWN + 1])
+        opens |= leading(seen.viewer, seen, (one.lineage for one in some[:SHOWN]), given)
+        for record in some[:SHOWN]:
+            if len(records) == SHOWN:
+                return Found(records, opens, before)
+            before = record.pk
+            if seen.reads(record, opens):
+                records.append(record)
+        if len(some) <= SHOWN:
+            return Found(records, opens)
+        if len(records) == SHOWN:
+            break
+    return Found(records, opens, before)
+
+
 @reads
 @signed_in
 def as_csv(request: Request) -> HttpResponseBase:
@@ -123,12 +154,14 @@ def as_csv(request: Request) -> HttpResponseBase:
     asked, actor, problem = _asked(request, seen)
     head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
     rows = _records(replace(asked, before=None), seen, actor)
-    return sheet.answer("refusals-and-looks", head, () if problem else _lines(rows))
+    return sheet.answer("refusals-and-looks", head, () if problem else _lines(rows, seen))
 
 
-def _lines(rows: QuerySet[AccessRecord]) -> Iterator[list[object]]:
+def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:
     rest = rows.iterator(CHUNK)
-    while some := list(islice(rest, CHUNK)):
+    while chunk := list(islice(rest, CHUNK)):
+        opens = leading(seen.viewer, seen, (one.lineage for one in chunk), frozenset(seen.objects))
+        some = [one for one in chunk if seen.reads(one, opens)]
         names = _names(some)
         for one in some:
             about = [one.object_name, one.object_type, one.via, one.repeat.count]
@@ -144,9 +177,9 @@ def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[Acc
     return rows.filter(pk__lt=asked.before) if asked.before else rows
 
 
-def _pager(asked: Asked, found: Sequence[AccessRecord], *, export: bool) -> Pager:
-    next_ = asked.url(before=found[SHOWN - 1].pk) if len(found) > SHOWN else ""
-    text = f"{words.count(min(len(found), SHOWN), 'entry', 'entries')}, newest first"
+def _pager(asked: Asked, found: Found, *, export: bool) -> Pager:
+    next_ = asked.url(before=found.next) if found.next else ""
+    text = f"{words.count(len(found.records), 'entry', 'entries')}, newest first"
     csv = reverse("console:looks_csv") + asked.url() if export else ""
     return Pager(text, asked.url() if asked.before else "", next_, csv)
 

@@ -1,0 +1,89 @@
+"""What the record tells, and to whom: no name of a realm one is not in, and no event of the site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts import tokens
+from accounts.people import ensure
+from policies.models import AccessRecord
+from policies.services import members
+from tests.factories import AUTHORITY, BY, a_person
+from tests.kept import kept
+from tests.pages.rooms import ADMIN
+from tests.realms.world import HIDDEN, STRANGERS, several_realms
+
+Enter = Callable[[str], Client]
+
+site = kept(several_realms)
+ROOMS = ("objects", "roles", "realms", "sync", "people", "groups", "services")
+LOGS = ("/history/looks", "/history/looks?kind=refused", "/history/looks.csv", "/history", "/history.csv")
+
+
+@pytest.fixture(autouse=True)
+def _an_admin(settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
+
+
+def knock(client: Client, site: dict[str, int]) -> None:
+    """Ask for everything that there is, by number."""
+    for number in sorted(set(site.values())):
+        for room in ROOMS:
+            client.get(f"/{room}/{number}")
+
+
+@pytest.mark.parametrize("name", [*STRANGERS, "erik", "hank", "cora"])
+def test_what_one_was_refused_names_nothing_hidden(site: dict[str, int], signed_in: Enter, name: str) -> None:
+    client = signed_in(name)
+    knock(client, site)
+    assert AccessRecord.objects.filter(kind="refused", object_name__contains=HIDDEN).exists()
+    for address in LOGS:
+        assert HIDDEN not in body(client.get(address)), address
+
+
+def body(answer: Any) -> str:
+    content = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return str(content.decode()).lower()
+
+
+def plain(answer: Any) -> str:
+    return re.sub(r"<[^>]+>|\s+", " ", body(answer))
+
+
+def test_the_owner_sees_all_of_it(site: dict[str, int], signed_in: Enter) -> None:
+    knock(signed_in("olivia"), site)
+    told = plain(signed_in("zebra_owner").get("/history/looks?kind=refused"))
+    assert "olivia" in told
+    assert "zebra_lake/zebra_catalog.zebra_schema.zebra_table" in told
+
+
+def test_hidden_and_absent_leave_the_same_in_ones_own_log(site: dict[str, int], signed_in: Enter) -> None:
+    caller = Client(headers={"Authorization": f"Bearer {tokens.create(ensure('user', 'olivia'))}"})
+    olivia = signed_in("olivia")
+    before = plain(olivia.get("/history/looks"))
+    for catalog in ("zebra_catalog", "nonesuch"):
+        assert caller.get(f"/api/metalakes/zebra_lake/catalogs/{catalog}").status_code == 403
+        assert plain(olivia.get("/history/looks")) == before
+
+
+def test_events_of_the_site_are_for_its_admins(site: dict[str, int], signed_in: Enter) -> None:
+    secret = ensure("group", "falcon_merger")
+    members.join_group(secret, a_person("erik"), by=BY, authority=AUTHORITY)
+    for name, sees in ((ADMIN, True), ("dora", False), ("zebra_owner", False)):
+        told = body(signed_in(name).get("/history"))
+        assert ("falcon_merger" in told) is sees, name
+    assert "falcon_merger" in body(signed_in("erik").get("/history")), "it concerns erik"
+
+
+def test_an_auditor_still_reads_what_was_asked_for_in_vain_in_their_realm(
+    site: dict[str, int], signed_in: Enter
+) -> None:
+    caller = Client(headers={"Authorization": f"Bearer {tokens.create(ensure('user', 'ana'))}"})
+    caller.get("/api/metalakes/demo/catalogs/no_such_catalog")
+    assert "no_such_catalog" in body(signed_in("dora").get("/history/looks"))
+    assert "no_such_catalog" not in body(signed_in("zebra_owner").get("/history/looks"))
