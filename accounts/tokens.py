@@ -14,8 +14,9 @@ from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
 
 PREFIX = "lw_"
-# service accounts have no account that could be closed
+# service accounts may have no account that could be closed; who started a run must not be disabled either
 _ACTIVE = Q(principal__account__isnull=True) | Q(principal__account__is_active=True)
+_STARTED = Q(starter__isnull=True) | Q(starter__account__isnull=True) | Q(starter__account__is_active=True)
 
 
 class UnknownScope(ValueError):
@@ -95,7 +96,8 @@ def _make(row: Token) -> str:
 def recognise(text: str) -> Bearer | None:
     """The bearer of a known token, neither revoked nor expired nor of a closed account.  One query."""
     now = timezone.now()
-    row = Token.objects.select_related("principal", "starter").filter(_ACTIVE, digest=_digest(text)).first()
+    rows = Token.objects.select_related("principal", "starter").filter(_ACTIVE, _STARTED)
+    row = rows.filter(digest=_digest(text)).first()
     if row is None or row.revoked or (row.expires and row.expires <= now):
         return None
     if row.run and (row.realm is None or row.starter is None):
@@ -126,6 +128,13 @@ def revoke(token: Token) -> bool:
     """Revoke once; False when it was revoked before."""
     changed = Token.objects.filter(pk=token.pk, revoked__isnull=True).update(revoked=timezone.now())
     return changed == 1
+
+
+def revoke_all(principal: Principal) -> list[Token]:
+    """Revoke every token of a principal that is not revoked yet, those of runs too; answers them."""
+    rows = list(Token.objects.select_for_update().filter(principal=principal, revoked__isnull=True))
+    Token.objects.filter(pk__in=[row.pk for row in rows]).update(revoked=timezone.now())
+    return rows
 
 
 def _digest(text: str) -> str:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -77,6 +77,32 @@ class Environment:
     site: str
     chat_hooks: tuple[str, ...]
     chat_secret: str
+    insecure: bool = False
+    proxies: tuple[str, ...] = ()
+
+
+def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
+    """What of these settings lets strangers in; nothing where only this machine is served."""
+    if all(map(_is_loopback, hosts)):
+        return []
+    found = {
+        "LAKEWARDEN_AUTHENTICATORS has simple: whoever sends a name is let in by it": "simple"
+        in authenticators,
+        "DEBUG=1 shows strangers the inside of every error": debug,
+        "ALLOWED_HOSTS=* answers under any name that a stranger makes up": "*" in hosts,
+    }
+    return [
+        f"{text}; a public host refuses to start with it unless LAKEWARDEN_INSECURE=1 says that it is meant"
+        for text, so in found.items()
+        if so
+    ]
+
+
+def _refuse_dangers(env: Environment) -> Environment:
+    found = dangers(env.authenticators, env.allowed_hosts, debug=env.debug)
+    if found and not env.insecure:
+        raise WrongSetting(found[0])
+    return env
 
 
 def read() -> Environment:
@@ -86,7 +112,7 @@ def read() -> Environment:
     debug = _read("DEBUG", lambda: env.bool("DEBUG", False))
     hosts = _listed(env, "ALLOWED_HOSTS", "localhost,127.0.0.1,[::1]", _ALLOWED_HOST)
     public = not all(map(_is_loopback, hosts))
-    return Environment(
+    found = Environment(
         var=var,
         debug=debug,
         secret_key=_secret_key(env.str("SECRET_KEY", ""), var, may_make=debug or not public),
@@ -116,7 +142,10 @@ def read() -> Environment:
         site=outgoing.site_of(_site(env), hosts, os.environ, public=public),
         chat_hooks=_chat_hooks(env),
         chat_secret=env.str("LAKEWARDEN_CHAT_SECRET", "").strip(),
+        insecure=_read("LAKEWARDEN_INSECURE", lambda: env.bool("LAKEWARDEN_INSECURE", False)),
+        proxies=_addresses(env, "LAKEWARDEN_PROXY_ADDRESSES"),
     )
+    return _refuse_dangers(found)
 
 
 def is_master(text: str) -> bool:
@@ -231,6 +260,14 @@ def _networks(env: Env) -> tuple[str, ...]:
                 f"LAKEWARDEN_CONNECT_ALLOW: {name!r} is neither a host nor a network nor a folder by its path"
             )
     return tuple(filter(None, names)) or LOOPBACK
+
+
+def _addresses(env: Env, name: str) -> tuple[str, ...]:
+    found = [part.strip() for part in env.str(name, "").split(",") if part.strip()]
+    for one in found:
+        if not _is_network(one):
+            raise WrongSetting(f"{name}: {one!r} is neither an address nor a network")
+    return tuple(found)
 
 
 def _is_folder(text: str) -> bool:

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 from typing import cast
 
 from django.conf import settings
+from django.db.models import Q
+from django.http import HttpRequest
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.authentication import SessionAuthentication as DrfSession
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from accounts import tokens
-from accounts.models import Principal
+from accounts import people, sessions, tokens
+from accounts.addresses import is_near
+from accounts.models import Principal, User
+from accounts.text import holdable
 from policies.authority import Actor
 
 LONGEST_TOKEN = 512
@@ -41,7 +45,10 @@ class Caller:
 
 
 class TokenAuthentication(BaseAuthentication):
-    """`Authorization: Bearer <token>`, or Basic with the name of the token's principal and the token."""
+    """`Authorization: Bearer <token>`, or Basic with the name of the token's principal and the token.
+
+    Where `simple` is on, Basic with a mere name too; its password is not looked at.
+    """
 
     takes_runs = False
     takes_readings = False
@@ -56,7 +63,7 @@ class TokenAuthentication(BaseAuthentication):
             _bearer(scheme.lower(), rest.strip()) if "token" in settings.LAKEWARDEN_AUTHENTICATORS else None
         )
         if bearer is None:
-            raise AuthenticationFailed(NOT_ACCEPTED)
+            return by_mere_name(_simple_name(scheme.lower(), rest.strip()), request._request)
         if bearer.run is not None and not self.takes_runs:
             raise PermissionDenied(ONLY_ASKS)
         if bearer.reading is not None and not self.takes_readings:
@@ -90,7 +97,38 @@ class SessionAuthentication(DrfSession):
             return None
         # the wrapped request would look for the CSRF token with our parsers
         self.enforce_csrf(cast("Request", request._request))
+        sessions.seen(request._request, user)
         return Caller(user.principal, "session"), "session"
+
+
+def by_mere_name(name: str, request: HttpRequest) -> tuple[Caller, str]:
+    """Whoever comes with this name where `simple` is on; nobody whose account is disabled.
+
+    From another machine nobody is let in so, whatever host they say they mean, unless LAKEWARDEN_INSECURE
+    says that it is meant.  Raises AuthenticationFailed.
+    """
+    if not name or is_closed(name) or not (settings.LAKEWARDEN_INSECURE or is_near(request)):
+        raise AuthenticationFailed(NOT_ACCEPTED)
+    try:
+        return Caller(people.ensure(Principal.Kind.USER, name), "simple"), "simple"
+    except people.BadName:
+        raise AuthenticationFailed("this is no name") from None
+
+
+def is_closed(name: str) -> bool:
+    """Whether the account of a user of that name, or that signs in by it, is disabled."""
+    of_name = Q(principal__kind=Principal.Kind.USER, principal__name=name) | Q(username=name)
+    return holdable(name) and User.objects.filter(of_name, is_active=False).exists()
+
+
+def _simple_name(scheme: str, encoded: str) -> str:
+    """The name in Basic credentials whose password nobody checks; empty where that is not on."""
+    if "simple" not in settings.LAKEWARDEN_AUTHENTICATORS or scheme != "basic":
+        return ""
+    try:
+        return base64.b64decode(encoded, validate=True).decode().partition(":")[0]
+    except (binascii.Error, ValueError):
+        return ""
 
 
 def _bearer(scheme: str, rest: str) -> tokens.Bearer | None:

@@ -253,7 +253,10 @@ def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
         yield DiffLine("same", name, f"acts as {new.label} already")
         return
     if one is not None:
-        yield DiffLine("lose", name, f"no longer acts as {one.label}", "It is signed out.")
+        held = Token.objects.filter(principal=one, revoked__isnull=True).count()
+        revoked = f" {words.count(held, 'token')} of {one.label} {'is' if held == 1 else 'are'} revoked."
+        signed_out = "It is signed out everywhere." + (revoked if held else "")
+        yield DiffLine("lose", name, f"no longer acts as {one.label}", signed_out)
     yield DiffLine("gain", name, f"acts as {new.label}", "With all that he was given.")
 
 

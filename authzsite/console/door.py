@@ -20,14 +20,12 @@ from django.utils import timezone
 from accounts import sessions
 from accounts.entering import any_password
 from accounts.models import User
-from accounts.text import told
 from authzsite.console import formats, kept
 from authzsite.console.place import SeeHistory
 from authzsite.console.requests import Request
 from authzsite.console.shell import note, page, surroundings
 from policies.errors import Archived
 
-NOTED = "noted"
 View = Callable[..., HttpResponseBase]
 
 
@@ -48,7 +46,7 @@ def signed_in(view: View) -> View:
             return _outside(request)
         if user.principal_id is None:
             return page(request, "errors/unbound.html", status=403)
-        _note(request, user)
+        sessions.seen(request, user)
         with timezone.override(_zone(user.time_zone)), formats.written(user.formats):
             try:
                 return view(request, *args, **kwargs)
@@ -65,16 +63,6 @@ def _archived(request: Request, past: Archived) -> HttpResponseBase:
     from authzsite.console.errors import show  # it leads back here
 
     return show(request, 410, heading="That part of the past is in the archive", text=str(past))
-
-
-def _note(request: Request, user: User) -> None:
-    """Keep where the account is in use, for its owner to see and end; now and then, not at each page."""
-    now, key = timezone.now(), request.session.session_key
-    if key is None or now.timestamp() - request.session.get(NOTED, 0) < sessions.NOTED_AGAIN.total_seconds():
-        return
-    agent, address = request.META.get("HTTP_USER_AGENT", ""), request.META.get("REMOTE_ADDR", "")
-    sessions.note(user, key, agent=told(agent, 200), address=told(address, 45), now=now)
-    request.session[NOTED] = now.timestamp()
 
 
 def _zone(name: str) -> Any:

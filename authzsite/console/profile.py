@@ -106,7 +106,7 @@ def _zones() -> tuple[str, ...]:
 
 
 def _sign_out_others(request: Request) -> HttpResponse:
-    ended = sessions.end(account_of(request), but=request.session.session_key or "")
+    ended = sessions.end_others(account_of(request), request)
     told = f"Signed out in {words.count(ended, 'other browser')}"
     say(request, told if ended else "You are signed in nowhere else")
     return redirect("console:profile")
@@ -115,7 +115,7 @@ def _sign_out_others(request: Request) -> HttpResponse:
 def _sign_out_one(request: Request) -> HttpResponse:
     number = number_in(request.POST.get("place", ""))
     this = request.session.session_key or ""
-    ended = number is not None and sessions.end(account_of(request), but=this, number=number)
+    ended = number is not None and sessions.end_one(account_of(request), number, but=this)
     say(request, "Signed out there" if ended else "That session had ended")
     return redirect("console:profile")
 
@@ -149,7 +149,7 @@ def _password(request: Request) -> HttpResponse:
     if problem:
         return _show(request, tokens.Form(), problem, status=422)
     update_session_auth_hash(request, account)
-    sessions.end(account, but=request.session.session_key or "")
+    request.session.pop(sessions.NOTED, None)  # it goes on under another key
     say(request, "Your password is changed; other browsers are signed out")
     return redirect("console:profile")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -139,6 +140,7 @@ def surroundings(request: Request) -> dict[str, Any]:
         "initials": words.initials(name),
         "unread": words.number(known.unread) if known and known.unread else "",
         "alarm": _alarm(known) if known else None,
+        "by_name": _BY_NAME if "simple" in settings.LAKEWARDEN_AUTHENTICATORS else None,
         "principal": str(principal) if principal else "",
         "lang": formats.known(known.formats).language if known else "en-GB",
         "theme": known.theme if known and known.theme != "system" else "",
@@ -151,6 +153,13 @@ def surroundings(request: Request) -> dict[str, Any]:
         if known and request.method == "GET" and not request.htmx
         else None,
     }
+
+
+_BY_NAME = Note(
+    "bad",
+    "Programs are let in by a mere name.",
+    "LAKEWARDEN_AUTHENTICATORS has simple, which is for development and tests.",
+)
 
 
 def _alarm(known: User) -> Note | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 
-from accounts import people, sessions
+from accounts import people, sessions, tokens
 from accounts.marks import password_mark
 from accounts.models import Keeping, Principal, User
 from accounts.text import told
@@ -23,6 +23,7 @@ from policies.events import (
     KEEPER_SET,
     PASSWORD_LINK,
     PASSWORD_SET,
+    TOKEN_REVOKED,
 )
 from policies.saying import said
 
@@ -86,9 +87,9 @@ def set_keeper(
 
 
 def bind(account: User, principal: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
-    """Let an account act as a person; who was signed in with it is signed out.  Raises Invalid.
+    """Let an account act as a person; its sessions end, and the tokens of whom it acted as are revoked.
 
-    False when it was bound to him before.
+    Whoever held them is not that person any more.  False when it was bound to them before.  Raises Invalid.
     """
     if principal.kind != Principal.Kind.USER:
         raise Invalid("An account is bound to a person.")
@@ -100,6 +101,9 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
             raise Invalid(f"{principal.label} has an account already: {taken.username}.")
         if account.principal is not None:
             current.say(said(ACCOUNT_UNBOUND, None, account.principal), by=authority)
+            for token in tokens.revoke_all(account.principal):
+                said_of = said(TOKEN_REVOKED, None, account.principal, prefix=token.prefix)
+                current.say(said_of, by=authority)
         current.say(said(ACCOUNT_BOUND, None, principal, account=account.pk), by=authority)
         account.principal = principal
         account.save(update_fields=["principal"])
@@ -170,6 +174,7 @@ def keep_password(account: User, password: str, *, by: Actor, authority: Authori
     with change(PASSWORD_SET, realm=None, by=by) as current:
         account.set_password(password)
         account.save(update_fields=["password"])
+        sessions.end(account)
         event = said(PASSWORD_SET, None, *_concerned(account), mark=password_mark(account.password))
         current.say(event, by=authority)
 

@@ -6,14 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
 
-from authzsite import environment
+from authzsite import checks, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 
+PUBLIC = {"ALLOWED_HOSTS": "lake.example.org", "SECRET_KEY": "q7Zr-fk2Lp_w9Vx3Bn8Td5Hs1Mg6Yc4Ja0"}
 WRONG = {
     "a truth value": ({"DEBUG": "maybe"}, "DEBUG='maybe'"),
     "another database": ({"DATABASE_URL": "mysql://u:geheim@h/db"}, "DATABASE_URL must look like"),
@@ -53,6 +55,13 @@ WRONG = {
         {"LAKEWARDEN_CHAT_HOOKS": "https://h/1"},
         "LAKEWARDEN_CHAT_SECRET must be set",
     ),
+    "mere names on a public host": (
+        PUBLIC | {"LAKEWARDEN_AUTHENTICATORS": "session,token,simple"},
+        "LAKEWARDEN_AUTHENTICATORS has simple",
+    ),
+    "debugging on a public host": (PUBLIC | {"DEBUG": "1"}, "DEBUG=1"),
+    "any host": (PUBLIC | {"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS=*"),
+    "a proxy": ({"LAKEWARDEN_PROXY_ADDRESSES": "10.0.0.1,proxy"}, "'proxy' is neither an address nor"),
     "a folder": ({"LAKEWARDEN_VAR": "/proc/nowhere"}, "cannot use /proc/nowhere"),
 }
 
@@ -104,6 +113,27 @@ def test_a_public_host_starts_with_a_key(bare: pytest.MonkeyPatch) -> None:
     bare.setenv("ALLOWED_HOSTS", "lake.example.org,localhost")
     bare.setenv("SECRET_KEY", "q7Zr-fk2Lp_w9Vx3Bn8Td5Hs1Mg6Yc4Ja0")
     assert environment.read().public
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"LAKEWARDEN_AUTHENTICATORS": "session,token,simple,anonymous"},
+        {"DEBUG": "1"},
+        {"ALLOWED_HOSTS": "*"},
+    ],
+)
+def test_what_lets_strangers_in_starts_where_it_is_meant(
+    bare: pytest.MonkeyPatch, settings: Any, given: dict[str, str]
+) -> None:
+    for name, value in (PUBLIC | given | {"LAKEWARDEN_INSECURE": "1"}).items():
+        bare.setenv(name, value)
+    found = environment.read()
+    settings.LAKEWARDEN_AUTHENTICATORS, settings.DEBUG = found.authenticators, found.debug
+    settings.ALLOWED_HOSTS, settings.LAKEWARDEN_INSECURE = list(found.allowed_hosts), False
+    assert [one.id for one in checks.no_dangers()] == ["lakewarden.E001"]
+    settings.LAKEWARDEN_INSECURE = True
+    assert checks.no_dangers() == []
 
 
 def test_loopback_is_not_public(bare: pytest.MonkeyPatch) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import json
 import logging
 from collections.abc import Callable, Mapping
@@ -15,9 +13,12 @@ from django.views.decorators.csrf import csrf_exempt
 from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from accounts import people
-from accounts.models import Principal
-from authzsite.api.authentication import Caller, SessionAuthentication, TokenAuthentication
+from authzsite.api.authentication import (
+    Caller,
+    SessionAuthentication,
+    TokenAuthentication,
+    by_mere_name,
+)
 from authzsite.api.gravitino import bodies, nouns
 from authzsite.api.gravitino.call import VIA, Call, Refusal
 from authzsite.api.gravitino.errors import (
@@ -41,41 +42,9 @@ KINDS = {"POST": OBJECT_REGISTERED, "DELETE": OBJECT_DROPPED}
 READING_SCOPES = ("manage", "check", "audit")
 
 
-class SimpleAuthentication(TokenAuthentication):
-    """A token; where `simple` is on also a mere name, and where `anonymous` is on nothing at all."""
-
-    def authenticate(self, request: Request) -> tuple[Caller, str] | None:
-        try:
-            found = super().authenticate(request)
-        except AuthenticationFailed:
-            name = _name(request.META.get("HTTP_AUTHORIZATION", ""))
-            if name is None:
-                raise
-            return _by_name(name)
-        return found
-
-
-def _name(header: str) -> str | None:
-    """The name in Basic credentials whose password nobody checks; None where that is not on."""
-    scheme, _, rest = header.partition(" ")
-    if "simple" not in settings.LAKEWARDEN_AUTHENTICATORS or scheme.lower() != "basic":
-        return None
-    try:
-        return base64.b64decode(rest.strip(), validate=True).decode().partition(":")[0] or None
-    except (binascii.Error, ValueError):
-        return None
-
-
-def _by_name(name: str) -> tuple[Caller, str]:
-    try:
-        return Caller(people.ensure(Principal.Kind.USER, name), "simple"), "simple"
-    except people.BadName:
-        raise AuthenticationFailed("this is no name") from None
-
-
 def caller_of(request: HttpRequest) -> Caller:
     """Who calls.  Raises Problem 401."""
-    wrapped = Request(request, authenticators=[SimpleAuthentication(), SessionAuthentication()])
+    wrapped = Request(request, authenticators=[TokenAuthentication(), SessionAuthentication()])
     try:
         found = wrapped.user
     except PermissionDenied as error:
@@ -85,7 +54,10 @@ def caller_of(request: HttpRequest) -> Caller:
     if isinstance(found, Caller):
         return found
     if {"simple", "anonymous"} <= set(settings.LAKEWARDEN_AUTHENTICATORS):
-        return _by_name("anonymous")[0]
+        try:
+            return by_mere_name("anonymous", request)[0]
+        except AuthenticationFailed as error:
+            raise unauthorized(str(error.detail)) from None
     raise unauthorized("Come with a token")
 
 

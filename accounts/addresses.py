@@ -1,0 +1,45 @@
+"""Where a request comes from: the other end of the connection, or what a proxy one trusts says of it."""
+
+from __future__ import annotations
+
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from django.conf import settings
+from django.http import HttpRequest
+
+
+def address_of(request: HttpRequest) -> str:
+    """The client's address; X-Forwarded-For counts only from addresses in LAKEWARDEN_PROXY_ADDRESSES.
+
+    It is read from its end, as far as those who wrote it are trusted; a client can begin it as it likes.
+    """
+    found = str(request.META.get("REMOTE_ADDR", ""))
+    hops = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
+    while is_trusted(found) and hops:
+        hop = hops.pop()
+        if _read(hop) is None:
+            break
+        found = hop
+    return found
+
+
+def is_trusted(text: str) -> bool:
+    """Whether this is the address of a proxy that is trusted."""
+    address = _read(text)
+    networks = (ip_network(one, strict=False) for one in settings.LAKEWARDEN_PROXY_ADDRESSES)
+    return address is not None and any(address in one for one in networks)
+
+
+def is_near(request: HttpRequest) -> bool:
+    """Whether the request comes from this machine, by loopback or a socket, and from behind no proxy."""
+    address = _read(address_of(request))
+    return address.is_loopback if address else not request.META.get("REMOTE_ADDR")
+
+
+def _read(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
+    return mapped or address
