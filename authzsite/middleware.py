@@ -4,6 +4,9 @@ from collections.abc import Callable
 
 from django.http import HttpRequest, HttpResponse
 
+from accounts.sign_in_limits import Busy
+
+BUSY = "Many people sign in at this moment. Nothing was changed. Try again in a few seconds."
 Answer = Callable[[HttpRequest], HttpResponse]
 
 FEATURES_OFF = "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()"
@@ -19,3 +22,22 @@ def page_headers(get_response: Answer) -> Answer:
         return response
 
     return answer
+
+
+class BusyAnswers:
+    """Whoever comes with a password while too many are looked at is told to try again, on any page."""
+
+    def __init__(self, get_response: Answer) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not isinstance(exception, Busy):
+            return None
+        from authzsite.console.errors import show  # loads models, which this module must not
+
+        answer = show(request, 503, heading="Try again in a moment", text=BUSY)  # type: ignore[arg-type]
+        answer.headers["Retry-After"] = "5"
+        return answer

@@ -77,6 +77,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "authzsite.middleware.BusyAnswers",
 ]
 
 ROOT_URLCONF = "authzsite.urls"
@@ -211,7 +212,7 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "guardian.backends.ObjectPermissionBackend",
 ]
-PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
+PASSWORD_HASHERS = ["accounts.sign_in_limits.Hasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
     for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
@@ -232,10 +233,11 @@ CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_NAME = "lakewarden_csrf"
 CSRF_FAILURE_VIEW = "authzsite.console.errors.csrf_failure"
 
-AXES_HANDLER = "axes.handlers.database.AxesDatabaseHandler"  # holds without Redis and across processes
+AXES_HANDLER = "accounts.sign_in_limits.Limits"  # holds without Redis and across processes
 AXES_FAILURE_LIMIT = 8
 AXES_COOLOFF_TIME = 0.25  # hours
-AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # more limits: accounts/sign_in_limits.py
+AXES_CLIENT_IP_CALLABLE = "accounts.addresses.address_of"
 AXES_RESET_ON_SUCCESS = True
 AXES_LOCKOUT_CALLABLE = "authzsite.console.session.locked_out"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False

@@ -5,9 +5,8 @@ from __future__ import annotations
 import zoneinfo
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
-from django.contrib.auth import update_session_auth_hash
+from django.contrib.auth import authenticate, update_session_auth_hash
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -140,7 +139,7 @@ def browser(agent: str) -> str:
 
 def _password(request: Request) -> HttpResponse:
     account, asker = account_of(request), asker_of(request)
-    problem = _wrong(account, request.POST)
+    problem = _wrong(request, account)
     if not problem:
         try:
             accounts.set_password(account, request.POST["password"], by=Actor(asker, "console"))
@@ -154,8 +153,11 @@ def _password(request: Request) -> HttpResponse:
     return redirect("console:profile")
 
 
-def _wrong(account: User, form: Any) -> str:
-    if not account.check_password(form.get("old", "")):
+def _wrong(request: Request, account: User) -> str:
+    form = request.POST
+    # counted as at the door, so that a session that was left open is no place to guess at
+    known = authenticate(request, username=account.username, password=form.get("old", ""))
+    if known is None or known.pk != account.pk:
         return "This is not your password now."
     if form.get("password", "") != form.get("again", ""):
         return "The two new passwords differ."

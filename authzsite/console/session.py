@@ -49,8 +49,8 @@ def locked_out(
     """Too many wrong passwords: say so, for how long, and keep the form."""
     minutes = round(float(settings.AXES_COOLOFF_TIME or 0) * 60)
     problem = (
-        f"Too many wrong passwords for this name. Sign-in is closed to it for {minutes} minutes; "
-        "what you began is kept."
+        f"Too many wrong passwords for this name or from this address. Sign-in is closed for {minutes} "
+        "minutes; what you began is kept."
     )
     return door(
         request,

@@ -1,0 +1,147 @@
+"""Guessing passwords: a limit for each name, each address and all together; whom a proxy may speak for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from axes.models import AccessAttempt
+from django.contrib.auth.hashers import check_password, make_password
+from django.test import Client, RequestFactory
+
+from accounts import people, sign_in_limits
+from accounts.addresses import address_of, is_near
+
+RIGHT, WRONG = "correct horse", "wrong"
+
+
+@pytest.fixture(autouse=True)
+def _ana(db: None) -> None:
+    people.make_account("ana", password=RIGHT)
+
+
+def tries(name: str, secret: str = WRONG, *, at: str = "10.0.0.1", **more: str) -> int:
+    headers = {"User-Agent": more.pop("agent", "x"), **more}
+    answer = Client(REMOTE_ADDR=at, headers=headers).post("/sign-in", {"username": name, "password": secret})
+    return int(answer.status_code)
+
+
+def test_one_password_with_many_names_is_stopped() -> None:
+    tried = [tries(f"user{at}", agent=f"agent {at}") for at in range(12)]
+    assert tried.count(429) >= 2
+    assert tries("ana", RIGHT) == 429
+    assert tries("ana", RIGHT, at="10.0.0.2") == 302
+
+
+def test_signing_in_does_not_clear_what_was_tried_with_other_names() -> None:
+    for at in range(9):
+        tries(f"user{at}")
+    assert tries("ana", RIGHT) == 302
+    tries("user9")
+    assert tries("user10") == 429
+
+
+def test_many_addresses_for_one_name_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sign_in_limits, "OF_NAME", 6)
+    assert [tries("ana", at=f"10.0.1.{at}") for at in range(6)].count(429) == 1
+    assert tries("ana", RIGHT, at="10.0.2.1") == 429
+    assert tries("bob", at="10.0.2.1") == 200
+
+
+def test_a_few_mistakes_are_forgiven() -> None:
+    assert [tries("ana") for _ in range(5)] == [200] * 5
+    assert tries("ana", RIGHT) == 302
+    assert not AccessAttempt.objects.filter(username="ana").exists()
+
+
+def test_guessing_ones_old_password_counts_too() -> None:
+    browser = Client()
+    assert browser.post("/sign-in", {"username": "ana", "password": RIGHT}).status_code == 302
+    form = {"do": "password", "old": "guess", "password": "battery staple 7", "again": "battery staple 7"}
+    tried = [browser.post("/profile", form).status_code for _ in range(9)]
+    assert tried[0] == 422
+    assert tried[-1] == 429
+
+
+PROXIES = ("10.9.0.0/16", "::1")
+
+
+@pytest.mark.parametrize(
+    ("remote", "forwarded", "address"),
+    [
+        ("192.0.2.1", "", "192.0.2.1"),
+        ("192.0.2.1", "198.51.100.7", "192.0.2.1"),
+        ("10.9.1.1", "198.51.100.7", "198.51.100.7"),
+        ("::1", "198.51.100.7", "198.51.100.7"),
+        ("::ffff:10.9.1.1", "198.51.100.7", "198.51.100.7"),
+        ("10.9.1.1", "1.2.3.4, 198.51.100.7", "198.51.100.7"),
+        ("10.9.1.1", "1.2.3.4, 198.51.100.7, 10.9.2.2", "198.51.100.7"),
+        ("10.9.1.1", "127.0.0.1, rubbish", "10.9.1.1"),
+        ("10.9.1.1", "", "10.9.1.1"),
+    ],
+)
+def test_only_a_trusted_proxy_says_where_somebody_comes_from(
+    settings: Any, remote: str, forwarded: str, address: str
+) -> None:
+    settings.LAKEWARDEN_PROXY_ADDRESSES = PROXIES
+    headers = {"X-Forwarded-For": forwarded} if forwarded else {}
+    request = RequestFactory().get("/", headers=headers, REMOTE_ADDR=remote)
+    assert address_of(request) == address
+    assert not is_near(request)
+
+
+def test_behind_a_proxy_each_has_limits_of_their_own(settings: Any) -> None:
+    settings.LAKEWARDEN_PROXY_ADDRESSES = PROXIES
+    there, here = {"X-Forwarded-For": "198.51.100.7"}, {"X-Forwarded-For": "198.51.100.8"}
+    assert [tries("ana", at="10.9.1.1", **there) for _ in range(9)][-1] == 429
+    assert tries("ana", RIGHT, at="10.9.1.1", **here) == 302
+
+
+@pytest.fixture
+def real_hasher(settings: Any) -> Iterator[None]:
+    settings.PASSWORD_HASHERS = ["accounts.sign_in_limits.Hasher"]
+    yield
+
+
+def test_a_password_costs_one_core_and_a_bounded_time(real_hasher: None) -> None:
+    made = make_password(RIGHT)
+    assert made.startswith("argon2$argon2id$v=19$m=65536,t=2,p=1$")
+    assert check_password(RIGHT, made)
+    assert not check_password("wrong", made)
+
+
+def test_passwords_are_looked_at_one_after_the_other_and_the_rest_is_sent_away(real_hasher: None) -> None:
+    made, ended, busy = make_password(RIGHT), [], []
+
+    def look() -> None:
+        try:
+            ended.append(check_password("wrong", made))
+        except sign_in_limits.Busy:
+            busy.append(time.monotonic())
+
+    begun = time.monotonic()
+    threads = [threading.Thread(target=look) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ended) + len(busy) == 30
+    assert ended
+    assert len(busy) >= 30 - 3 * len(ended)
+    assert max(busy) - begun < sign_in_limits.LONGEST_WAIT + 5
+
+
+def test_who_is_sent_away_is_told_to_come_again(real_hasher: None) -> None:
+    people.make_account("bob", password=RIGHT)
+    looking = [sign_in_limits.turns._inside.acquire(blocking=False) for _ in range(3)]
+    try:
+        answer = Client().post("/sign-in", {"username": "bob", "password": RIGHT})
+    finally:
+        for _ in filter(None, looking):
+            sign_in_limits.turns._inside.release()
+    assert (answer.status_code, answer["Retry-After"]) == (503, "5")
+    assert "Try again in a few seconds" in answer.content.decode()
+    assert not AccessAttempt.objects.exists()
