@@ -15,6 +15,8 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db.models import Count, Sum
 from django.http import HttpRequest
 
+from accounts.addresses import address_of
+
 NAMES_OF_ADDRESS = 10
 """So many names may fail from one address: whoever tries one password with many names is stopped there."""
 OF_ADDRESS, OF_NAME = 50, 40
@@ -28,14 +30,14 @@ class Busy(Exception):
     """Too many passwords are to be looked at; nothing was looked at."""
 
 
-class Limits(AxesDatabaseHandler):
+class Limits(AxesDatabaseHandler):  # type: ignore[misc]  # axes is not typed
     """The limit of axes for a name at an address, and one each for the address and for the name alone."""
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         """How many tries count against this one; the limit at least where another limit is reached."""
         failures = int(super().get_failures(request, credentials))
         recent = AccessAttempt.objects.filter(attempt_time__gte=get_cool_off_threshold(request))
-        address = recent.filter(ip_address=request.axes_ip_address).aggregate(
+        address = recent.filter(ip_address=address_of(request)).aggregate(
             names=Count("username", distinct=True), failures=Sum("failures_since_start")
         )
         name = (credentials or {}).get("username") or request.POST.get("username")
