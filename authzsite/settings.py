@@ -157,7 +157,16 @@ CELERY_TASK_DEFAULT_QUEUE = CELERY_TASK_DEFAULT_ROUTING_KEY = "work"
 CELERY_TASK_DEFAULT_EXCHANGE = "lakewarden"
 CELERY_TASK_ROUTES = {
     f"policies.tasks.{name}": {"queue": "looks"}
-    for name in ("look", "compare", "discover", "pipelines", "build_review", "forget_runs", "verify")
+    for name in (
+        "look",
+        "compare",
+        "discover",
+        "pipelines",
+        "build_review",
+        "forget_runs",
+        "verify",
+        "verify_hourly",
+    )
 }
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -191,6 +200,7 @@ CELERY_BEAT_SCHEDULE = {
     "begin": {"task": "policies.tasks.begin", "schedule": 30.0, "options": {"expires": 30.0}},
     "remind": {"task": "policies.tasks.remind", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "requests": {"task": "policies.tasks.requests", "schedule": 30.0, "options": {"expires": 30.0}},
+    "verify": {"task": "policies.tasks.verify_hourly", "schedule": 300.0, "options": {"expires": 300.0}},
     "feed": {"task": "policies.tasks.feed", "schedule": 5.0, "options": {"expires": 5.0}},
     "sign": {"task": "policies.tasks.sign", "schedule": 60.0, "options": {"expires": 60.0}},
     "uses": {"task": "policies.tasks.forget_uses", "schedule": 86400.0, "options": {"expires": 3600.0}},

@@ -185,6 +185,13 @@ def verify_record() -> None:
     verifications.run_waiting()
 
 
+@shared_task(name="policies.tasks.verify_hourly")
+def verify_hourly() -> None:
+    """Read what is new of the record, and hold it against the tables."""
+    if verifications.ask_hourly() is not None:
+        verifications.run_waiting()
+
+
 @shared_task(name="policies.tasks.pipelines")
 def run_pipelines() -> None:
     """Run the pipelines that somebody asked for."""

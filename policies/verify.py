@@ -6,7 +6,7 @@ cannot make it fit the other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -83,6 +83,55 @@ def verify(outside: str = "", tell: Callable[[int], object] = bool, *, facts: bo
     return count.verdict()
 
 
+def verify_parts(
+    parts: Sequence[tuple[int, int]], tell: Callable[[int], object] = bool, *, looks: bool
+) -> Verdict:
+    """Read wholly only the changes after one revision up to another, with the facts that they speak of.
+
+    Of all others it is seen that every digest follows and is the one that was signed.  So a reading costs
+    what is in the parts, a digest for each change there ever was, and what is kept that is no fact.
+    """
+    replay = Replay()
+    count = _Count(tell, replay)
+    try:
+        roots = _signed_roots("", count)
+        _verify_follows(count, roots[checkpoints.name_of(checkpoints.CHANGES)])
+        for first, last in parts:
+            replay.begin(first)
+            for change, its_events in with_events(last, first):
+                if digest_of(change, its_events) != change.digest:
+                    raise _Broken(f"revision {change.revision} was changed after it was written")
+                replay.take_facts(change, its_events)
+                count.events += len(its_events)
+            replay.upto(last)
+        replay.take_kept(reading.events_of_kinds(replay.kinds, count.changes))
+        replay.end()
+        if looks:
+            _verify_looks(count, roots[checkpoints.name_of(checkpoints.ACCESS)])
+    except (_Broken, Misfit, notes.BadNote, ArchiveBroken) as error:
+        return count.verdict(str(error))
+    return count.verdict()
+
+
+def _verify_follows(count: _Count, roots: Roots) -> None:
+    """The digests alone: none is missing, each names the one before, the signed ones come out."""
+    counter = _counter()
+    previous, log = "", SignedLog(roots, "revision")
+    rows = Change.objects.filter(revision__lte=counter.revision).order_by("revision")
+    for revision, before, digest in rows.values_list("revision", "previous", "digest").iterator(
+        chunk_size=5000
+    ):
+        if revision != log.size + 1:
+            raise _Broken(f"revision {log.size + 1} is missing")
+        if before != previous:
+            raise _Broken(f"revision {revision} does not follow from the one before")
+        log.append(digest)
+        previous, count.changes = digest, log.size
+    if (counter.revision, counter.digest) != (log.size, previous):
+        raise _Broken(f"the record ends at revision {log.size}, the site is at {counter.revision}")
+    log.end()
+
+
 def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
     """What every note says, by log, once its signature was found good, but for what is known as lost."""
     found = lost_ends.signed_roots(outside)
@@ -98,10 +147,7 @@ def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
 
 
 def _verify_changes(count: _Count, roots: Roots) -> None:
-    # read first: whatever it counts is committed, and later changes are not yet ours to judge
-    counter = Counter.objects.annotate(there=_there(Change, Max("revision"))).get()
-    if (counter.there or 0) > counter.revision:
-        raise _Broken(f"revision {counter.there} is there, but the site is at {counter.revision}")
+    counter = _counter()
     previous, log = "", SignedLog(roots, "revision")
     archived: dict[str, str] = {}
     for change, its_events in with_events(counter.revision):
@@ -122,6 +168,14 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
         files.check(folder, digest)
     if count.replay is not None:
         count.replay.end()
+
+
+def _counter() -> Counter:
+    """How far the record goes; read first: what is added meanwhile is not yet ours to judge."""
+    counter = Counter.objects.annotate(there=_there(Change, Max("revision"))).get()
+    if (counter.there or 0) > counter.revision:
+        raise _Broken(f"revision {counter.there} is there, but the site is at {counter.revision}")
+    return counter
 
 
 def _archives(event: Event) -> bool:
@@ -162,16 +216,17 @@ def _problem(change: Change, events: list[Event], revision: int, previous: str) 
     return None
 
 
-def with_events(last: int) -> Iterator[tuple[Change, list[Event]]]:
-    """Changes with their events, live or archived, in order up to a revision, merged as they stream by.
+def with_events(last: int, first: int = 0) -> Iterator[tuple[Change, list[Event]]]:
+    """Changes after one revision up to another with their events, live or archived, merged as they stream by.
 
     Raises ArchiveBroken.
     """
     events: Iterable[tuple[int, Iterator[Event]]] = groupby(
-        reading.all_events(last), key=lambda event: event.change_id
+        reading.all_events(last, first), key=lambda event: event.change_id
     )
     ahead = next(events := iter(events), None)
-    for change in Change.objects.filter(revision__lte=last).order_by("revision").iterator(chunk_size=2000):
+    rows = Change.objects.filter(revision__gt=first, revision__lte=last).order_by("revision")
+    for change in rows.iterator(chunk_size=2000):
         mine: list[Event] = []
         if ahead is not None and ahead[0] == change.revision:
             mine = list(ahead[1])

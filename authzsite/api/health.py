@@ -22,6 +22,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from policies import verifications
 from policies.models import Backend, OutboxEntry
 
 LATE = timedelta(minutes=2)
@@ -33,9 +34,10 @@ class Finding(NamedTuple):
     name: str
     good: bool | None
     text: str
+    bad: str = "late"
 
     def __str__(self) -> str:
-        word = {True: "ok", False: "FAILED", None: "late"}[self.good]
+        word = {True: "ok", False: "FAILED", None: self.bad}[self.good]
         return f"{self.name}: {word} - {self.text}"
 
 
@@ -60,6 +62,7 @@ def _findings() -> Iterator[Finding]:
             yield Finding(name, *look())
         except DatabaseError as error:
             yield Finding(name, False, type(error).__name__)
+    yield _record()
     yield Finding("redis", *_redis())
 
 
@@ -93,6 +96,19 @@ def _outbox() -> Seen:
     late = now - oldest
     text = f"{due.count()} wait, the oldest for {late.total_seconds():.0f} s"
     return (None if late > LATE else True), text
+
+
+def _record() -> Finding:
+    """What the last reading of the record found; it keeps no decision from being made, and must be seen."""
+    try:
+        last = verifications.last_finished()
+    except DatabaseError as error:
+        return Finding("record", False, type(error).__name__)
+    if last is None:
+        return Finding("record", True, "not read yet")
+    if not last.is_good:
+        return Finding("record", None, verifications.in_words(last.broken, last.differences), "DIFFERS")
+    return Finding("record", True, f"fits up to revision {last.upto}")
 
 
 def _redis() -> Seen:

@@ -14,7 +14,8 @@ from authzsite.console.desk_has import extend, holder_of, right_words
 from authzsite.console.lists import Item
 from authzsite.console.parts import Action, Face
 from catalog.nodes import Node
-from policies import ownership
+from policies import ownership, verifications
+from policies.facts import is_service_admin
 from policies.models import BackendFinding
 from policies.ownership import GONE, Asked
 
@@ -30,12 +31,21 @@ LATE = {
 
 @dataclass(frozen=True)
 class Here:
-    """One line for each thing, those that nobody answers for first."""
+    """One line for each thing: what is wrong with the record first, then what nobody answers for."""
 
     desk: Desk
 
     def items(self) -> list[Item]:
-        return [*self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
+        return [*self._record(), *self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
+
+    def _record(self) -> Iterable[Item]:
+        """What was found wrong with the record, for service admins."""
+        found = verifications.trouble() if is_service_admin(self.desk.asker) else None
+        if found is not None:
+            text = verifications.in_words(found.broken, found.differences)
+            look = Action("Look at it", reverse("console:integrity"), "mini", more="the record")
+            note = "Until somebody knows who did it, nothing that this site says of access is certain"
+            yield Item(Face("thing", "warn"), "The record", f": {text}", note, look)
 
     def _ownerless(self) -> Iterable[Item]:
         """What lies in what one owns and belongs to somebody who cannot sign in any more."""

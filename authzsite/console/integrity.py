@@ -98,6 +98,7 @@ class Reading:
     done: int = 0
     total: int = 0
     text: str = ""
+    lines: tuple[str, ...] = ()
 
 
 def _reading(row: Verification | None) -> Reading | None:
@@ -110,10 +111,24 @@ def _reading(row: Verification | None) -> Reading | None:
         )
     when = words.moment(row.finished)
     if row.broken:
-        return Reading(Note("bad", "The record is broken", f"{row.broken}. Found {when}."))
-    counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
-    signed = words.count(row.signed, "signed checkpoint")
-    return Reading(Note("plain", "The record is whole", f"{counted} and {signed} were read and fit. {when}."))
+        return Reading(
+            Note("bad", "The record is broken", f"{row.broken}. Found {when}."), lines=tuple(row.lost)
+        )
+    if row.differences:
+        rows = "row is" if row.differences == 1 else "rows are"
+        text = f"{words.number(row.differences)} {rows} not as the record says. Found {when}."
+        note = Note("bad", "Something was written past the console", text)
+        return Reading(note, lines=(*row.differing, *row.lost))
+    return Reading(Note("plain", "The record is whole", f"{_fitting(row)} {when}."), lines=tuple(row.lost))
+
+
+def _fitting(row: Verification) -> str:
+    signed, facts = words.count(row.signed, "signed checkpoint"), words.count(row.facts, "fact")
+    if row.whole:
+        counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
+        return f"{counted}, {signed} and {facts} were read and fit."
+    changes = words.count(row.changes, "change")
+    return f"{changes} and {signed} follow from one another; {facts}, the new ones among them, were read and fit."
 
 
 @dataclass(frozen=True)

@@ -19,18 +19,32 @@ def archives() -> QuerySet[Archive]:
     return Archive.objects.filter(removed__gt=0).order_by("first")
 
 
-def all_events(last: int) -> Iterator[Event]:
-    """Every event up to a revision, in order, streaming.  Raises ArchiveBroken."""
-    live = Event.objects.filter(change__lte=last).order_by("change", "number").iterator(chunk_size=CHUNK)
-    moved = [_moved(archive, last) for archive in archives()]
-    return heapq.merge(live, *moved, key=lambda event: (event.change_id, event.number))
+def all_events(last: int, first: int = 0) -> Iterator[Event]:
+    """Every event after one revision up to another, in order, streaming.  Raises ArchiveBroken."""
+    rows = Event.objects.filter(change__gt=first, change__lte=last).order_by("change", "number")
+    moved = [_moved(archive, last, first) for archive in archives().filter(removed__gt=first)]
+    return heapq.merge(rows.iterator(chunk_size=CHUNK), *moved, key=_place)
 
 
-def _moved(archive: Archive, last: int) -> Iterator[Event]:
+def _moved(archive: Archive, last: int, first: int) -> Iterator[Event]:
+    if first:
+        yield from files.events_within(archive.folder, first + 1, min(archive.removed, last))
+        return
     for event in files.events(archive.folder):
         if event.change_id > min(archive.removed, last):
             return
         yield event
+
+
+def events_of_kinds(kinds: Collection[str], last: int) -> Iterator[Event]:
+    """The events of some kinds up to a revision, in order, streaming.  Raises ArchiveBroken."""
+    rows = Event.objects.filter(kind__in=kinds, change__lte=last).order_by("change", "number")
+    moved = [(event for event in _moved(archive, last, 0) if event.kind in kinds) for archive in archives()]
+    return heapq.merge(rows.iterator(chunk_size=CHUNK), *moved, key=_place)
+
+
+def _place(event: Event) -> tuple[int, int]:
+    return event.change_id, event.number
 
 
 def events_within(realm_id: int, first: int, last: int) -> Iterator[Event]:

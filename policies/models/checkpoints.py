@@ -49,9 +49,16 @@ class Checkpoint(models.Model):
 
 
 class Verification(models.Model):
-    """One reading of the whole record, asked for by somebody: how far it is, and what it found."""
+    """One reading of the record: how far it is, and what it found.
 
-    by = models.CharField(max_length=40)
+    `by` is empty for those that the site does by itself.  A `whole` one reads all of it; others what is new
+    and, of what is older, the part after the `turn` of the one before.  `upto` is how far the record then went.
+    """
+
+    by = models.CharField(max_length=40, blank=True)
+    whole = models.BooleanField(default=True)
+    upto = models.BigIntegerField(default=0)
+    turn = models.BigIntegerField(default=0)
     asked = models.DateTimeField(auto_now_add=True)
     started = models.DateTimeField(null=True)
     finished = models.DateTimeField(null=True)
@@ -60,6 +67,14 @@ class Verification(models.Model):
     looks = models.BigIntegerField(default=0)
     signed = models.IntegerField(default=0)
     broken = models.TextField(blank=True)
+    facts = models.BigIntegerField(default=0)
+    differences = models.BigIntegerField(default=0)
+    differing = ArrayField(models.TextField(), default=list)
+    lost = ArrayField(models.TextField(), default=list)
 
     def __str__(self) -> str:
         return f"asked at {self.asked}"
+
+    @property
+    def is_good(self) -> bool:
+        return not self.broken and not self.differences

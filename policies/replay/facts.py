@@ -64,6 +64,11 @@ class FactReplay:
         if self._events >= BATCH:
             self._compare()
 
+    def upto(self, last: int) -> None:
+        """No change up to that revision follows."""
+        self.last = last
+        self._compare()
+
     def end(self) -> None:
         """No change follows.  Also tells what stands outside of every revision there is."""
         self._compare()

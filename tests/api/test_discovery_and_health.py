@@ -60,7 +60,7 @@ def ready(client: Client) -> tuple[int, dict[str, str]]:
 def test_ready_has_a_line_for_each_dependency(db: None, client: Client, redis_url: str) -> None:
     status, lines = ready(client)
     assert status == 200
-    assert list(lines) == ["database", "migrations", "outbox", "redis"]
+    assert list(lines) == ["database", "migrations", "outbox", "record", "redis"]
     assert all(line.startswith("ok") for line in lines.values())
 
 
