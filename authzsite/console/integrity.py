@@ -128,7 +128,7 @@ def _fitting(row: Verification) -> str:
         counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
         return f"{counted}, {signed} and {facts} were read and fit."
     changes = words.count(row.changes, "change")
-    return f"{changes} and {signed} follow from one another; {facts}, the new ones among them, were read and fit."
+    return f"{changes} and {signed} follow from one another; {facts}, with all new ones, were read and fit."
 
 
 @dataclass(frozen=True)

@@ -52,7 +52,7 @@ class Verification(models.Model):
     """One reading of the record: how far it is, and what it found.
 
     `by` is empty for those that the site does by itself.  A `whole` one reads all of it; others what is new
-    and, of what is older, the part after the `turn` of the one before.  `upto` is how far the record then went.
+    and, of what is older, the part after the `turn` of the one before.  `upto` is how far the record went.
     """
 
     by = models.CharField(max_length=40, blank=True)
