@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import datetime
 
 from django.conf import settings
@@ -19,18 +19,31 @@ FROM_OUTSIDE = ("simple", "proxy", "oidc")
 def able(principals: Collection[int], *, now: datetime | None = None) -> frozenset[int]:
     """Of these principals those who can come in: people with an open account, services that are not disabled,
     groups with somebody in them who can.  Three queries."""
-    now = now or timezone.now()
+    return _with_groups(principals, _entering_alone, now or timezone.now())
+
+
+def gone(principals: Collection[int], *, now: datetime | None = None) -> frozenset[int]:
+    """Of these principals those who cannot come in any more: whose account was closed, who was erased,
+    groups with nobody else in them.  Who never had an account is not gone: they may still be let in.
+    Three queries."""
+    return frozenset(principals) - _with_groups(principals, _not_closed, now or timezone.now())
+
+
+def _with_groups(
+    principals: Collection[int], alone: Callable[[Collection[int]], set[int]], now: datetime
+) -> frozenset[int]:
+    """Those of whom something is true by themselves, and the groups with somebody in them of whom it is."""
     inside = Membership.objects.open().within(now).filter(group__in=principals)
     members: dict[int, set[int]] = {}
     for group, member in inside.values_list("group", "member"):
         members.setdefault(group, set()).add(member)
-    alone = _alone({*principals, *(one for some in members.values() for one in some)})
+    found = alone({*principals, *(member for some in members.values() for member in some)})
     return frozenset(
-        one for one in principals if one in alone or not alone.isdisjoint(members.get(one, set()))
+        key for key in principals if key in found or not found.isdisjoint(members.get(key, set()))
     )
 
 
-def _alone(principals: Collection[int]) -> set[int]:
+def _entering_alone(principals: Collection[int]) -> set[int]:
     # a disabled account keeps its principal out, whatever else would let the name in
     closed = User.objects.filter(principal__in=principals, is_active=False).values("principal")
     known = User.objects.filter(principal__in=principals, is_active=True).values("principal")
@@ -39,6 +52,12 @@ def _alone(principals: Collection[int]) -> set[int]:
         without |= Q(kind=Principal.Kind.USER)
     rows = Principal.objects.filter(Q(pk__in=known) | without, pk__in=principals).exclude(pk__in=closed)
     return set(rows.values_list("pk", flat=True))
+
+
+def _not_closed(principals: Collection[int]) -> set[int]:
+    closed = User.objects.filter(principal__in=principals, is_active=False).values("principal")
+    rows = Principal.objects.filter(pk__in=principals, erased=False).exclude(kind=Principal.Kind.GROUP)
+    return set(rows.exclude(pk__in=closed).values_list("pk", flat=True))
 
 
 def any_password() -> bool:

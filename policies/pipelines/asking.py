@@ -57,7 +57,8 @@ def ask(name: str, root: Node | None, *, by: Actor, master: str = "") -> Pipelin
     """A run of the realm as it is now: a new one, the one that waits or is under way, or a fresh result.
 
     One that failed at this revision waits again and goes on where it ended.  A worker is told.  `master` is a
-    Spark to run on, instead of the site's own.  Raises Refused, Invalid.
+    Spark to run on, instead of the site's own: a result from elsewhere is no answer then.  Raises Refused,
+    Invalid, and Conflict when a run is under way on another Spark than the one asked for.
     """
     pipeline = known.get(name)
     if pipeline.of_site != (root is None):
@@ -67,12 +68,22 @@ def ask(name: str, root: Node | None, *, by: Actor, master: str = "") -> Pipelin
     row = _row(name, root, by, master)
     if row.state in ("failed", "stopped"):
         _again(row, "resume", by, master)
-    elif row.state == "done" and not is_fresh(row):
+    elif row.state == "done" and (pipeline.outside or not is_fresh(row) or _elsewhere(row, master)):
         _again(row, "repeat", by, master)
+    elif row.state == "waiting" and master:
+        PipelineRun.objects.filter(pk=row.pk, state="waiting").update(wished=master)
+    elif row.state == "running" and _elsewhere(row, master):
+        where = row.master or row.wished or "the site's own Spark"
+        raise Conflict(f"This pipeline is under way on {where}; stop it, or wait until it has ended.")
     row.refresh_from_db()
     if row.state == "waiting":
         tell_worker()
     return row
+
+
+def _elsewhere(row: PipelineRun, master: str) -> bool:
+    """Whether a Spark was asked for that is not the one that a run was or is carried out on."""
+    return bool(master) and master != row.master
 
 
 def _row(name: str, root: Node | None, by: Actor, master: str) -> PipelineRun:

@@ -45,13 +45,16 @@ SHAPES = {
 """The files that tell Spark of backends, and their columns."""
 TROUBLES = "troubles.json"
 """Which backends could not be read, and why."""
+FOREIGN = "foreign.json"
+"""How many rights others gave in each of them."""
 Tables = dict[str, list[tuple[Any, ...]]]
 
 
-def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -> None:
+def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -> int:
     """Add what a backend was seen to have, and what it takes to say what should be there.
 
-    Raises BackendError; then nothing was added.
+    Answers how many rights it was seen to have that others gave, to people too.  Raises BackendError; then
+    nothing was added.
     """
     kind, seen = kinds.get(row.kind), out_there.observe()
     if kind.wanted is None:
@@ -70,6 +73,7 @@ def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -
         for role, people in seen.members.items()
         for person in people & seen.people
     ]
+    return len(seen.foreign)
 
 
 def _facts(
@@ -127,20 +131,23 @@ def _backends(work: Work) -> list[tuple[Backend, Node]]:
 def _prepare(work: Work) -> None:
     tables: Tables = {name: [] for name in SHAPES}
     troubles: dict[str, dict[str, str]] = {}
+    foreign: dict[str, int] = {}
     for row, catalog in _backends(work):
         work.tell(0, 0, f"reading the rights of {catalog.name}")
         try:
-            _read(row, catalog, tables)
+            foreign[catalog.name] = _read(row, catalog, tables)
         except BackendError as error:  # one that is away keeps nobody from the others
             troubles[catalog.name] = {"trouble": str(error)}
     write(work.output / "acls", tables)
     (work.output / TROUBLES).write_text(json.dumps(troubles))
+    (work.output / FOREIGN).write_text(json.dumps(foreign))
 
 
-def _read(row: Backend, catalog: Node, into: Tables) -> None:
+def _read(row: Backend, catalog: Node, into: Tables) -> int:
+    """How many rights others gave there, past the console; what else was seen goes into the tables."""
     out_there = open_backend(row, catalog)
     try:
-        export(row, out_there, catalog, into)
+        return export(row, out_there, catalog, into)
     finally:
         out_there.close()
 
@@ -164,6 +171,7 @@ def _compared(work: Work, every: list[tuple[Backend, Node]]) -> dict[str, dict[s
                 "missing": report.missing,
                 "extra": report.extra,
                 "same": report.in_sync,
+                "foreign": report.foreign,
             }
     return told
 
@@ -172,7 +180,10 @@ def _load(work: Work, folder: Path) -> Result:
     counts = json.loads((folder / "summary.json").read_text())
     names = {row.pk: catalog.name for row, catalog in _backends(work)}
     told = {names[int(key)]: found for key, found in counts.items() if int(key) in names}
-    told |= json.loads((work.output / TROUBLES).read_text())
+    for name, many in json.loads((folder / FOREIGN).read_text()).items():
+        if name in told:
+            told[name]["foreign"] = many
+    told |= json.loads((folder / TROUBLES).read_text())
     return {"backends": told, "differences": list(differences(folder))[:SHOWN]}
 
 
@@ -189,6 +200,7 @@ PIPELINE = register(
         about="What differs in the backends of a realm from what was decided; nothing is repaired.",
         program="drift",
         nightly=False,  # the sync looks at small ones by itself, every minute
+        outside=True,
         options=lambda work: {"acls": str(work.output / "acls")},
         prepare=_prepare,
         small=is_small,

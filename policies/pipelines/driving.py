@@ -23,6 +23,23 @@ from policies.pipelines import folders
 from policies.pipelines.known import Pipeline, Work
 
 PACKAGES = Path(__file__).resolve().parents[2]
+INHERITED = (
+    *(
+        "PATH",
+        "HOME",
+        "USER",
+        "LOGNAME",
+        "LANG",
+        "LC_",
+        "TZ",
+        "TMPDIR",
+        "LD_LIBRARY_PATH",
+        "KRB5",
+        "SSL_CERT",
+    ),
+    *("JAVA_", "JDK_", "SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "KUBECONFIG", "KUBERNETES_"),
+)
+"""How the variables begin that Spark gets of ours; those with the console's keys and addresses are none."""
 STOP_WAIT = 10.0  # seconds until a driver that does not stop is killed
 LAST_WORDS = 600  # characters of the log that are told of a driver that said nothing
 
@@ -58,7 +75,8 @@ def _command(pipeline: Pipeline, work: Work) -> list[str]:
 
 @contextmanager
 def _driver(command: list[str], log: IO[bytes]) -> Iterator[subprocess.Popen[bytes]]:
-    environment = os.environ | {"PYTHONPATH": str(PACKAGES), "PYSPARK_PYTHON": sys.executable}
+    kept = {name: value for name, value in os.environ.items() if name.startswith(INHERITED)}
+    environment = kept | {"PYTHONPATH": str(PACKAGES), "PYSPARK_PYTHON": sys.executable}
     process = subprocess.Popen(
         command,
         cwd=settings.ENVIRONMENT.var,

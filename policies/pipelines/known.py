@@ -45,11 +45,12 @@ class Pipeline:
     """One kind of run.
 
     `program` is its name among lakewarden.spark.pipelines; empty: it never runs on Spark.  `options` are
-    given to that program as `--name value`.  `prepare` writes what else the program reads, beside the
-    snapshot.  `carry` does what the published files call for, in transactions of its own, and can be begun
-    again.  `load` brings the published files into the console's tables.  `here` does the same work in this
-    process, where `small` says that it is worth no Spark, and answers what brings it into the tables.  Both
-    are called in one transaction with the run's end: the old result stays until the new one is whole.
+    given to that program as `--name value`.  `outside`: it looks at what changes without a revision of ours,
+    so that no result of it answers a later question.  `prepare` writes what else the program reads, beside
+    the snapshot.  `carry` does what the published files call for, in transactions of its own, and can be
+    begun again.  `load` brings the published files into the console's tables.  `here` does the same work in
+    this process, where `small` says that it is worth no Spark, and answers what brings it into the tables.
+    Both are called in one transaction with the run's end: the old result stays until the new one is whole.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Pipeline:
     of_site: bool = False
     snapshot: bool = True
     nightly: bool = True
+    outside: bool = False
     options: Callable[[Work], Mapping[str, str]] = field(default=lambda work: {})
     prepare: Callable[[Work], None] = field(default=lambda work: None)
     small: Callable[[Work], bool] = field(default=lambda work: False)

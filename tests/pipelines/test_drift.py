@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import pyarrow.parquet as pq
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from catalog.nodes import Node
@@ -36,7 +37,7 @@ from policies.sync.reconcile import parted
 from policies.sync.seal import seal, unseal
 from tests.factories import AUTHORITY, BY
 from tests.pipelines.worlds import GROUPS, NAMES, SERVICES, a_cdap, a_herd, a_lake
-from tests.sync.conftest import governed, source
+from tests.sync.conftest import Source, governed, source
 
 __all__ = ["governed", "source"]
 T = TypeVar("T")
@@ -167,6 +168,7 @@ def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
     assert (run.state, run.trouble, run.master) == ("done", "", "")
     report = worker.now(governed, dry_run=True)
     expected = {"missing": report.missing, "extra": report.extra, "same": report.in_sync}
+    expected["foreign"] = report.foreign
     assert run.result == {"backends": {"shop": expected}}
     assert report.missing > 0
     assert governed.runs.filter(done__gt=0).count() == 0
@@ -188,5 +190,39 @@ def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_pa
     (tmp_path / "summary.json").write_text(json.dumps({str(governed.pk): counts}))
     told = drift.PIPELINE.load(work, tmp_path)["backends"]
     assert told.keys() == {"shop", "stock"}
-    assert told["shop"] == counts
+    assert told["shop"] == {**counts, "foreign": worker.now(governed, dry_run=True).foreign}
     assert "connect" in told["stock"]["trouble"]
+
+
+def compared(row: Backend, **more: Any) -> dict[str, Any]:
+    """What drift says of a backend when it is asked now, by the command as an operator types it."""
+    out = StringIO()
+    call_command("pipeline", "drift", realm=root(row.realm).name, stdout=out, **more)
+    found = json.loads(out.getvalue())
+    assert found["state"] == "done"
+    return dict(found["result"]["backends"]["shop"])
+
+
+def test_asked_again_it_looks_again(governed: Backend, source: Source) -> None:
+    worker.now(governed)
+    before = compared(governed)
+    assert before == compared(governed)
+    names = [name for (name,) in source.run("SELECT rolname FROM pg_roles ORDER BY rolname")]
+    role = next(name for name in names if name.startswith("lw"))
+    source.run(f'GRANT TRUNCATE ON sales.orders TO "{role}"')
+    revision = Counter.objects.get().revision
+    assert compared(governed)["extra"] == before["extra"] + 1
+    assert Counter.objects.get().revision == revision
+    source.run(f'REVOKE TRUNCATE ON sales.orders FROM "{role}"')
+    assert compared(governed) == before
+
+
+def test_a_right_that_somebody_gave_to_a_person_counts(governed: Backend, source: Source) -> None:
+    before = compared(governed)["foreign"]
+    source.run("CREATE ROLE direct_one LOGIN")
+    source.run("GRANT SELECT ON sales.orders TO direct_one")
+    try:
+        assert compared(governed)["foreign"] == before + 1
+    finally:
+        source.run("REVOKE ALL ON sales.orders FROM direct_one")
+        source.run("DROP ROLE direct_one")

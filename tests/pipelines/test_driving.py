@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node
+from lakewarden.spark.pipelines import telling
 from policies.authority import OPERATOR
 from policies.exports import parquet
 from policies.models import Figure, PipelineRun
@@ -214,3 +215,98 @@ def test_a_run_on_spark_from_start_to_end(shop: Node, capsys: pytest.CaptureFixt
     weights = Figure.objects.filter(kind="object").order_by("place").values_list("weight", flat=True)
     assert list(weights) == [3, 3, 3, 2, 1]
     assert (folders.top() / line["folder"] / "levels" / "_SUCCESS").exists()
+
+
+def test_a_driver_gets_none_of_the_consoles_secrets(
+    shop: Node, script: Callable[[str], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    secrets = ("SECRET_KEY", "DATABASE_URL", "REDIS_URL", "LAKEWARDEN_SECRET_KEYS", "EMAIL_URL", "PGPASSWORD")
+    for name in secrets:
+        monkeypatch.setenv(name, "a-secret-of-ours")
+    monkeypatch.setenv("SPARK_CONF_DIR", "/etc/spark")
+    row = run(script("for name in os.environ: open(os.path.join(out, name), 'w').close()"), shop)
+    given = set(row.result["files"])
+    assert {"PATH", "SPARK_CONF_DIR", "PYTHONPATH"} <= given
+    assert given.isdisjoint(secrets)
+
+
+@pytest.mark.parametrize(
+    ("java", "master", "said"),
+    [
+        (False, "local[1]", "there is no Java: install a JRE 17 or newer, or set JAVA_HOME"),
+        (True, "spark://127.0.0.1:1", "no Spark master answers: 127.0.0.1:1: "),
+        (True, "spark://127.0.0.1:1,127.0.0.1:2", "127.0.0.1:2: "),
+        (True, "spark://127.0.0.1", "no Spark master answers"),
+    ],
+)
+def test_what_spark_would_say_too_late_is_said_at_once(
+    tmp_path: Path, java: bool, master: str, said: str
+) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    if java:
+        (tools / "java").write_text("#!/bin/sh\nexit 1\n")
+        (tools / "java").chmod(0o755)
+    words = ["drift", "--input", "x", "--output", "x", "--acls", "x", "--master", master, "--alone"]
+    environment = {"PATH": str(tools), "PYTHONPATH": str(driving.PACKAGES)}
+    done = subprocess.run(
+        [sys.executable, "-m", "lakewarden.spark.pipelines", *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert said in json.loads(done.stdout)["trouble"]
+
+
+class Waiting:
+    """A Spark on a cluster whose tasks wait; `executors` are how many there are at each look."""
+
+    def __init__(self, executors: list[int], master: str = "spark://there:7077") -> None:
+        self.executors, self.master = executors, master
+
+    def __getattr__(self, name: str) -> Any:
+        return self  # sparkContext, _jsc
+
+    def sc(self) -> Waiting:
+        return self
+
+    statusTracker = getExecutorMemoryStatus = sc
+
+    def getActiveStageIds(self) -> list[int]:
+        return [1]
+
+    def size(self) -> int:
+        return 1 + self.executors.pop(0)
+
+
+def test_tasks_without_an_executor_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr(telling.time, "monotonic", lambda: next(clock))
+    cluster, looks = Waiting([0, 0, 1, 0]), [None]
+    for _ in range(4):
+        looks.append(telling._alone_since(cluster, looks[-1]))
+    assert looks[1:] == [0, 0, None, 1]
+    assert telling._alone_since(Waiting([0], "local[2]"), None) is None
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_executors_that_fit_nowhere_end_the_run_with_a_message(shop: Node, tmp_path: Path, java: str) -> None:
+    """A worker of 600 MB, and executors that want the usual 1 GB."""
+    cluster = Path(__file__).resolve().parents[2] / "scripts" / "cluster.py"
+    command = [sys.executable, str(cluster), "--workers", "1", "--memory", "600m", "--port", "17099"]
+    process = subprocess.Popen([*command, "--folder", str(tmp_path)], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        master = process.stdout.readline().strip().removeprefix("SPARK_MASTER=")
+        row = asking.ask("effective_access", shop, by=OPERATOR, master=master)
+        running.run(row)
+        assert row.state == "failed"
+        assert "gave no executor within 60 s: each asks for 1g" in row.trouble
+    finally:
+        process.terminate()
+        process.stdout.close()
+        process.wait(120)

@@ -66,6 +66,22 @@ def test_asked_for_twice_it_is_one_run(shop: Node) -> None:
     assert asking.ask(NAME, shop, by=OPERATOR).state == "waiting"
 
 
+def test_a_spark_that_is_asked_for_is_the_one_that_is_used(shop: Node) -> None:
+    """A result from elsewhere is no answer; what waits goes there; what is under way elsewhere stops it."""
+    here, there = "spark://one:7077", "spark://two:7077"
+    first = asking.ask(NAME, shop, by=OPERATOR)
+    assert asking.ask(NAME, shop, by=OPERATOR, master=here).wished == here
+    assert asking.ask(NAME, shop, by=OPERATOR).wished == here
+    PipelineRun.objects.update(state="done", ended=timezone.now(), master=here)
+    assert asking.ask(NAME, shop, by=OPERATOR, master=here).state == "done"
+    again = asking.ask(NAME, shop, by=OPERATOR, master=there)
+    assert (again.pk, again.state, again.wished) == (first.pk, "waiting", there)
+    PipelineRun.objects.update(state="running", master=there)
+    assert asking.ask(NAME, shop, by=OPERATOR).state == "running"
+    with pytest.raises(Conflict, match="under way on spark://two:7077; stop it, or wait"):
+        asking.ask(NAME, shop, by=OPERATOR, master=here)
+
+
 @pytest.mark.parametrize(
     ("name", "may"), [("marek", True), ("ana", False), ("olivia", False), ("nobody", False)]
 )

@@ -40,14 +40,24 @@ class Command(OperatorCommand):
         return [None] if known.get(name).of_site else [root(one) for one in asking.open_realms()]
 
     def _run(self, name: str, node: Node | None, master: str) -> PipelineRun:
-        row = asking.ask(name, node, by=self.by, master=master)
         running.bury()
-        while row.state in ("waiting", "running"):
-            if row.state == "running" or not running.run(row):
-                time.sleep(AGAIN)  # another process has the realm, or this very run
+        row = asking.ask(name, node, by=self.by, master=master)
+        if row.state == "running" and known.get(name).outside:
+            self._wait(row)  # it may have looked before what the question is about
+            row = asking.ask(name, node, by=self.by, master=master)
+        while row.state == "waiting" and not running.run(row):
+            time.sleep(AGAIN)  # another process has the realm
             row.refresh_from_db()
+        self._wait(row)
         self.stdout.write(json.dumps(line_of(row, node)))
         return row
+
+    def _wait(self, row: PipelineRun) -> None:
+        """Until another process, that carries the run, has ended it."""
+        row.refresh_from_db()
+        while row.state == "running":
+            time.sleep(AGAIN)
+            row.refresh_from_db()
 
 
 def line_of(row: PipelineRun, node: Node | None) -> dict[str, Any]:

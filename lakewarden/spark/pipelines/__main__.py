@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import importlib
 import os
+import shutil
+import socket
 import sys
 import traceback
 from argparse import ArgumentParser, Namespace
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from lakewarden.spark.pipelines.session import session
@@ -19,6 +22,7 @@ from lakewarden.spark.pipelines.telling import Telling, end_with_parent
 
 NAMES = ("archive", "drift", "effective_access", "unused_grants")
 LONGEST = 1000  # characters
+CONNECT = 10.0  # seconds for a master to take a connection
 
 
 def main(words: list[str]) -> int:
@@ -30,6 +34,9 @@ def main(words: list[str]) -> int:
     program = importlib.import_module(f"lakewarden.spark.pipelines.{name}")
     given = _given(name, program, words[1:])
     telling = Telling()
+    if problem := _unready(given.master):
+        telling.say(trouble=problem)
+        return 1
     if not given.alone:
         end_with_parent()
     try:
@@ -54,6 +61,29 @@ def _given(name: str, program: Any, words: list[str]) -> Namespace:
     parser.add_argument("--alone", action="store_true", help="go on when standard input ends")
     program.arguments(parser)
     return parser.parse_args(words)
+
+
+def _unready(master: str) -> str:
+    """Why Spark cannot start, where that can be told before it tries; else empty.
+
+    Spark's own errors for these speak of gateways and stopped contexts, after more than a minute.
+    """
+    java = os.environ.get("JAVA_HOME")
+    if not (shutil.which("java") or (java and os.access(Path(java, "bin", "java"), os.X_OK))):
+        return "there is no Java: install a JRE 17 or newer, or set JAVA_HOME"
+    if not master.startswith("spark://"):
+        return ""
+    problems = [_unreachable(address) for address in master.removeprefix("spark://").split(",")]
+    return "" if "" in problems else f"no Spark master answers: {'; '.join(problems)}"
+
+
+def _unreachable(address: str) -> str:
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=CONNECT).close()
+    except (OSError, ValueError) as error:
+        return f"{address}: {error}"
+    return ""
 
 
 def words_of(error: BaseException) -> str:

@@ -6,11 +6,13 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 EVERY = 0.5  # seconds between two looks at Spark's tasks
+NO_EXECUTOR = 60.0  # seconds that tasks may wait for an executor before the run is given up
 SHARES = 1000
 """All work is so many parts; each step takes some of them."""
 
@@ -45,12 +47,39 @@ class Telling:
         self.say(done=self._done, total=SHARES, step=words)
 
     def _watch(self, words: str, start: int, parts: int, ended: threading.Event) -> None:
-        before = 0.0
+        before, alone_since = 0.0, None
         while not ended.wait(EVERY):
+            alone_since = _alone_since(self.spark, alone_since)
+            if alone_since is not None and time.monotonic() - alone_since > NO_EXECUTOR:
+                self.say(trouble=no_executor_words(self.spark))
+                os._exit(1)  # Spark would wait for ever, and the thread that asked it with it
             share = _share(self.spark)
             if share > before:  # a step may have many stages; it never goes back
                 self.say(done=start + int(parts * share), total=SHARES, step=words)
                 before = share
+
+
+def _alone_since(spark: Any, before: float | None) -> float | None:
+    """Since when tasks have waited with no executor for them; None while there is one, or nothing to do."""
+    if spark is None or str(spark.sparkContext.master).startswith("local"):
+        return None
+    context = spark.sparkContext
+    waiting = context.statusTracker().getActiveStageIds()
+    executors = context._jsc.sc().getExecutorMemoryStatus().size() - 1  # the driver is one of them
+    if not waiting or executors > 0:
+        return None
+    return time.monotonic() if before is None else before
+
+
+def no_executor_words(spark: Any) -> str:
+    """Why a run on a cluster is given up before its first task, and what to change."""
+    conf = spark.sparkContext.getConf()
+    memory, cores = conf.get("spark.executor.memory", "1g"), conf.get("spark.executor.cores", "all cores")
+    return (
+        f"{spark.sparkContext.master} gave no executor within {NO_EXECUTOR:.0f} s: each asks for {memory} of "
+        f"memory and {cores}. Start workers that have as much free, or set spark.executor.memory and "
+        "spark.executor.cores to less in spark-defaults.conf."
+    )
 
 
 def _share(spark: Any) -> float:
