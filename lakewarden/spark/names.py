@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from urllib.parse import unquote
 
 from lakewarden.locations import above, normal
-from lakewarden.spark import options
+from lakewarden.spark import options, reading
 from lakewarden.spark.scala import (
     class_of,
     each,
@@ -57,11 +57,21 @@ Names = tuple[Name, ...]
 """One name; several for a relation over several paths; none for what belongs to the session alone."""
 
 
+class Console(NamedTuple):
+    """The console's address, and whether those who work here have to give a token of their own for it."""
+
+    url: str = ""
+    shared: bool = False
+
+
+NO_CONSOLE = Console()
+
+
 class Namer:
     """Names the operands of one session's plans."""
 
-    def __init__(self, session: Any) -> None:
-        self._session = session
+    def __init__(self, session: Any, console: Console) -> None:
+        self._session, self._console = session, console
 
     def names(self, thing: Any) -> Names:
         """The names of an operand of any class."""
@@ -247,11 +257,24 @@ class Namer:
         catalog, identifier, table = option(thing.catalog()), option(thing.identifier()), thing.table()
         streams = class_of(thing).endswith(".StreamingRelationV2")
         given = thing.extraOptions() if streams else thing.options()
-        read = self.misled(table, {} if given.isEmpty() else dict(given.asCaseSensitiveMap()))
+        told = {} if given.isEmpty() else dict(given.asCaseSensitiveMap())
+        if class_of(table) == _PYTHON_TABLE and str(table.name()) == _OWN_FORMAT:
+            return self._own_format({name.lower(): value for name, value in told.items()})
+        read = self.misled(table, told)
         if catalog is not None and identifier is not None:
             name = v2_name(catalog, identifier)
             return (*self._loaded(name, table), *self.unquoted(catalog, name), *read)
         return (*self.loose_table(table), *read)
+
+    def _own_format(self, given: Mapping[str, str]) -> Names:
+        """The console's own tables: it decides itself who may read them, so nobody else may be asked."""
+        if given.get("url", "").rstrip("/") == self._console.url.rstrip("/"):
+            given = {name: value for name, value in given.items() if name != "url"}
+        strange = _refused(given, _OWN_OPTIONS, f"format {_OWN_FORMAT}")
+        if self._console.shared and not given.get("token"):
+            own = "give option token: the server's own is not for its clients"
+            strange = (*strange, Name(UNKNOWN, (f"format {_OWN_FORMAT}", own)))
+        return strange
 
     def v2_scan(self, thing: Any) -> Names:
         return self.v2(thing.relation())
@@ -296,6 +319,9 @@ class Namer:
         return (*found, *strange)
 
 
+_PYTHON_TABLE = "org.apache.spark.sql.execution.datasources.v2.python.PythonTable"
+_OWN_FORMAT = "lakewarden"
+_OWN_OPTIONS = reading.OPTIONS - {"url", "ca"}
 _JDBC_TABLE = ".jdbc.JDBCTable"
 JDBC_CATALOG = ".jdbc.JDBCTableCatalog"
 _HOSTLESS = re.compile(r"/(?!/)|//(/|$)")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from lakewarden.spark.commands import DATABASE, NOTHING, PLAIN, QUERIES, Plain
-from lakewarden.spark.names import RELATIONS, Name, Namer
+from lakewarden.spark.names import NO_CONSOLE, RELATIONS, Console, Name, Namer
 from lakewarden.spark.nodes import OPERATORS, SEQUENCE
 from lakewarden.spark.options import places_in
 from lakewarden.spark.scala import class_of, each, pairs
@@ -23,8 +23,10 @@ Folders = dict[str, tuple[str, ...]]
 class PlanWalk:
     """One walk through one plan; `touches` has what was found, in the order it was met."""
 
-    def __init__(self, session: Any, has_subqueries: Any, folders: Folders) -> None:
-        self.namer = Namer(session)
+    def __init__(
+        self, session: Any, has_subqueries: Any, folders: Folders, console: Console = NO_CONSOLE
+    ) -> None:
+        self.namer = Namer(session, console)
         self.touches: dict[Touch, None] = {}
         self._pattern, self._folders = has_subqueries, folders
         self._inside = False

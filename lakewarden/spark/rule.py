@@ -6,6 +6,7 @@ import threading
 from typing import Any, Protocol
 
 from lakewarden.spark import errors, foreign
+from lakewarden.spark.schemas import list_the_open
 
 
 class Watch(Protocol):
@@ -145,6 +146,7 @@ def renew(spark: Any) -> Before:
     _rule(spark).forbid(spark, copy.sessionState().functionRegistry())
     for each, _ in before:
         switch(each, copy)
+        list_the_open(each.catalog)
     return before
 
 

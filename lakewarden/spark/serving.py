@@ -102,7 +102,9 @@ class Server:
         spark.sparkContext._gateway.python_parameters.propagate_java_exceptions = True
         uses, users = Uses(), Users(spark._jvm, self._client, self._realm, refresh=60.0)
         places = Catalogs(self._realm, {**settings(spark._jsparkSession, SETTING), **self._given})
-        self._watching = Watching(spark._jvm, users.holder, places, uses, console=self._client.url)
+        self._watching = Watching(
+            spark._jvm, users.holder, places, uses, console=self._client.url, shared=True
+        )
         self._watching.fix(spark._jsparkSession)
         self._reports = Reports(
             Reporter(uses, self._client.report_uses, self._realm, run_of(spark), spool_folder(None))

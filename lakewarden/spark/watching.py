@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.explain import Lack as Lacking
 from lakewarden.snapshot import Snapshot
+from lakewarden.spark.names import Console
 from lakewarden.spark.naming import Asked, Catalogs, Nameless, questions
 from lakewarden.spark.plans import Folders, PlanWalk
 from lakewarden.spark.settings import Settings
@@ -69,8 +70,17 @@ Who = Callable[[Any], Holder]
 class Watching:
     """Decides on plans.  `uses` is told what was let through and what then ran."""
 
-    def __init__(self, jvm: Any, who: Who, catalogs: Catalogs, uses: Uses, *, console: str = "") -> None:
-        self._who, self.catalogs, self.uses, self._console = who, catalogs, uses, console
+    def __init__(
+        self,
+        jvm: Any,
+        who: Who,
+        catalogs: Catalogs,
+        uses: Uses,
+        *,
+        console: str = "",
+        shared: bool = False,
+    ) -> None:
+        self._who, self.catalogs, self.uses, self._console = who, catalogs, uses, Console(console, shared)
         self._subqueries = jvm.org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION()
         self._throwable, self._text = jvm.java.lang.Throwable, jvm.org.apache.spark.util.Utils
         self._threads = threading.local()
@@ -113,7 +123,7 @@ class Watching:
 
     def touches(self, session: Any, plan: Any, folders: Folders) -> list[Touch]:
         """Everything that a plan touches, in the order it is met."""
-        walk = PlanWalk(session, self._subqueries, folders)
+        walk = PlanWalk(session, self._subqueries, folders, self._console)
         walk.query(plan)
         if walk.touches and self._settings is not None:
             for name in self._settings.changed(session):
@@ -162,7 +172,7 @@ class Watching:
         """The console's page where to ask for it, and that says why."""
         subject, action, resource = question
         query = {"resource": resource.id, "type": resource.type, "action": action, "for": str(subject)}
-        return f"{self._console}/requests/new?{urlencode(query)}" if self._console else None
+        return f"{self._console.url}/requests/new?{urlencode(query)}" if self._console.url else None
 
 
 def _told(lack: Lacking) -> Lack:

@@ -127,14 +127,12 @@ def test_options_that_open_nothing_pass(program: Program, plain: Any, zone: Path
         "rowValidationXSDPath",
         "avroSchemaUrl",
         "cleanSource",
-        "basePath",
         "parquet.crypto.factory.class",
         "io.compression.codecs",
     ],
 )
 def test_an_option_leads_no_files_elsewhere(ana: Any, zone: Path, option: str) -> None:
-    value = str(zone / "zone") if option == "basePath" else "org.apache.hadoop.fs.RawLocalFileSystem"
-    value = "file:///" if option == "fs.defaultFS" else value
+    value = "file:///" if option == "fs.defaultFS" else "org.apache.hadoop.fs.RawLocalFileSystem"
     path = str(zone / "zone" / "open")
     with pytest.raises(AccessDenied, match=f"(?i)option {option} of "):
         ana.read.schema("id BIGINT").option(option, value).parquet(path).collect()
@@ -308,6 +306,15 @@ def test_a_stream_keeps_its_notes_where_one_may_write(ana: Any, zone: Path) -> N
     rows.writeStream.format("noop").start().stop()
 
 
+def test_the_schemas_that_one_may_use_are_listed(program: Program) -> None:
+    spark = program.may("allow USE_CATALOG catalog lake\nallow USE_SCHEMA schema lake.hr")
+    assert [one.name for one in spark.catalog.listDatabases()] == ["hr"]
+    assert [one.name for one in spark.catalog.listDatabases("h*")] == ["hr"]
+    assert spark.catalog.listDatabases("it's") == []
+    program.may("")
+    assert refused(lambda: spark.catalog.listDatabases()) == {"use catalog:lake"}
+
+
 def test_rates_are_nobodys_data(program: Program) -> None:
     spark = program.may("")
     assert spark.readStream.format("rate").option("rowsPerSecond", 5).load().isStreaming
@@ -330,6 +337,6 @@ def test_settings_that_lead_elsewhere_stay_as_they_were(program: Program, settin
     spark.conf.set(setting, value)
     with pytest.raises(AccessDenied, match=f"setting {setting}"):
         spark.table("hr.emp")
-    with pytest.raises(Exception, match=f"setting {setting}|NOT_FOUND|CANNOT_LOAD"):
+    with pytest.raises(Exception, match=f"setting {setting}|NOT_FOUND|CANNOT_LOAD|Cannot find catalog"):
         spark.table("pg.sales.orders").collect()
     assert spark.range(1).count() == 1

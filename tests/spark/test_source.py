@@ -262,3 +262,39 @@ class TestRestarts:
         monkeypatch.setitem(VIEWS, "grants", replace(VIEWS["grants"], rows=rows))
         with pytest.raises(Exception, match="LAKEWARDEN_CREDENTIALS: "):
             frame.count()
+
+
+def test_a_guard_lets_the_console_decide_on_its_own_tables(plain: Any, site: Site, shop: Shop) -> None:
+    from pyspark.sql import SparkSession
+
+    from lakewarden.spark import AccessDenied
+    from lakewarden.spark.guarding import Guard
+    from lakewarden.spark.naming import Catalogs
+    from lakewarden.spark.uses import Uses
+    from lakewarden.testing import Held, snapshot
+
+    session = SparkSession(plain.sparkContext, plain._jsparkSession)
+    asked = {"token": token("user", "marek"), "realm": "demo", "view": "objects"}
+    held = Held.fixed(snapshot(""))
+    with Guard(session, held, Catalogs("demo", {}), Uses(), console=site.url):
+
+        def read(**options: str) -> Any:
+            return session.read.format("lakewarden").options(**asked, **options).load()
+
+        assert read(url=site.url, splits="2").count() > 0
+        other = site.url.replace("127.0.0.1", "localhost")
+        with pytest.raises(AccessDenied, match="option url of format lakewarden"):
+            read(url=other).collect()
+        with pytest.raises(AccessDenied, match="option url of format lakewarden"):
+            read(Url=other).collect()
+
+
+def test_the_token_of_the_environment_goes_to_its_console_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", "http://console.example")
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", "secret")
+    asked = {"realm": "demo", "view": "grants"}
+    assert Wanted.read(asked).token == "secret"
+    assert Wanted.read({**asked, "url": "http://console.example/"}).token == "secret"
+    assert Wanted.read({**asked, "url": "http://elsewhere", "token": "other"}).token == "other"
+    with pytest.raises(ReadingFailed, match="give option token with option url"):
+        Wanted.read({**asked, "url": "http://elsewhere"})

@@ -1,0 +1,24 @@
+"""`spark.catalog.listDatabases()` under a guard: what one may use, and no failure at the others."""
+
+from __future__ import annotations
+
+from typing import Any, Optional
+
+from lakewarden.client import AccessDenied
+
+
+def list_the_open(catalog: Any) -> None:
+    """Let the catalog of one session list what may be used; Spark itself describes all or none."""
+
+    def list_databases(pattern: Optional[str] = None) -> list[Any]:
+        quoted = (pattern or "*").replace("\\", "\\\\").replace("'", "\\'")
+        names = [row[0] for row in catalog._sparkSession.sql(f"SHOW DATABASES LIKE '{quoted}'").collect()]
+        found = []
+        for name in names:
+            try:
+                found.append(catalog.getDatabase(name))
+            except AccessDenied:
+                continue
+        return found
+
+    catalog.listDatabases = list_databases
