@@ -107,11 +107,11 @@ TEMPLATES = [
 def _database() -> dict[str, Any]:
     parts = dict(ENVIRONMENT.database)
     # keepalive finds a peer that went without a word
-    options: dict[str, Any] = {"connect_timeout": 10, "keepalives_idle": 30}
+    options: dict[str, Any] = {"connect_timeout": 3, "keepalives_idle": 30}
     # the statements of a check are few and come again and again: parsed and planned once for each connection
     options |= {"server_side_binding": True, "prepare_threshold": 5}
     known = {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "authzsite.bounded_database",
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "ATOMIC_REQUESTS": False,
@@ -209,6 +209,15 @@ CELERY_BEAT_SCHEDULE = {
         "task": "policies.tasks.pipelines_nightly",
         "schedule": crontab(hour=2, minute=15),
         "options": {"expires": 3600.0},
+    },
+    **{
+        f"alive_{name}": {
+            "task": "policies.tasks.alive",
+            "args": [name],
+            "schedule": 15.0,
+            "options": {"queue": name, "expires": 15.0},
+        }
+        for name in ("urgent", "work", "looks")
     },
     "reviews": {"task": "policies.tasks.reviews", "schedule": 30.0, "options": {"expires": 30.0}},
     "bootstrap": {"task": "policies.tasks.bootstrap", "schedule": 20.0, "options": {"expires": 20.0}},

@@ -11,4 +11,4 @@ urlpatterns = [
 handler400 = "authzsite.api.early.bad_request"
 handler403 = "authzsite.console.errors.forbidden"
 handler404 = "authzsite.console.errors.not_found"
-handler500 = "authzsite.console.errors.server_error"
+handler500 = "authzsite.api.early.server_error"

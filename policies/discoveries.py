@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime, timedelta
 from typing import Any
 
-from celery import current_app
 from django.db.models import Q
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import node
 from lakewarden.backends.errors import BackendError
+from policies import nudges
 from policies.authority import SYSTEM, Actor, Authority, of_system
 from policies.changes import change
 from policies.errors import NotFound, PolicyError
@@ -32,8 +30,6 @@ GIVEN_UP = timedelta(hours=1)
 MOST_LEFT_OUT = 100
 """So many objects that cannot be governed are kept by name."""
 
-logger = logging.getLogger(__name__)
-
 
 def ask(row: Backend, *, by: Actor) -> Discovery:
     """A new reading, or the one that waits or is under way; a worker is told.  Raises Refused."""
@@ -42,10 +38,7 @@ def ask(row: Backend, *, by: Actor) -> Discovery:
     if unfinished is not None and unfinished.finished is None:
         return unfinished
     made = Discovery.objects.create(backend=row, by=by.pseudonym)
-    try:
-        current_app.send_task("policies.tasks.discover")
-    except OperationalError:
-        logger.info("the broker is away; the beat will have the source read")
+    nudges.send("policies.tasks.discover")
     return made
 
 

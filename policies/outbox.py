@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from celery import current_app
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from accounts.record import Fact
 from catalog.models import Placement
+from policies import nudges
 from policies.models import Backend, Grant, OutboxEntry, Ownership, SeparationException, SeparationRule
 from policies.touches import touched_by
 
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
     from policies.changes import ChangeInProgress
 
 CHANGED = "changed"
-
-logger = logging.getLogger(__name__)
 
 
 def enqueue(current: ChangeInProgress) -> None:
@@ -99,8 +95,4 @@ def queue_of(*, revokes: bool) -> str:
 
 
 def _nudge(backend: int, queue: str) -> None:
-    """Ask for a delivery now.  A broker that is away costs a few seconds, until the beat looks."""
-    try:
-        current_app.send_task("policies.tasks.deliver", [backend], queue=queue)
-    except OperationalError:
-        logger.info("the broker is away; the beat will deliver to backend %s", backend)
+    nudges.send("policies.tasks.deliver", backend, queue=queue)

@@ -18,7 +18,7 @@ from policies.outbox import queue_of
 from policies.pipelines import asking, running
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
-from policies.sync import alerts, hands, lease, nightly, pruning, restored, worker
+from policies.sync import alerts, hands, heartbeat, lease, nightly, pruning, restored, worker
 
 log = logging.getLogger(__name__)
 
@@ -48,6 +48,12 @@ AT_ONE_SERVER = 20.0
 
 def _queue(task: Task) -> str:
     return str((task.request.delivery_info or {}).get("routing_key", ""))
+
+
+@shared_task(name="policies.tasks.alive")
+def alive(queue: str) -> None:
+    """Somebody works off this queue, and the beat asked for it just now."""
+    heartbeat.heard(queue, heartbeat.BEAT)
 
 
 @shared_task(name="policies.tasks.deliver_due")

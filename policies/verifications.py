@@ -9,14 +9,12 @@ from __future__ import annotations
 import logging
 from datetime import timedelta
 
-from celery import current_app
 from django.conf import settings
 from django.db.models import Q
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from accounts.models import Principal
-from policies import notices
+from policies import notices, nudges
 from policies.models import Counter, Notice, Verification
 from policies.verify import Verdict, verify, verify_parts
 
@@ -39,10 +37,7 @@ def ask(by: Principal) -> Verification:
     if unfinished is not None:
         return unfinished
     made = Verification.objects.create(by=by.pseudonym, total=Counter.objects.get().revision)
-    try:
-        current_app.send_task("policies.tasks.verify")
-    except OperationalError:
-        logger.info("the broker is away; the beat will have the record read")
+    nudges.send("policies.tasks.verify")
     return made
 
 

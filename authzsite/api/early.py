@@ -1,11 +1,14 @@
-"""What a program hears when its request is turned away before any call, in its surface's own form."""
+"""What a program hears when its request comes to no call, in its surface's own form."""
 
 from __future__ import annotations
 
+import sys
 from typing import cast
 
 from django.http import HttpRequest, HttpResponse
 
+from authzsite.api import outage
+from authzsite.api.gravitino import door as gravitino
 from authzsite.api.herd import bodies
 from authzsite.api.herd.problems import information
 from authzsite.api.surface import respond
@@ -18,14 +21,30 @@ TEXT = "This request could not be read, or it names a host that this site does n
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """The 400 for a foreign host name, a suspicious header and the like."""
+    return _in_form(request, 400, TEXT) or errors.bad_request(cast("Request", request), exception)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """The 503 while the console's database is away, and the 500 for all else."""
+    if not outage.is_outage(sys.exc_info()[1]):
+        return errors.server_error(cast("Request", request))
+    if gravitino.is_ours(request.path):
+        return gravitino.out_of_order()
+    response = _in_form(request, 503, outage.TEXT) or errors.out_of_order(cast("Request", request))
+    response.headers["Retry-After"] = outage.RETRY_AFTER
+    return response
+
+
+def _in_form(request: HttpRequest, status: int, text: str) -> HttpResponse | None:
+    """The answer on a program's surface; None for people."""
     path = "/" + request.path.lstrip("/")
     if path.startswith("/herd-app/"):
-        body = bodies.write(bodies.ERROR, information(400, TEXT), bodies.JSON)
-        return HttpResponse(body, status=400, content_type=bodies.JSON)
+        body = bodies.write(bodies.ERROR, information(status, text), bodies.JSON)
+        return HttpResponse(body, status=status, content_type=bodies.JSON)
     if path.startswith(("/v1/execute/", "/v3/")):
-        return HttpResponse(TEXT, status=400, content_type="text/plain; charset=utf-8")
+        return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
     if path.startswith(("/access/", "/.well-known/")):
-        return respond(TEXT, 400)
+        return respond(text, status)
     if path.startswith(("/authz/", "/api/", "/configs", "/health/", "/metrics")):
-        return problem(400, TEXT)
-    return errors.bad_request(cast("Request", request), exception)
+        return problem(status, text)
+    return None

@@ -7,9 +7,11 @@ backends will be late.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from datetime import timedelta
 from functools import cache
+from threading import Thread
 from typing import NamedTuple
 
 import redis
@@ -17,15 +19,21 @@ from django.conf import settings
 from django.db import DatabaseError, connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
-from django.db.models import Min
+from django.db.models import Count, Min, Q
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from policies import verifications
-from policies.models import Backend, OutboxEntry
+from policies.bounded_connection import BoundedConnection, patience
+from policies.models import Backend, Heartbeat, OutboxEntry
+from policies.sync import alerts, heartbeat
 
 LATE = timedelta(minutes=2)
+WITHIN = 1.2
+"""Seconds for the database, and at the same time for Redis."""
+EACH = 0.5
+"""Seconds for one question over the line that was kept, once the database is known to answer."""
 
 
 class Finding(NamedTuple):
@@ -49,31 +57,66 @@ def live(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def ready(request: HttpRequest) -> HttpResponse:
-    """`GET /health/ready`: 503 when no decision could be made."""
+    """`GET /health/ready`: 503 when no decision could be made; within two seconds, whatever hangs."""
     findings = list(_findings())
     status = 503 if any(finding.good is False for finding in findings) else 200
     lines = "".join(f"{finding}\n" for finding in findings)
     return HttpResponse(lines, status=status, content_type="text/plain; charset=utf-8")
 
 
+Seen = tuple[bool | None, str] | tuple[bool | None, str, str]
+
+
 def _findings() -> Iterator[Finding]:
-    for name, look in (("database", _database), ("migrations", _migrations), ("outbox", _outbox)):
+    """The database is asked over a new line first, as the one that was kept may hang by itself."""
+    until = time.monotonic() + WITHIN
+    reached, redis_ = _begun(_reach), _begun(_redis)
+    yield Finding("database", *(database := _ended(reached, until, False)))
+    for name, look in _IN_DATABASE.items():
+        if not database[0]:
+            yield Finding(name, False if name == "migrations" else None, "not known without the database")
+            continue
         try:
-            yield Finding(name, *look())
+            with patience(EACH):
+                yield Finding(name, *look())
         except DatabaseError as error:
+            database = (False, type(error).__name__)
             yield Finding(name, False, type(error).__name__)
-    yield _record()
-    yield Finding("redis", *_redis())
+    yield Finding("redis", *_ended(redis_, until, None))
 
 
-Seen = tuple[bool | None, str]
+def _begun(look: Callable[[], Seen]) -> Future[Seen]:
+    """Look in a thread that may be left behind."""
+    found: Future[Seen] = Future()
+
+    def run() -> None:
+        try:
+            found.set_result(look())
+        except Exception as error:  # noqa: BLE001 -- told as what it is
+            found.set_result((False, type(error).__name__))
+
+    Thread(target=run, daemon=True).start()
+    return found
 
 
-def _database() -> Seen:
+def _ended(look: Future[Seen], until: float, otherwise: bool | None) -> Seen:
+    try:
+        return look.result(max(0.0, until - time.monotonic()))
+    except TimeoutError:
+        return otherwise, f"no answer within {WITHIN:g} s"
+
+
+def _reach() -> Seen:
+    """Sign in and ask for nothing, over a connection of its own."""
     started = time.perf_counter()
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT 1")
+    values = connection.get_connection_params()
+    chosen = {name: value for name, value in values.items() if name not in _DJANGO}
+    with patience(WITHIN), BoundedConnection.connect(**chosen | {"connect_timeout": 2}) as line:
+        line.execute("SELECT 1")
     return True, f"answered in {_milliseconds(started)} ms"
+
+
+_DJANGO = ("cursor_factory", "context", "prepare_threshold", "server_side_binding")
 
 
 def _migrations() -> Seen:
@@ -98,17 +141,64 @@ def _outbox() -> Seen:
     return (None if late > LATE else True), text
 
 
-def _record() -> Finding:
+def _record() -> Seen:
     """What the last reading of the record found; it keeps no decision from being made, and must be seen."""
-    try:
-        last = verifications.last_finished()
-    except DatabaseError as error:
-        return Finding("record", False, type(error).__name__)
+    last = verifications.last_finished()
     if last is None:
-        return Finding("record", True, "not read yet")
+        return True, "not read yet"
     if not last.is_good:
-        return Finding("record", None, verifications.in_words(last.broken, last.differences), "DIFFERS")
-    return Finding("record", True, f"fits up to revision {last.upto}")
+        return None, verifications.in_words(last.broken, last.differences), "DIFFERS"
+    return True, f"fits up to revision {last.upto}"
+
+
+def _sync() -> Seen:
+    """Backends that do not answer or change nothing since a restore, and overdue revocations."""
+    rows = Backend.objects.aggregate(
+        silent=Count("pk", filter=Q(state=Backend.State.SILENT)),
+        restored=Count("pk", filter=Q(restored=True)),
+    )
+    late = alerts.overdue(timezone.now())
+    overdue = sum(many for many, _ in late.values())
+    told = [
+        f"{rows['silent']} not answering" if rows["silent"] else "",
+        f"{rows['restored']} only report since the database was put back" if rows["restored"] else "",
+        f"{overdue} revocations overdue in {len(late)}" if overdue else "",
+    ]
+    troubles = ", ".join(filter(None, told))
+    return (None, f"backends: {troubles}") if troubles else (True, "all backends answer, nothing is overdue")
+
+
+def _workers() -> Seen:
+    """Each queue must have been served lately; what was never served was never asked to be."""
+    return _heard_of(dict.fromkeys(heartbeat.QUEUES, "served"), "no worker was ever heard of")
+
+
+def _beat() -> Seen:
+    return _heard_of({heartbeat.BEAT: "heard of"}, "was never heard of")
+
+
+def _heard_of(names: Mapping[str, str], never: str) -> Seen:
+    now = timezone.now()
+    rows = dict(Heartbeat.objects.filter(name__in=names).values_list("name", "at"))
+    if not rows:
+        return None, never
+    ages = {name: (now - rows[name]).total_seconds() if name in rows else None for name in names}
+    text = ", ".join(
+        f"{name} {said} {age:.0f} s ago" if (age := ages[name]) is not None else f"{name} never {said}"
+        for name, said in names.items()
+    )
+    good = all(age is not None and age <= heartbeat.LATE for age in ages.values())
+    return (True if good else None), text
+
+
+_IN_DATABASE: dict[str, Callable[[], Seen]] = {
+    "migrations": _migrations,
+    "outbox": _outbox,
+    "record": _record,
+    "sync": _sync,
+    "workers": _workers,
+    "beat": _beat,
+}
 
 
 def _redis() -> Seen:

@@ -14,6 +14,7 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.request import Request
 from rest_framework.views import APIView
 
+from authzsite.api import outage
 from authzsite.api.authentication import Caller, SessionAuthentication, TokenAuthentication
 from authzsite.api.strictjson import BadBody
 
@@ -89,6 +90,9 @@ class Surface(APIView):
         if isinstance(exc, APIException):
             asks = {"WWW-Authenticate": "Bearer"} if exc.status_code == 401 else {}
             return exc.status_code, str(exc.detail), asks
+        if outage.is_outage(exc):
+            log.warning("%s: %s", self.request.path, type(exc).__name__)
+            return 503, outage.TEXT, {"Retry-After": outage.RETRY_AFTER}
         log.error("%s failed", self.request.path, exc_info=exc)
         return 500, "something went wrong here; no decision was made", {}
 

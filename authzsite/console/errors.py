@@ -7,12 +7,13 @@ from http import HTTPStatus
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.template.loader import render_to_string
 from django.urls import reverse
 
 from authzsite.console import kept
 from authzsite.console.door import SignIn, door
 from authzsite.console.requests import Request
-from authzsite.console.shell import note, surroundings
+from authzsite.console.shell import SHEETS, note, surroundings
 
 NOT_FOUND = (
     "There is nothing here",
@@ -44,8 +45,6 @@ def _bare(request: Request) -> dict[str, object]:
     try:
         return surroundings(request)
     except Exception:  # noqa: BLE001
-        from authzsite.console.shell import SHEETS
-
         return {"sheets": SHEETS, "signed_in": False}
 
 
@@ -63,6 +62,23 @@ def not_found(request: Request, exception: Exception | None = None) -> HttpRespo
 
 def server_error(request: Request) -> HttpResponse:
     return show(request, 500)
+
+
+def out_of_order(request: Request) -> HttpResponse:
+    """The database does not answer, so the page is made without asking it anything."""
+    heading = "The console cannot answer now"
+    text = (
+        "Its database does not answer. Try again in a moment. If you were saving, look whether it was done."
+    )
+    context = {
+        "heading": heading,
+        "text": text,
+        "status": 503,
+        "shell": {"sheets": SHEETS, "signed_in": False},
+    }
+    if getattr(request, "htmx", False):
+        return note(request, "errors/part.html", context, status=503)
+    return HttpResponse(render_to_string("errors/page.html", context), status=503)
 
 
 def csrf_failure(request: Request, reason: str = "") -> HttpResponse:

@@ -1,9 +1,9 @@
 from typing import Any
 
 from django.conf import settings
-from django.db.backends.postgresql import base
 
 from authzsite import embedded
+from authzsite.bounded_database import base
 
 
 class DatabaseWrapper(base.DatabaseWrapper):

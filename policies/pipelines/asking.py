@@ -6,16 +6,15 @@ import logging
 from collections.abc import Collection
 from datetime import datetime, timedelta
 
-from celery import current_app
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import root as root_of
+from policies import nudges
 from policies.authority import Actor, Authority, of_duty, of_operator
 from policies.errors import Conflict, Invalid
 from policies.facts import is_service_admin
@@ -122,10 +121,7 @@ def is_fresh(row: PipelineRun) -> bool:
 
 
 def tell_worker() -> None:
-    try:
-        current_app.send_task("policies.tasks.pipelines")
-    except OperationalError:
-        logger.info("the broker is away; the beat will start what waits")
+    nudges.send("policies.tasks.pipelines")
 
 
 def stop(run: int, *, by: Actor) -> PipelineRun:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import logging
-
-from celery import current_app
 from django.db import transaction
 from django.utils import timezone
-from kombu.exceptions import OperationalError
 
 from catalog.models import Realm
-from policies import decisions
+from policies import decisions, nudges
 from policies.authority import Actor, Authority, require
 from policies.changes import change
 from policies.errors import Refused
@@ -19,8 +15,6 @@ from policies.models import Counter, Review
 from policies.reviews.plans import Plan, Scope
 from policies.saying import said
 from policies.services.grants import GRANT
-
-logger = logging.getLogger(__name__)
 
 
 def authority(scope: Scope, by: Actor) -> Authority:
@@ -87,7 +81,4 @@ def previous(scope: Scope, realm: int) -> Review | None:
 
 def nudge(task: str) -> None:
     """Have a worker look now.  A broker that is away costs nothing but the time until the beat looks."""
-    try:
-        current_app.send_task(task)
-    except OperationalError:
-        logger.info("the broker is away; the beat will look after the reviews")
+    nudges.send(task)

@@ -15,7 +15,8 @@ from django.test import Client
 from django.utils import timezone
 
 from authzsite.api import health
-from policies.models import Backend, OutboxEntry
+from policies import tasks
+from policies.models import Backend, Heartbeat, OutboxEntry
 from tests.api.world import EVALUATION, EVALUATIONS, Shop
 
 CONFIGURATION = "/.well-known/authzen-configuration"
@@ -60,8 +61,42 @@ def ready(client: Client) -> tuple[int, dict[str, str]]:
 def test_ready_has_a_line_for_each_dependency(db: None, client: Client, redis_url: str) -> None:
     status, lines = ready(client)
     assert status == 200
-    assert list(lines) == ["database", "migrations", "outbox", "record", "redis"]
-    assert all(line.startswith("ok") for line in lines.values())
+    assert list(lines) == ["database", "migrations", "outbox", "record", "sync", "workers", "beat", "redis"]
+    assert all(line.startswith("ok") for name, line in lines.items() if name not in ("workers", "beat"))
+
+
+def test_workers_and_beat_are_late_when_they_were_not_heard_of(db: None, client: Client) -> None:
+    assert ready(client)[1]["workers"] == "late - no worker was ever heard of"
+    tasks.alive("urgent")
+    assert "work never served" in ready(client)[1]["workers"]
+    for queue in ("urgent", "work", "looks"):
+        tasks.alive(queue)
+    assert ready(client)[1]["workers"].startswith("ok - urgent served 0 s ago")
+    assert ready(client)[1]["beat"].startswith("ok")
+    Heartbeat.objects.update(at=timezone.now() - timedelta(seconds=130))
+    status, lines = ready(client)
+    assert status == 200
+    assert lines["workers"].startswith("late - urgent served 130 s ago")
+    assert lines["beat"].startswith("late - beat heard of 130 s ago")
+
+
+def test_the_beat_asks_every_queue_for_a_sign_of_life() -> None:
+    asked = [one for one in settings.CELERY_BEAT_SCHEDULE.values() if one["task"] == "policies.tasks.alive"]
+    assert {one["args"][0] for one in asked} == {one["options"]["queue"] for one in asked}
+    assert {one["args"][0] for one in asked} == {queue.name for queue in settings.CELERY_TASK_QUEUES}
+
+
+def test_the_sync_says_what_is_not_enforced(shop: Shop, client: Client) -> None:
+    backend = Backend.objects.create(
+        realm_id=shop.realm.realm_id, catalog_id=shop.catalog.id, kind="postgresql", state="silent"
+    )
+    Backend.objects.update(restored=True)
+    due = timezone.now() - timedelta(seconds=90)
+    OutboxEntry.objects.create(backend=backend, key="p:1", revision=1, due=due, revokes=True)
+    assert ready(client)[1]["sync"] == (
+        "late - backends: 1 not answering, 1 only report since the database was put back, "
+        "1 revocations overdue in 1"
+    )
 
 
 def test_a_migration_to_apply_makes_it_unready(db: None, client: Client) -> None:
@@ -93,7 +128,7 @@ def test_without_its_database_it_says_so_and_no_more(redis_url: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", ASK], env=environment, capture_output=True, text=True, check=True
     )
-    assert "503 database: FAILED - OperationalError\nmigrations: FAILED - OperationalError" in done.stdout
+    assert "503 database: FAILED - OperationalError\nmigrations: FAILED - not known" in done.stdout
     assert done.stdout.rstrip().endswith(" 200")
     assert "s3cret" not in done.stdout
 

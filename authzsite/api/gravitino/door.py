@@ -29,8 +29,10 @@ from authzsite.api.gravitino.errors import (
     of_policy,
     of_status,
     unauthorized,
+    unavailable,
 )
 from authzsite.api.gravitino.routing import Table, segments
+from authzsite.api.outage import RETRY_AFTER, TEXT, is_outage
 from policies import access_log
 from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
@@ -75,9 +77,19 @@ def answer(request: HttpRequest) -> HttpResponse:
     except OURS as error:
         told = of_policy(error, *(call.route.words if call else ("", "", "")))
         return respond(told.body, told.status)
-    except Exception:
+    except Exception as error:
+        if is_outage(error):
+            return out_of_order()
         log.exception("%s %s failed", request.method, request.path)
         return respond(broken().body, 500)
+
+
+def out_of_order() -> HttpResponse:
+    """The answer while the console's database is away."""
+    problem = unavailable(TEXT)
+    response = respond(problem.body, problem.status)
+    response.headers["Retry-After"] = RETRY_AFTER
+    return response
 
 
 def _call(request: HttpRequest) -> Call:
@@ -158,7 +170,7 @@ def outside(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
             return HttpResponse()
         response = get_response(request)
         is_json = response.headers.get("Content-Type", "").startswith("application/json")
-        if response.status_code < 400 or is_json or not _is_ours(request.path):
+        if response.status_code < 400 or is_json or not is_ours(request.path):
             return response
         problem = of_status(response.status_code, response.reason_phrase)
         return respond(problem.body, problem.status)
@@ -166,5 +178,6 @@ def outside(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[Ht
     return middleware
 
 
-def _is_ours(path: str) -> bool:
+def is_ours(path: str) -> bool:
+    """Whether a path is one of this surface's."""
     return path == "/api" or path == "/configs" or path.startswith(("/api/", "/configs/"))

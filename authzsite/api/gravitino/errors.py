@@ -90,6 +90,11 @@ def broken() -> Problem:
     return Problem(500, 1002, "RuntimeException", "Something went wrong here")
 
 
+def unavailable(text: str) -> Problem:
+    """Nothing can be said now; to be asked again."""
+    return Problem(503, 1002, "ServiceUnavailableException", text)
+
+
 SWITCHED_OFF = (
     "You should set 'gravitino.authorization.enable' to true in the server side `gravitino.conf` to enable "
     "the authorization of the system, otherwise these interfaces can't work."

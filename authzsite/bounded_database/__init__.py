@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, whose waits for a database that hangs come to an end."""

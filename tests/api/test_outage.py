@@ -1,0 +1,189 @@
+"""The console's database is away or hangs: 503 in each surface's form, soon, and clients that come again."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from lakewarden.client import Client, ConsoleError
+from policies import nudges, outbox
+from policies.bounded_connection import TookTooLong, WatchedConnection, patience
+from tests.api.world import make_shop, token
+from tests.standins.faults import Proxy
+
+CALLS = {
+    "/access/v1/evaluation": "application/json",
+    "/authz/v1/grants": "application/problem+json",
+    "/herd-app/rest/currentUser": "application/json",
+    "/v3/security/authorization/roles": "text/plain; charset=utf-8",
+    "/v1/execute/enforce": "text/plain; charset=utf-8",
+    "/api/metalakes": "application/json",
+    "/metrics": "application/problem+json",
+    "/catalog": "text/html; charset=utf-8",
+}
+ASK = """
+import json, sys, time
+import django; django.setup()
+from django.test import Client
+for path in sys.argv[1:]:
+    client = Client(SERVER_NAME="localhost", raise_request_exception=False)
+    client.cookies["lakewarden_session"] = "x" * 32
+    headers = {} if path in ("/catalog", "/metrics") else {"Authorization": "Bearer lw_" + "x" * 43}
+    began = time.monotonic()
+    post = path.startswith(("/access", "/v1"))
+    body = {"data": "{}", "content_type": "application/json"} if post else {}
+    answer = (client.post if post else client.get)(path, headers=headers, **body)
+    print(json.dumps({
+        "path": path, "status": answer.status_code, "type": answer.headers.get("Content-Type"),
+        "after": answer.headers.get("Retry-After"), "seconds": time.monotonic() - began,
+        "body": answer.content.decode(),
+    }), flush=True)
+"""
+
+
+@pytest.fixture
+def nobody_answers() -> Iterator[int]:
+    """A port where calls are taken and never answered."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield taken.getsockname()[1]
+
+
+def asked(database: str, *paths: str) -> list[dict[str, Any]]:
+    environment = {**os.environ, "DATABASE_URL": database, "DJANGO_SETTINGS_MODULE": settings.SETTINGS_MODULE}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK, *paths], env=environment, capture_output=True, text=True, check=True
+    )
+    assert "s3cret" not in done.stdout
+    return [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+
+
+def test_without_its_database_every_surface_says_when_to_come_again(redis_url: str) -> None:
+    answers = asked("postgresql://console:s3cret@127.0.0.1:9/lakewarden", *CALLS)
+    assert {one["path"]: (one["status"], one["type"], one["after"]) for one in answers} == {
+        path: (503, form, "2") for path, form in CALLS.items()
+    }
+    bodies = {one["path"]: one["body"] for one in answers}
+    assert json.loads(bodies["/api/metalakes"])["code"] == 1002
+    assert json.loads(bodies["/herd-app/rest/currentUser"])["statusCode"] == 503
+    assert json.loads(bodies["/authz/v1/grants"])["status"] == 503
+    assert "no decision was made" in json.loads(bodies["/access/v1/evaluation"])
+    assert "The console cannot answer now" in bodies["/catalog"]
+
+
+def test_a_database_that_hangs_is_answered_for_within_seconds(redis_url: str, nobody_answers: int) -> None:
+    database = f"postgresql://console:s3cret@127.0.0.1:{nobody_answers}/lakewarden"
+    paths = ("/health/live", "/access/v1/evaluation", "/api/metalakes", "/catalog", "/health/ready")
+    _, *calls, ready = asked(database, *paths)  # the first reads the program in
+    assert [one["status"] for one in calls] == [503, 503, 503]
+    assert all(one["seconds"] < 6 for one in calls)
+    assert (ready["status"], ready["seconds"] < 2) == (503, True)
+    assert "database: FAILED - no answer within 1.2 s" in ready["body"]
+
+
+def test_a_redis_that_hangs_costs_readiness_two_seconds_and_a_change_nothing(
+    db: None, client: Any, nobody_answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.get("/health/ready")  # reads once which migrations there are
+    monkeypatch.setattr(settings, "REDIS_URL", f"redis://127.0.0.1:{nobody_answers}/0")
+    began = time.monotonic()
+    answer = client.get("/health/ready")
+    assert (answer.status_code, time.monotonic() - began < 2) == (200, True)
+    assert "redis: late" in answer.content.decode()
+    monkeypatch.setattr(nudges.current_app, "send_task", lambda *_, **__: time.sleep(3))
+    began = time.monotonic()
+    for number in range(nudges.MOST + 10):
+        outbox._nudge(number, "work")
+    assert time.monotonic() - began < 1
+
+
+def database_url(proxy: Proxy) -> str:
+    values = connection.settings_dict
+    return f"postgresql://{values['USER']}@127.0.0.1:{proxy.port}/{values['NAME']}"
+
+
+@pytest.fixture
+def console_line(db: None) -> Iterator[Proxy]:
+    with Proxy(f"{connection.settings_dict['HOST']}/.s.PGSQL.5432") as proxy:
+        yield proxy
+
+
+def test_a_slow_statement_is_waited_for_and_a_lost_answer_is_not(
+    console_line: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WatchedConnection, "looks_after", 0.3)
+    monkeypatch.setattr(WatchedConnection, "asks_for", 1.0)
+    with WatchedConnection.connect(database_url(console_line), autocommit=True) as line:
+        assert line.execute("SELECT 1 FROM pg_sleep(2)").fetchone() == (1,)
+        console_line.become("lose", old_only=True)  # whoever asks anew is answered
+        began = time.monotonic()
+        with pytest.raises(TookTooLong):
+            line.execute("SELECT 1")
+        assert time.monotonic() - began < 3
+        assert line.closed
+
+
+def test_a_database_that_freezes_under_a_statement_is_noticed(
+    console_line: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WatchedConnection, "looks_after", 0.3)
+    line = WatchedConnection.connect(database_url(console_line), autocommit=True)
+    console_line.become("freeze")
+    began = time.monotonic()
+    with pytest.raises(TookTooLong):
+        line.execute("SELECT 1")
+    assert time.monotonic() - began < 4
+
+
+def test_patience_bounds_one_answer(console_line: Proxy) -> None:
+    with WatchedConnection.connect(database_url(console_line), autocommit=True) as line:
+        with patience(0.3), pytest.raises(TookTooLong):
+            line.execute("SELECT pg_sleep(5)")
+        assert line.closed
+
+
+@pytest.fixture
+def console(transactional_db: None, redis_url: str) -> Iterator[tuple[str, Proxy]]:
+    """A web server of its own whose database is behind a line that can fail."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with Proxy(f"{connection.settings_dict['HOST']}/.s.PGSQL.5432") as proxy:
+        environment = os.environ | {"DATABASE_URL": database_url(proxy), "REDIS_URL": redis_url}
+        command = [sys.executable, "-m", "gunicorn", "authzsite.wsgi", f"--bind=127.0.0.1:{port}"]
+        options = ["--worker-class=gthread", "--threads=4", "--log-level=warning", "--no-control-socket"]
+        server = subprocess.Popen([*command, *options], env=environment)
+        try:
+            yield f"http://127.0.0.1:{port}", proxy
+        finally:
+            server.terminate()
+            server.wait(30)
+
+
+def test_a_failover_of_two_seconds_fails_no_job(console: tuple[str, Proxy]) -> None:
+    url, proxy = console
+    shop = make_shop()
+    shop.allow(shop.sales, "USE_SCHEMA", "SELECT_TABLE")
+    shop.allow(shop.catalog, "USE_CATALOG")
+    client = Client(url, token("user", "ana"), timeout=10.0, attempts=4)
+    question = ("user:ana", "Table.loadTable", "table:demo/shop.sales.orders")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:  # until the server listens
+        with contextlib.suppress(ConsoleError):
+            assert client.check(*question)
+            break
+    proxy.become("refuse")
+    threading.Timer(2.0, proxy.become, ["pass"]).start()
+    began = time.monotonic()
+    assert client.check(*question)
+    assert time.monotonic() - began > 1
