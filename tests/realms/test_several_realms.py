@@ -12,7 +12,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 
 from tests.kept import kept
 from tests.pages.rooms import ADMIN
-from tests.realms.world import several_realms
+from tests.realms.world import HIDDEN, STRANGERS, several_realms
 
 Enter = Callable[[str], Client]
 
@@ -55,6 +55,26 @@ def test_the_catalog_lists_the_realms_one_may_see(site: dict[str, int], signed_i
     assert ("zebra_lake" in page) == (name == "zebra_owner")
     for realm in ("herd", "second_herd", "cdap", "second_cdap"):
         assert f">{realm}<" in page
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name if name in ("marek", "dora") else pytest.param(name, marks=pytest.mark.slow) for name in STRANGERS],
+)
+def test_no_page_tells_of_a_realm_one_is_not_in(site: dict[str, int], signed_in: Enter, name: str) -> None:
+    client = signed_in(name)
+    hidden = [site[f"zebra_{part}"] for part in ("root", "table", "role", "clerk")]
+    asked = [address for address in addresses(hidden) if address != "/sign-out"]
+    pages = [address for address in asked if not re.search(r"\d", address)]
+    # the pages once more, for what they tell of the refusals before
+    telling = [address for address in [*asked, *pages] if _tells_or_fails(client, address)]
+    assert telling == []
+
+
+def _tells_or_fails(client: Client, address: str) -> bool:
+    answer = client.get(address)
+    body = b"".join(answer.streaming_content) if answer.streaming else answer.content
+    return answer.status_code >= 500 or HIDDEN.encode() in body.lower()
 
 
 @pytest.mark.slow
