@@ -9,7 +9,7 @@ from csp.constants import NONE, SELF
 from kombu import Exchange, Queue
 
 from authzsite import embedded
-from authzsite.demo import passwords
+from authzsite.demo import passwords, shop
 from authzsite.environment import CHECKOUT, read_or_exit
 
 ENVIRONMENT = read_or_exit()
@@ -28,6 +28,8 @@ LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
 LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
 LAKEWARDEN_CDAP_REALM = ENVIRONMENT.cdap_realm
 LAKEWARDEN_CONNECT_ALLOW = ENVIRONMENT.connect_allow
+# the shop of the demo listens nowhere else; nobody has a demo on a public host
+LAKEWARDEN_CONNECT_SOCKETS = () if PUBLIC else (str(shop.server(VAR).socket_dir),)
 LAKEWARDEN_SECRET_KEYS = ENVIRONMENT.secret_keys
 LAKEWARDEN_SIGNING_KEYS = ENVIRONMENT.signing_keys
 LAKEWARDEN_CHECKPOINTS = ENVIRONMENT.checkpoints

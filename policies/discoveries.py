@@ -22,8 +22,8 @@ from policies.saying import said
 from policies.services import realm_of
 from policies.services.backends import authority_to_connect
 from policies.sync import nightly
-from policies.sync.connections import open_backend
 from policies.sync.discover import discover, read
+from policies.sync.sources import opened
 
 GIVEN_UP = timedelta(hours=1)
 """After that a reading that has not ended is taken for one whose worker was killed."""
@@ -93,11 +93,8 @@ def _read(reading: Discovery) -> dict[str, Any]:
     rows, backend = Discovery.objects.filter(pk=reading.pk), reading.backend
     catalog = _catalog(backend)
     by, authority = _acting(reading, catalog)
-    source = open_backend(backend, catalog)
-    try:
+    with opened(backend, catalog) as source:
         seen = read(source)
-    finally:
-        source.close()
     rows.update(total=len(seen.objects))
     result = discover(catalog, seen, by=by, authority=authority, tell=lambda new: rows.update(done=new))
     return {

@@ -10,7 +10,7 @@ from catalog.nodes import Node
 from lakewarden.engine import Decision
 from lakewarden.facts import Slice
 from policies import slices
-from policies.authority import Actor, Authority, require
+from policies.authority import OPERATOR, Actor, Authority, of_operator, require
 from policies.facts import is_service_admin
 
 ADMIN, REALM, KEEPER, SWITCH = "service_admin", "realm_office", "keeper", "realm_switch"
@@ -58,6 +58,17 @@ def _decided(yes: bool, operation: str, revision: int) -> Decision:
 def of_admin(actor: Actor) -> Authority:
     """The authority of a service admin.  Raises Refused."""
     return require(ask_admin(actor.decides_as), actor, otherwise=ONLY_ADMINS)
+
+
+def is_operator(actor: Actor) -> bool:
+    """Whether he runs the site: at its machine's own shell, or as one of its service admins."""
+    who = actor.decides_as
+    return actor.via == OPERATOR.via if who is None else bool(ask_admin(who))
+
+
+def of_operations(actor: Actor) -> Authority:
+    """The authority of who runs the site.  Raises Refused."""
+    return of_operator(actor) if actor.principal is None and is_operator(actor) else of_admin(actor)
 
 
 def of_realm(actor: Actor, root: Node) -> Authority:

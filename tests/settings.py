@@ -33,3 +33,5 @@ PASSWORD_HASHERS = [
 LAKEWARDEN_CHECKPOINTS = ()
 # what tests give, they gave a moment ago; the age has tests of its own
 LAKEWARDEN_UNUSED_AFTER = 0
+# the servers that tests govern listen on sockets in folders of their own
+LAKEWARDEN_CONNECT_SOCKETS = (tempfile.gettempdir(), os.environ["LAKEWARDEN_VAR"])

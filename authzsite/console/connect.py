@@ -25,7 +25,7 @@ from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node
-from lakewarden.backends.base import Finding
+from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies import access_log
@@ -36,7 +36,7 @@ from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.services import backends
 from policies.services.grants import revision_now
-from policies.sync.trying import reached, tried
+from policies.sync.trying import tried
 
 
 @dataclass(frozen=True)
@@ -95,13 +95,13 @@ def _tried(request: Request, wanted: Wanted, kind: Kind, actor: Actor) -> HttpRe
     except Misconfigured as problem:
         note = Note("bad", "It cannot be tried.", _sentence(str(problem)))
         return _show(request, wanted, kind, [note], status=422)
-    if not reached(found):
-        said = [_sentence(one.text.removeprefix("cannot connect or read: ")) for one in found]
+    if found.source is None or not found.reached:
+        said = [_sentence(one.text.removeprefix("cannot connect or read: ")) for one in found.findings]
         note = Note("bad", "It does not answer.", f"{' '.join(said)} Nothing is kept.")
         return _show(request, wanted, kind, [note], failed=True, status=422)
     if request.POST.get("step") != "connect":
-        return _show(request, wanted, kind, [], found=found)
-    return _connect(request, wanted, kind, actor)
+        return _show(request, wanted, kind, [], found=found.findings)
+    return _connect(request, wanted, kind, actor, found.source)
 
 
 def _sentence(text: str) -> str:
@@ -110,14 +110,21 @@ def _sentence(text: str) -> str:
     return f"{begins}{text[1:]}{'' if text[-1:] in ('.', '?', '!') else '.'}"
 
 
-def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor) -> HttpResponse:
+def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source: Source) -> HttpResponse:
     root, name = wanted.ward.root, "" if kind.whole_realm else wanted.said("catalog")
     if done_before(actor) is None:
         try:
             with change(BACKEND_CONNECTED, realm=wanted.ward.realm, by=actor):
                 authority, url = backends.authority_to_connect(actor, root), wanted.url(kind)
                 backends.connect(
-                    root, name, kind.code, url, policy=wanted.policy, by=actor, authority=authority
+                    root,
+                    name,
+                    kind.code,
+                    url,
+                    policy=wanted.policy,
+                    by=actor,
+                    authority=authority,
+                    source=source,
                 )
         except (PolicyError, BackendError) as problem:
             return _show(request, wanted, kind, [Note("bad", "Not connected.", str(problem))], status=422)

@@ -12,7 +12,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from authzsite.console import words
+from authzsite.console import admins, words
 from authzsite.console.differs import board
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
@@ -35,6 +35,13 @@ COUNTED = (
     ("Unknown", ("unknown",)),
     ("Bypass", ("bypass",)),
 )
+AWAITS = {
+    Backend.Awaits.NEW: "It was connected by somebody who does not run this site.",
+    Backend.Awaits.MOVED: "It leads to another system than before, whatever its address says.",
+    Backend.Awaits.SHARED: "Another connection governs the same system, or a part of it. Two that repair the "
+    "same undo what the other decided.",
+}
+"""Why it only reports until a service admin agrees."""
 ALWAYS = ("In sync", "Differs", "Foreign")
 
 
@@ -137,7 +144,7 @@ def _going(one: There) -> Going | None:
 
 
 def _lead(one: There) -> str:
-    if one.row.policy == Backend.Policy.REPORT:
+    if one.row.policy == Backend.Policy.REPORT or one.row.awaits:
         return "It is only watched: what differs is shown, and nothing is changed out there."
     return "What was decided here is applied there and read back; what others granted there is left alone."
 
@@ -179,6 +186,11 @@ def _note(one: There) -> Note | None:
         by = f" by {row.paused_by.label}" if row.paused_by else ""
         until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
         return Note("warn", f"Paused{by}{until}.", "What is decided is kept and applied when it is resumed.")
+    if row.awaits:
+        heading = "It only reports until a service admin of this site agrees."
+        return Note(
+            "warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} Who may agree: {admins.who_words()}."
+        )
     if row.restored:
         text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
         return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
@@ -197,7 +209,8 @@ def _facts(one: There) -> Iterable[Fact]:
     proved = words.said(words.ago(row.proved_at)) if row.proved_at else "not yet"
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
     yield Fact("State", state=one.behind.state())
-    yield Fact("What it does", "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports")
+    repairs = row.policy == Backend.Policy.REPAIR and not row.awaits
+    yield Fact("What it does", "Repairs" if repairs else "Only reports")
     yield Fact("Proved equal", proved, note=revision)
     if row.compared_at:
         yield Fact("All compared", words.said(words.ago(row.compared_at)), note="and each night")

@@ -182,8 +182,28 @@ class Finding:
     blocks: bool = False
 
 
+@dataclass(frozen=True)
+class Source:
+    """Which system a connection leads to, as that system says itself: the same by whatever address.
+
+    `key` names what is governed, `within` what that lies in: of two sources that are the same, or one of
+    which lies in the other, both would govern the same.
+    """
+
+    key: str
+    within: tuple[str, ...] = ()
+
+    def overlaps(self, other: Source) -> bool:
+        """Whether whoever governs this governs something of the other too."""
+        return self.key in (other.key, *other.within) or other.key in self.within
+
+
 class Backend(Protocol):
-    """One file per kind of backend implements this; the contract suite runs on each."""
+    """One file per kind of backend implements this; the contract suite runs on each.
+
+    A backend whose system has an identity of its own has a method `source` too, which answers with the
+    `Source`; else the real folder, or the addresses and the name in the URL, are taken for it.
+    """
 
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The backend's rights on an object of `kind` that carry a console privilege; () when it has none."""

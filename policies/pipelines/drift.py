@@ -22,9 +22,9 @@ from policies.models import Backend
 from policies.pipelines.effective import is_small
 from policies.pipelines.known import Pipeline, Result, Work, register
 from policies.sync import worker
-from policies.sync.connections import open_backend
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.reconcile import parted
+from policies.sync.sources import opened
 
 NUMBER, TEXT, TRUTH, TEXTS = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
 SHOWN = 200
@@ -145,11 +145,8 @@ def _prepare(work: Work) -> None:
 
 def _read(row: Backend, catalog: Node, into: Tables) -> int:
     """How many rights others gave there, past the console; what else was seen goes into the tables."""
-    out_there = open_backend(row, catalog)
-    try:
+    with opened(row, catalog) as out_there:
         return export(row, out_there, catalog, into)
-    finally:
-        out_there.close()
 
 
 def _here(work: Work) -> Callable[[], Result]:

@@ -9,11 +9,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from catalog.nodes import Node, last
-from policies import decisions, outbox
+from policies import decisions, offices, outbox
 from policies.authority import Actor, Authority, of_duty, of_operator
 from policies.changes import change
 from policies.errors import Conflict, Invalid, NotFound
 from policies.events import (
+    BACKEND_AGREED,
     BACKEND_CONFIRMED,
     BACKEND_PAUSED,
     BACKEND_POLICY,
@@ -97,6 +98,23 @@ def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
     what = "right or membership" if run.removals == 1 else "rights and memberships"
     removes = f"{run.removals} {what} away from {run.losing} {'person' if run.losing == 1 else 'people'}"
     _set(row, BACKEND_CONFIRMED, {"confirmed": digest}, by=by, reason=reason, look=True, removes=removes)
+
+
+def agree(row: Backend, *, by: Actor, reason: str) -> None:
+    """Let a connection do what it is set to, which only reported until somebody who runs the site agreed.
+
+    Raises Refused, Invalid, Conflict.
+    """
+    catalog = _catalog(row)
+    with change(BACKEND_AGREED, realm=realm_of(catalog), by=by, reason=reason) as current:
+        authority = offices.of_operations(by)
+        if not reason.strip():
+            raise Invalid("Say why; the reason is kept in the history for ever.")
+        if not Backend.objects.filter(pk=row.pk).exclude(awaits="").update(awaits=""):
+            raise Conflict("Somebody has agreed already.")
+        waiting_again(row)
+        outbox.ask(row, current.revision)
+        current.say(said(BACKEND_AGREED, catalog, backend=str(row)), by=authority)
 
 
 def retry(row: Backend, *, by: Actor, item: SyncItem | None = None) -> None:

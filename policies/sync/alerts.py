@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db.models import Count, Min, Q
 from django.db.models.functions import Coalesce
 
@@ -22,6 +23,13 @@ HELD = notices.kind("sync.held", "plans of a sync that take so much that somebod
 RESTORED = notices.kind("sync.restored", "backends that only report after the database came back from a copy")
 SILENT = notices.kind("sync.silent", "backends that do not answer")
 OVERDUE = notices.kind("sync.overdue", "access that was taken away here and is not yet gone there")
+AWAITS = notices.kind("sync.awaits", "connections that only report until a service admin agrees")
+WHY: dict[str, str] = {
+    Backend.Awaits.NEW: "was connected by somebody who does not run this site, so it only reports so far.",
+    Backend.Awaits.MOVED: "leads to another system than before, so it only reports so far.",
+    Backend.Awaits.SHARED: "governs what another connection governs, so it only reports so far.",
+}
+"""What is told of a connection that a service admin has to agree to."""
 DUTY = "operate_sync"
 REVOKED_WITHIN = timedelta(seconds=60)
 """What takes access away and is not applied by then is overdue, and told."""
@@ -47,6 +55,7 @@ def look(backend: Backend) -> None:
     )
     silent = row.state == Backend.State.SILENT
     _say(row, SILENT, now if silent else None, "does not answer. What is decided waits until it does.")
+    _say(row, AWAITS, now if row.awaits else None, WHY.get(row.awaits, ""), link=f"/sync/{row.pk}/agree")
 
 
 def look_at_overdue(now: datetime) -> None:
@@ -69,7 +78,7 @@ def overdue(now: datetime) -> dict[int, tuple[int, datetime]]:
     return {row["backend"]: (row["many"], row["oldest"]) for row in rows}
 
 
-def _say(row: Backend, kind: str, number: int | None, told: str) -> None:
+def _say(row: Backend, kind: str, number: int | None, told: str, *, link: str = "") -> None:
     """While there is a `number` one notice is open; the same trouble is told once, however long it lasts."""
     open_ = Notice.objects.filter(kind=kind, key__startswith=f"{kind}:{row.pk}:", done__isnull=True)
     if number is None:
@@ -79,7 +88,7 @@ def _say(row: Backend, kind: str, number: int | None, told: str) -> None:
         if catalog is not None:
             text = f"{row.get_kind_display()} {catalog.name} {told}"
             people = list(dict.fromkeys(_who(row, catalog, kind)))
-            notices.tell(people, kind, text, key=f"{kind}:{row.pk}:{number}", link=f"/sync/{row.pk}")
+            notices.tell(people, kind, text, key=f"{kind}:{row.pk}:{number}", link=link or f"/sync/{row.pk}")
 
 
 def _who(row: Backend, catalog: Node, kind: str) -> Iterator[Principal]:
@@ -87,6 +96,8 @@ def _who(row: Backend, catalog: Node, kind: str) -> Iterator[Principal]:
     places = [catalog, *(_refused(row) if kind == PARKED else ())]
     yield from (owner for owner in map(owner_of, places) if owner is not None)
     yield from (one.holder for one in duties.along(catalog) if one.duty == DUTY)
+    if kind == AWAITS:
+        yield from Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
 
 
 def _refused(row: Backend) -> list[Node]:

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import ipaddress
 import os
 import re
-from pathlib import Path
 from urllib.parse import quote
-
-from django.conf import settings
 
 from catalog.nodes import Node
 from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.models import Backend
+from policies.sync import destinations
 from policies.sync.people import people
 from policies.sync.places import places
 from policies.sync.seal import unseal
@@ -59,48 +56,10 @@ def check_allowed(kind: Kind, url: str) -> None:
         raise Misconfigured(f"the URL of a {kind.code} backend begins with {' or '.join(kind.schemes)}")
     parts = kind.parts(url)
     if "folder" in parts:
-        check_folder(parts["folder"])
+        destinations.check_folder(parts["folder"])
+        return
     if "service" in parts:
         raise Misconfigured("the URL names a service; name its host, so that it can be judged")
     for option in sorted(READ_HERE & parts.keys()):
         raise Misconfigured(f"the URL must not name {option}: a connection reads no files of this machine")
-    hosts = [host for name in ("host", "hostaddr") for host in parts.get(name, "").split(",")]
-    for host in filter(None, hosts):
-        if not host.startswith("/"):
-            check_host(host)
-
-
-def check_host(host: str) -> None:
-    """Raise Misconfigured when LAKEWARDEN_CONNECT_ALLOW does not let this site reach the host."""
-    if not _allowed(host):
-        who = "whoever runs this Lakewarden adds it there"
-        raise Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW; {who}")
-
-
-def check_folder(folder: str) -> None:
-    """Raise Misconfigured unless LAKEWARDEN_CONNECT_ALLOW names the folder, or one above it, by its path."""
-    allowed = [Path(entry).resolve() for entry in settings.LAKEWARDEN_CONNECT_ALLOW if entry.startswith("/")]
-    if not Path(folder).is_absolute() or not any(map(Path(folder).resolve().is_relative_to, allowed)):
-        raise Misconfigured(f"{folder} is not below a folder in LAKEWARDEN_CONNECT_ALLOW")
-
-
-def _allowed(host: str) -> bool:
-    return any(_covers(entry, host) for entry in settings.LAKEWARDEN_CONNECT_ALLOW)
-
-
-def _covers(entry: str, host: str) -> bool:
-    if entry == "loopback":
-        return host == "localhost" or _is_loopback(host)
-    if entry == host:
-        return not host.startswith("/")
-    try:
-        return ipaddress.ip_address(host) in ipaddress.ip_network(entry, strict=False)
-    except ValueError:
-        return False
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    destinations.check(parts)

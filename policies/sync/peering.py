@@ -13,10 +13,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from lakewarden.backends.base import Finding
+from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Peer
 from policies.sync.backends.rest import Refused, Rest
+from policies.sync.destinations import machine
 from policies.sync.restored import identity
 
 SITE, INTO = "lakewarden.site", "lakewarden.into"
@@ -56,6 +57,12 @@ def must_not_lead_back(rest: Rest, mark: str, source: str, target: str) -> None:
         raise Misconfigured(problem)
     values = {"site": there.get(SITE, ""), "source": source, "target": target, "asked": timezone.now()}
     Peer.objects.update_or_create(mark=mark, defaults=values)
+
+
+def source_at(rest: Rest, what: str) -> Source:
+    """What a server's realm is known by: the number of its site when it is a console, else its addresses."""
+    site = _told_by(rest).get(SITE)
+    return Source(f"lakewarden {site} {what}" if site else f"{what} at {machine(rest.at.host, rest.at.port)}")
 
 
 def _told_by(rest: Rest) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 import socket
 
-from lakewarden.backends.errors import Misconfigured
-from policies.sync.connections import check_host
+from lakewarden.backends.errors import Misconfigured, Transient
+from policies.sync import destinations
 
 TIMEOUT = 3.0  # seconds
 _ADDRESS = re.compile(
@@ -33,9 +33,11 @@ def check(address: str) -> None:
         return
     host = found["host"].strip("[]")
     try:
-        check_host(host)
-        socket.create_connection((host, port), timeout=TIMEOUT).close()
+        line = destinations.connected(
+            host, lambda address: socket.create_connection((address, port), timeout=TIMEOUT), OSError
+        )
+        line.close()
     except Misconfigured as error:
         raise Unreachable(str(error)) from None
-    except OSError:
+    except (OSError, Transient):
         raise Unreachable(f"{host}:{port} does not answer") from None

@@ -17,10 +17,10 @@ from lakewarden.backends.ordering import alone
 from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
 from policies.sync import findings, glance, guard, orders, pace
-from policies.sync.connections import open_backend
 from policies.sync.desired import Target, Wanted, targets_below
 from policies.sync.progress import Run
 from policies.sync.reporting import only_reports
+from policies.sync.sources import opened
 
 
 @dataclass(frozen=True)
@@ -84,21 +84,19 @@ def reconcile(
     catalog = last(row.catalog_id)
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
-    out_there = open_backend(row, catalog)
-    look = None
-    try:
-        look = Look(row, catalog, out_there, timezone.now())
-        if not (dry_run or only_reports(row) or (patient and look.tried_in_vain())):
-            look.repair(only)
-        report = look.report()
-        _remember(look, report)
-        return report
-    except BackendError as error:
-        if look is not None:
-            look.run.fail(error)
-        raise
-    finally:
-        out_there.close()
+    with opened(row, catalog) as out_there:
+        look = None
+        try:
+            look = Look(row, catalog, out_there, timezone.now())
+            if not (dry_run or only_reports(row) or (patient and look.tried_in_vain())):
+                look.repair(only)
+            report = look.report()
+            _remember(look, report)
+            return report
+        except BackendError as error:
+            if look is not None:
+                look.run.fail(error)
+            raise
 
 
 @dataclass

@@ -8,8 +8,9 @@ from policies.models import Backend
 
 
 def only_reports(row: Backend) -> bool:
-    """Whether nothing may be changed out there: in report mode, and while the realm's law is not enforced.
+    """Whether nothing may be changed out there: in report mode, until an operator has agreed where somebody
+    has to, and while the realm's law is not enforced.
 
     With authorization off everything is allowed; written out, that would open the database to everybody.
     """
-    return row.policy == Backend.Policy.REPORT or mode_of(row.realm_id) != Mode.Choice.ON
+    return row.policy == Backend.Policy.REPORT or bool(row.awaits) or mode_of(row.realm_id) != Mode.Choice.ON

@@ -2,43 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from django.db import connection
+from contextlib import closing
+from dataclasses import dataclass
 
 from lakewarden.backends import kinds
-from lakewarden.backends.base import Finding
-from lakewarden.backends.errors import BackendError, Misconfigured
-from lakewarden.backends.kinds import Kind
+from lakewarden.backends.base import Finding, Source
+from lakewarden.backends.errors import BackendError
 from policies.sync.connections import check_allowed
+from policies.sync.sources import refuse_own, source_of
 
 MARK = "trial"
 """No connection bears this mark, so nothing out there is taken for ours."""
 
 
-def tried(code: str, url: str, *, realm: str) -> list[Finding]:
-    """What a connection by this URL finds; nothing is changed out there.  Raises Misconfigured."""
+@dataclass(frozen=True)
+class Trial:
+    """What a try of a connection found, and which system it led to, if it came that far."""
+
+    findings: list[Finding]
+    source: Source | None = None
+
+    @property
+    def reached(self) -> bool:
+        """Whether it answered at all."""
+        return self.source is not None and any(one.ok for one in self.findings)
+
+
+def tried(code: str, url: str, *, realm: str, beside_us: bool = False) -> Trial:
+    """What a connection by this URL finds; nothing is changed out there.  Raises Misconfigured.
+
+    `beside_us`: whoever runs this site lets what lies in the cluster of the console's database be connected.
+    """
     kind = kinds.get(code)
     check_allowed(kind, url)
-    _refuse_own(kind, url)
     try:
-        source = kind.open(url, realm=realm, mark=MARK, **({"places": {}} if kind.placed else {}))
-        try:
-            return list(source.check())
-        finally:
-            source.close()
+        there = kind.open(url, realm=realm, mark=MARK, **({"places": {}} if kind.placed else {}))
     except BackendError as error:
-        return [Finding(ok=False, text=str(error), blocks=True)]
+        return _failed(error)
+    with closing(there):
+        try:
+            source = source_of(kind, url, there)
+        except BackendError as error:
+            return _failed(error)
+        refuse_own(source, cluster_too=not beside_us)
+        try:
+            return Trial(list(there.check()), source)
+        except BackendError as error:
+            return _failed(error)
 
 
-def _refuse_own(kind: Kind, url: str) -> None:
-    """Raise Misconfigured for the console's own database: who governs a catalog must not govern that."""
-    own, there = connection.settings_dict, kind.parts(url)
-    host, port = there.get("host", ""), there.get("port") or "5432"
-    if (host, port) == (str(own["HOST"]), str(own["PORT"] or "5432")) and there.get("dbname") == own["NAME"]:
-        raise Misconfigured("this is the console's own database")
-
-
-def reached(found: Sequence[Finding]) -> bool:
-    """Whether it answered at all."""
-    return any(one.ok for one in found)
+def _failed(error: BackendError) -> Trial:
+    return Trial([Finding(ok=False, text=str(error), blocks=True)])

@@ -18,10 +18,10 @@ from policies.models import Backend, BackendFinding, Grant
 from policies.models.grants import Effect
 from policies.services import objects, realm_of
 from policies.services.backends import authority_to_connect
-from policies.sync.connections import open_backend
 from policies.sync.desired import targets_below
 from policies.sync.discover import holds
 from policies.sync.findings import VANISHED
+from policies.sync.sources import opened
 
 REASON = "gone from the source"
 
@@ -68,11 +68,8 @@ def close(row: Backend, chosen: Collection[int], *, by: Actor, reason: str = "")
         raise NotFound("The catalog is no longer there.")
     authority_to_connect(by, catalog)
     wanted = [one.node for one in vanished(row) if one.node.id in chosen]
-    source = open_backend(row, catalog)
-    try:
+    with opened(row, catalog) as source:
         seen = source.observe()
-    finally:
-        source.close()
     if not seen.complete:
         raise Invalid("Not everything could be read there, so nothing is taken for gone.")
     gone = _still_gone(row, catalog, wanted, seen)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tempfile
+
 import pytest
 
 from lakewarden.backends.base import Bypass, Right, Step
@@ -74,7 +76,8 @@ def test_check_tells_what_to_mend(shop, ana):
     ("url", "kind"),
     [
         ("postgresql://u:geheim@127.0.0.1:1/x", Transient),
-        ("postgresql://u:geheim@/x?host=/nowhere", Transient),
+        ("postgresql://u:geheim@/x?host=/nowhere", Misconfigured),
+        (f"postgresql://u:geheim@/x?host={tempfile.gettempdir()}/nowhere", Transient),
         ("postgresql://u:gehei%ZZm@localhost/x", Misconfigured),
         ("postgresql://u:geheim@localhost:port/x", Transient),
         ("mysql://u:geheim@localhost/x", Misconfigured),

@@ -212,9 +212,8 @@ def test_only_owners_and_who_has_the_duty_connect(lake: Node, source: Source, si
 
 def test_the_consoles_own_database_is_nobodys_catalog(lake: Node, source: Source, signed_in: Enter) -> None:
     own = connection.settings_dict
-    form = filled(
-        source, host=str(own["HOST"]), port=str(own["PORT"] or ""), **{"its-database": str(own["NAME"])}
-    )
+    there = {"host": f"{own['HOST']}/", "port": str(own["PORT"] or ""), "user": str(own["USER"])}
+    form = filled(source, **there, password="", **{"its-database": str(own["NAME"])})
     answer = posted(signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql", **form, step="connect")
     assert "own database" in answer.content.decode()
     assert not Backend.objects.exists()

@@ -25,9 +25,6 @@ OPEN = [
     "postgresql://u:p@127.0.0.1:5432/db",
     "postgresql://u:p@localhost/db",
     "postgresql://u:p@[::1]:5432/db",
-    "postgresql:///db?host=/var/run/postgresql",
-    "postgresql://u@%2Fvar%2Frun%2Fpostgresql/db",
-    "postgresql:///db",
     "postgresql://u@127.0.0.1:5432,127.0.0.2:5432/db",
     "postgresql://u:p%23@127.0.0.1/db",
 ]
@@ -41,6 +38,16 @@ CLOSED = [
     "postgresql:///db?host=localhost,evil.example",
     "postgresql://u@127.0.0.1/db?service=elsewhere",
     "postgresql://localhost.evil.example/db",
+    "postgresql:///db?host=/var/run/postgresql",
+    "postgresql://u@%2Fvar%2Frun%2Fpostgresql/db",
+    "postgresql://u@@lakewarden/db",
+    "postgresql://u@127.0.0.1,%2Fvar%2Frun%2Fpostgresql/db",
+    "postgresql://u@127.0.0.1/db?hostaddr=169.254.169.254",
+    "postgresql://u@0.0.0.0/db",
+    "postgresql://u@[::]/db",
+    "postgresql://u@[::ffff:10.0.0.1]/db",
+    "postgresql://u@167772161/db",
+    "postgresql://u@012.0.0.1/db",
 ]
 NO_URL = [
     "",
@@ -81,6 +88,13 @@ def test_what_is_no_url_is_said_without_the_password(settings: Settings, url: st
             look(url)
         assert "sesame" not in str(told.value)
         assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize("url", ["postgresql:///db", "postgresql://u@/db", "postgresql://u@127.0.0.1,/db"])
+def test_an_absent_host_is_no_host(settings: Settings, url: str) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
+    with pytest.raises(Misconfigured, match="must name its host"):
+        check_allowed(url)
 
 
 def test_a_network_and_a_host_can_be_opened(settings: Settings) -> None:

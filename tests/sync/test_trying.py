@@ -9,18 +9,18 @@ from lakewarden.backends.errors import Misconfigured
 from policies import discoveries
 from policies.errors import Refused
 from policies.models import Backend, Discovery
-from policies.sync.trying import reached, tried
+from policies.sync.trying import tried
 from tests.factories import acting
 from tests.sync.conftest import Source
 
 
 def test_what_answers_is_told_from_what_does_not(source: Source) -> None:
     found = tried("postgresql", source.url(), realm="demo")
-    assert reached(found)
-    assert "connected to database governed" in found[0].text
+    assert found.reached
+    assert "connected to database governed" in found.findings[0].text
     silent = tried("postgresql", "postgresql://nobody@127.0.0.1:1/nothing", realm="demo")
-    assert not reached(silent)
-    assert silent[0].text
+    assert not silent.reached
+    assert silent.findings[0].text
     with pytest.raises(Misconfigured):
         tried("postgresql", "postgresql://u@example.org/x", realm="demo")
 

@@ -6,12 +6,11 @@ from typing import Any
 
 from authzsite.management.base import OperatorCommand, realm_root
 from lakewarden.backends import kinds
-from lakewarden.backends.base import Finding
 from lakewarden.objects import BadName
 from policies.models import Backend
 from policies.services import backends
 from policies.sync.connections import check_allowed, filled_in
-from policies.sync.trying import reached, tried
+from policies.sync.trying import Trial, tried
 
 
 class Command(OperatorCommand):
@@ -24,8 +23,15 @@ class Command(OperatorCommand):
         parser.add_argument("kind", metavar="KIND", help=f"one of {', '.join(kinds.codes())}")
         parser.add_argument("--url", required=True, help="$NAME in it is taken from the environment")
         parser.add_argument("--mode", choices=Backend.Policy.values, default=Backend.Policy.REPAIR)
+        parser.add_argument(
+            "--share",
+            metavar="REASON",
+            default="",
+            help="let it govern what another connection governs too, or what lies beside the console's own "
+            "database; the reason is recorded",
+        )
 
-    def run(self, *, place: str, kind: str, url: str, mode: str, **_: Any) -> None:
+    def run(self, *, place: str, kind: str, url: str, mode: str, share: str, **_: Any) -> None:
         realm, slash, catalog = place.partition("/")
         known = kinds.get(kind)
         if not realm or bool(slash) is not bool(catalog) or bool(catalog) is known.whole_realm:
@@ -33,16 +39,26 @@ class Command(OperatorCommand):
         real_url = filled_in(url)
         check_allowed(known, real_url)
         root = realm_root(realm)
-        for finding in self._tried(kind, real_url, realm):
+        found = self._tried(kind, real_url, realm, share)
+        for finding in found.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
         row = backends.connect(
-            root, catalog, kind, real_url, policy=mode, by=self.by, authority=self.authority
+            root,
+            catalog,
+            kind,
+            real_url,
+            policy=mode,
+            by=self.by,
+            authority=self.authority,
+            source=found.source,
+            shared=bool(share),
+            reason=share,
         )
         self.stdout.write(f"connected {place} to {row} in {mode} mode")
 
-    def _tried(self, kind: str, url: str, realm: str) -> list[Finding]:
+    def _tried(self, kind: str, url: str, realm: str, share: str) -> Trial:
         """What a try of the connection found; ends the command when it does not answer."""
-        found = tried(kind, url, realm=realm)
-        if not reached(found):
-            self.fail(f"nothing is connected: {'; '.join(one.text for one in found)}", code=1)
+        found = tried(kind, url, realm=realm, beside_us=bool(share))
+        if not found.reached:
+            self.fail(f"nothing is connected: {'; '.join(one.text for one in found.findings)}", code=1)
         return found

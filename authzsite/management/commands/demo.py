@@ -9,9 +9,9 @@ from django.conf import settings
 from authzsite.demo import lake, passwords, shop, world
 from authzsite.management.base import OperatorCommand
 from catalog.nodes import node
-from policies.sync.connections import open_backend
 from policies.sync.discover import discover
 from policies.sync.reconcile import reconcile
+from policies.sync.sources import opened
 
 
 class Command(OperatorCommand):
@@ -25,11 +25,8 @@ class Command(OperatorCommand):
         catalog = node(row.catalog_id)
         if catalog is None:
             self.fail("catalog shop could not be made")
-        source = open_backend(row, catalog)
-        try:
+        with opened(row, catalog) as source:
             seen = source.observe()
-        finally:
-            source.close()
         found = discover(catalog, seen, by=self.by, authority=self.authority)
         world.access(place)
         lake.ensure(place, settings.VAR, there.superuser_url)

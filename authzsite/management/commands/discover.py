@@ -7,9 +7,9 @@ from typing import Any
 from authzsite.management.base import OperatorCommand, connected_node
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.sync.connections import open_backend
 from policies.sync.discover import discover, read
 from policies.sync.reconcile import reconcile
+from policies.sync.sources import opened
 
 
 class Command(OperatorCommand):
@@ -26,11 +26,8 @@ class Command(OperatorCommand):
         row = Backend.objects.filter(catalog=catalog.id).first()
         if row is None:
             raise NotFound(f"{place} is not connected")
-        source = open_backend(row, catalog)
-        try:
+        with opened(row, catalog) as source:
             seen = read(source)
-        finally:
-            source.close()
         result = discover(catalog, seen, by=self.by, authority=self.authority, close_vanished=close_vanished)
         report = reconcile(row, dry_run=True)
         self.stdout.write(

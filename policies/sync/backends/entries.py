@@ -11,11 +11,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from lakewarden.backends.base import Finding, Foreign, FoundObject, Observation, Outcome, Plan, Right, Step
+from lakewarden.backends.base import (
+    Finding,
+    Foreign,
+    FoundObject,
+    Observation,
+    Outcome,
+    Plan,
+    Right,
+    Source,
+    Step,
+)
 from lakewarden.backends.errors import BackendError
 from lakewarden.backends.steps import in_turn
 from policies.sync.backends.rest import Refused, Rest
-from policies.sync.peering import must_not_lead_back
+from policies.sync.peering import must_not_lead_back, source_at
 from policies.sync.record import Fact, Record
 
 PERSON = "person:"
@@ -78,6 +88,10 @@ class ByPerson:
     def rights_for(self, privilege: str, kind: str) -> tuple[str, ...]:
         """The privilege itself, where it is carried over."""
         return (privilege,) if privilege in self._carries.get(kind, ()) else ()
+
+    def source(self) -> Source:
+        """The realm over there."""
+        return source_at(self.wire.rest, f"{self._between[1]}{'/'.join(self.wire.rest.at.path)}")
 
     def observe(self) -> Observation:
         """Everything that can be seen, call by call.  Raises errors of `lakewarden.backends.errors`."""

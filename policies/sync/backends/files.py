@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Step
+from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Source, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected
 from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.steps import kept_back
@@ -60,6 +60,10 @@ class Files:
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The rights on a folder that carry a console privilege; () when none do."""
         return _RIGHTS.get((privilege, kind), ())
+
+    def source(self) -> Source:
+        """The folder that is really there, and those above it."""
+        return self._tree.source()
 
     def observe(self) -> Observation:
         """Read every access list once, while no worker of ours is at it."""

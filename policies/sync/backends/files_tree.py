@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from lakewarden.backends.base import Source
 from lakewarden.backends.errors import BackendError, Gone
 from policies.sync.backends.files_acl import Acl
 
@@ -63,6 +64,9 @@ class Tree(Protocol):
 
     def close(self) -> None:
         """Let go of connections."""
+
+    def source(self) -> Source:
+        """Which tree this is, whatever leads to it."""
 
     def alone(self) -> AbstractContextManager[None]:
         """Keep other workers out meanwhile.  Raises Transient."""

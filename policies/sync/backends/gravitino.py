@@ -12,6 +12,7 @@ from lakewarden.backends.base import (
     Observation,
     Outcome,
     Plan,
+    Source,
 )
 from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.steps import in_turn
@@ -19,6 +20,7 @@ from lakewarden.dialects.gravitino.privileges import PRIVILEGES
 from policies.sync.backends.gravitino_check import check
 from policies.sync.backends.gravitino_names import HERE, Marks, tag
 from policies.sync.backends.gravitino_read import Lake, described, observe, position
+from policies.sync.backends.gravitino_source import metalake
 from policies.sync.backends.gravitino_write import Hand, translated
 from policies.sync.backends.rest import (
     REACHED,
@@ -52,6 +54,13 @@ class Gravitino:
         """The privilege itself where it may be given; () for what is administered here alone."""
         known = PRIVILEGES.get(privilege)
         return (privilege,) if known and kind in known.binds and privilege not in HERE else ()
+
+    def source(self) -> Source:
+        """The metalake, known by when and by whom it was made where the server has no number."""
+        try:
+            return metalake(self.lake)
+        except Refused as refusal:
+            raise translated(refusal) from None
 
     def observe(self) -> Observation:
         """Everything that matters, call by call.  Raises errors of `lakewarden.backends.errors`."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError
 from lakewarden.backends.kinds import Kind
 from lakewarden.backends.steps import attempted
@@ -42,8 +42,8 @@ def open(url: str, *, realm: str, mark: str) -> Backend:
 def parts(url: str) -> dict[str, str]:
     """What the driver reads in a URL.  Raises Misconfigured."""
     at = Address.read(url)
-    host = "/" if at.socket else at.host
-    return {"host": host, "port": str(at.port), "dbname": "", "user": at.user, "password": at.password}
+    found = {"port": str(at.port), "dbname": "", "user": at.user, "password": at.password}
+    return {**found, "host": "/", "socket": at.socket} if at.socket else {**found, "host": at.host}
 
 
 KIND = Kind(
@@ -66,6 +66,11 @@ class MariaDB:
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The rights on an object of `kind` that carry a console privilege; () when none is needed."""
         return _RIGHTS.get((privilege, kind), ())
+
+    def source(self) -> Source:
+        """The server: MySQL numbers itself; MariaDB is the one of this machine, port and data folder."""
+        told = self._session.rows(self._session.dialect.source)[0]
+        return Source(f"{self._session.dialect.scheme} {' '.join(str(told[name]) for name in sorted(told))}")
 
     def observe(self) -> Observation:
         """One look, while no worker of ours is at it.  Raises errors of `lakewarden.backends.errors`."""

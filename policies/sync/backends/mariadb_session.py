@@ -12,6 +12,7 @@ import pymysql
 from pymysql.cursors import DictCursor
 
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from policies.sync import destinations
 from policies.sync.backends.mariadb_names import Identity
 from policies.sync.backends.mariadb_sql import MARIADB, Dialect, quoted
 from policies.sync.deadline import LONGEST, answered_within
@@ -144,7 +145,16 @@ class Session:
 
 
 def _connect(at: Address, settings: Sequence[str]) -> pymysql.Connection[Any]:
-    where = {"unix_socket": at.socket} if at.socket else {"host": at.host, "port": at.port}
+    if at.socket:
+        return _connected(at, settings, unix_socket=destinations.socket_file(at.socket))
+    return destinations.connected(
+        at.host,
+        lambda address: _connected(at, settings, host=address, port=at.port),
+        pymysql.OperationalError,
+    )
+
+
+def _connected(at: Address, settings: Sequence[str], **where: Any) -> pymysql.Connection[Any]:
     connection = pymysql.connect(
         user=at.user,
         password=at.password,

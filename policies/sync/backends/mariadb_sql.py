@@ -24,7 +24,7 @@ class Dialect:
     bits of what there is on everything where `many_roles` do not show it; `mapped` who is in which role;
     `numbers` what survives a rename.  `roles`, `hosts`, `inside` and `holders` ask for one name.
     `sessions` tells a user's connections where they cannot be ended by his name, `keys` the key of each role
-    that bears our mark where its name does not hold it.
+    that bears our mark where its name does not hold it.  `source` tells what no other server tells.
     """
 
     label: str
@@ -43,6 +43,7 @@ class Dialect:
     holders: str
     make: Callable[[str, str], str]
     default: Callable[[str, Sequence[str]], str]
+    source: str
     many_roles: bool = False
     sessions: str = ""
     keys: str = ""
@@ -59,6 +60,8 @@ MARIADB = Dialect(
     oldest="MariaDB 10.11",
     needed=("CREATE USER", "PROCESS", "CONNECTION ADMIN"),
     identity=Identity,
+    # it has no number of its own before 10.11.9, and one that follows machine and port since
+    source="SELECT @@global.hostname AS a, @@global.port AS b, @@global.datadir AS c",
     # a global read lock is waited for without end unless the statement itself may not last
     settings=("SET SESSION max_statement_time = 30", "SET SESSION lock_wait_timeout = 5"),
     accounts="""

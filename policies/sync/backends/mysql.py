@@ -55,6 +55,7 @@ MYSQL = Dialect(
     oldest="MySQL 8.0.21",
     needed=("CREATE USER", "PROCESS", "CONNECTION_ADMIN", "ROLE_ADMIN"),
     identity=Named,
+    source="SELECT @@global.server_uuid AS number",
     settings=("SET SESSION lock_wait_timeout = 5",),
     accounts=f"""
         SELECT u.User AS user, IF({IS_ROLE}, '', u.Host) AS host,

@@ -14,8 +14,10 @@ import time
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
+from pathlib import Path as Path_
 from typing import Any
 
+from lakewarden.backends.base import Source
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from lakewarden.locations import normal
 from policies.sync.backends.files_acl import Acl, Name
@@ -68,6 +70,10 @@ class PosixTree:
 
     def close(self) -> None:
         """Nothing is held between two calls."""
+
+    def source(self) -> Source:
+        """The folder and those above it, by number and moment of birth: no path and no link is believed."""
+        return folder_source(self.root)
 
     @contextmanager
     def alone(self) -> Iterator[None]:
@@ -363,6 +369,22 @@ def _plain_acl(mode: int) -> Acl:
 
 
 _BIRTH, _EMPTY_PATH = 0x800, 0x1000
+
+
+def folder_source(path: str) -> Source:
+    """What a folder is known by, whatever leads to it.  Raises BackendError."""
+    root = Path_(os.path.realpath(path))
+    numbers = []
+    for folder in (root, *root.parents):
+        with telling():
+            here = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            found, born = os.fstat(here), _born(here)
+        finally:
+            os.close(here)
+        # the number of a device may be another after the next start
+        numbers.append(f"folder {found.st_ino}" + (f" born {born:x}" if born else f" on {found.st_dev}"))
+    return Source(numbers[0], tuple(numbers[1:]))
 
 
 def _born(folder: int) -> int:

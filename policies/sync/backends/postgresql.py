@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
 from lakewarden.backends.ordering import waits_for
@@ -23,6 +23,7 @@ from policies.sync.backends.postgresql_read import observe
 from policies.sync.backends.postgresql_rights import change_rights
 from policies.sync.backends.postgresql_roles import drop_role, make_role, switch
 from policies.sync.backends.postgresql_session import Session
+from policies.sync.backends.postgresql_source import source
 
 _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("USE_CATALOG", "catalog"): ("CONNECT",),
@@ -127,6 +128,10 @@ class PostgreSQL:
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The rights on an object of `kind` that carry a console privilege; () when there are none."""
         return _RIGHTS.get((privilege, kind), ())
+
+    def source(self) -> Source:
+        """The number of the cluster and that of the database in it, whatever leads there."""
+        return self._session.read(source)
 
     def observe(self) -> Observation:
         """One consistent look.  Raises errors of `lakewarden.backends.errors`."""

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import psycopg
 from psycopg import sql
+from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import namedtuple_row
 
 from lakewarden.backends.errors import (
@@ -21,7 +22,7 @@ from lakewarden.backends.errors import (
     Transient,
 )
 from policies.bounded_connection import BoundedConnection, TookTooLong
-from policies.sync import lease
+from policies.sync import destinations, lease
 from policies.sync.backends.postgresql_names import Identity
 from policies.sync.deadline import LONGEST
 
@@ -156,6 +157,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     try:
         connection = Line.connect(
             url,
+            **destinations.libpq(conninfo_to_dict(url)),
             autocommit=True,
             prepare_threshold=None,
             connect_timeout=_CONNECT_SECONDS,

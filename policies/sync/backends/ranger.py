@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 from urllib.parse import urlencode
 
-from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Step
+from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
 from lakewarden.backends.steps import in_turn
@@ -21,6 +21,7 @@ from policies.sync.backends.ranger_read import Look, in_force, observe
 from policies.sync.backends.ranger_session import SCHEMES, Session
 from policies.sync.backends.ranger_types import CDAP, HIVE, TRINO, Type
 from policies.sync.backends.ranger_write import Writer
+from policies.sync.destinations import machine
 from policies.sync.wanted_ranger import wanted
 from policies.sync.wanted_ranger_cdap import LAW
 from policies.sync.wanted_ranger_cdap import wanted as wanted_in_cdap
@@ -65,6 +66,13 @@ class Ranger:
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The accesses on an object of `kind` that carry a console privilege; () when none is needed."""
         return self._type.rights.get((privilege, kind), ())
+
+    def source(self) -> Source:
+        """The service, by the number that Ranger gave it, and the part of it that this is about."""
+        found = self._session.service()
+        at = self._session.at
+        number = found.get("guid") or f"{found.get('id')} at {machine(at.host, at.port)}"
+        return Source(f"ranger {number} {self._fixed}".strip())
 
     def observe(self) -> Observation:
         """Policies, roles and users at one version of the policies.  Raises BackendError."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
@@ -13,11 +14,13 @@ from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimeoutError_
 
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from lakewarden.backends.kinds import Field
+from policies.sync import destinations
 from policies.sync.deadline import answered_within
 
 TIMEOUT = 20.0  # seconds for one answer
@@ -132,14 +135,6 @@ class _InUse:
         return self.in_use
 
 
-class _Pool(_InUse, HTTPConnectionPool):
-    """Plain HTTP."""
-
-
-class _SecurePool(_InUse, HTTPSConnectionPool):
-    """HTTP over TLS."""
-
-
 def _socket(pool: HTTPConnectionPool) -> Any:
     return getattr(getattr(pool, "in_use", None), "sock", None)
 
@@ -148,6 +143,36 @@ class Reply(NamedTuple):
     status: int
     kind: str
     content: bytes
+
+
+class _Line(HTTPConnection):
+    """A line to an address that was judged just before; the name stays for `Host` and for TLS to prove."""
+
+    def _new_conn(self) -> socket.socket:
+        return destinations.connected(self.host, self._to, HTTPError)
+
+    def _to(self, address: str) -> socket.socket:
+        name, self._dns_host = self._dns_host, address
+        try:
+            return super()._new_conn()
+        finally:
+            self._dns_host = name
+
+
+class _SecureLine(_Line, HTTPSConnection):
+    """The same over TLS."""
+
+
+class _Pool(_InUse, HTTPConnectionPool):
+    """Plain HTTP."""
+
+    ConnectionCls = _Line
+
+
+class _SecurePool(_InUse, HTTPSConnectionPool):
+    """HTTP over TLS."""
+
+    ConnectionCls = _SecureLine
 
 
 Authorize = Callable[[], str]

@@ -9,15 +9,19 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from lakewarden.backends.base import Source
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
 from lakewarden.locations import normal
 from policies.sync.backends.files_acl import Acl, Name
 from policies.sync.backends.files_kept import Kept
 from policies.sync.backends.files_tree import Node, Path, Troubles
 from policies.sync.backends.rest import Address, Refused, Rest
+from policies.sync.destinations import machine
 
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 """Names that WebHDFS takes in a list, unless dfs.webhdfs.acl.provider.permission.pattern says otherwise."""
+
+_NAMENODE = "Hadoop:service=NameNode,name=NameNodeInfo"
 
 _MEANS: dict[type[BackendError], tuple[str, ...]] = {
     Gone: ("FileNotFoundException", "PathNotFoundException"),
@@ -45,6 +49,22 @@ class HdfsTree:
 
     def close(self) -> None:
         self._rest.close()
+
+    def source(self) -> Source:
+        """The folder's path and those above it, in the cluster that it says it is."""
+        cluster, names = self._cluster(), self.at.path
+        paths = [f"hdfs {cluster} /{'/'.join(names[:length])}" for length in range(len(names), -1, -1)]
+        return Source(paths[0], tuple(paths[1:]))
+
+    def _cluster(self) -> str:
+        """The number that HDFS was formatted with; where it is not told, its machine."""
+        try:
+            found = self._rest.get("jmx", qry=_NAMENODE)
+        except (Refused, Misconfigured):
+            found = None  # only administrators of that cluster may look
+        beans = found.get("beans") if isinstance(found, dict) else None
+        told = [one["ClusterId"] for one in beans or () if isinstance(one, dict) and one.get("ClusterId")]
+        return str(told[0]) if told else machine(self.at.host, self.at.port)
 
     @contextmanager
     def alone(self) -> Iterator[None]:

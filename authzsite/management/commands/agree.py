@@ -1,0 +1,26 @@
+"""`manage.py agree`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from authzsite.management.base import OperatorCommand, connected_node
+from policies.errors import NotFound
+from policies.models import Backend
+from policies.services import operating
+
+
+class Command(OperatorCommand):
+    help = "Agree to a connection that only reports until somebody who runs this site has."
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("place", metavar="REALM[/CATALOG]")
+        parser.add_argument("--reason", required=True, help="kept in the history for ever")
+
+    def run(self, *, place: str, reason: str, **_: Any) -> None:
+        row = Backend.objects.filter(catalog=connected_node(place).id).first()
+        if row is None:
+            raise NotFound(f"{place} is not connected")
+        operating.agree(row, by=self.by, reason=reason)
+        does = "repairs" if row.policy == Backend.Policy.REPAIR else "only reports, as it is set to"
+        self.stdout.write(f"{place} {does}")

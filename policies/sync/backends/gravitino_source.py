@@ -1,0 +1,21 @@
+"""Which metalake this is, whatever address leads there."""
+
+from __future__ import annotations
+
+from lakewarden.backends.base import Source
+from policies.sync.backends.gravitino_read import Lake
+from policies.sync.peering import source_at
+
+
+def metalake(lake: Lake) -> Source:
+    """By the number of a console; else by when and by whom it was made, as Gravitino itself has no number.
+
+    Raises BackendError.
+    """
+    at = source_at(lake.rest, f"metalake {lake.name}")
+    found = lake.get().get("metalake") or {}
+    audit = found.get("audit") if isinstance(found, dict) else None
+    made = audit.get("createTime") if isinstance(audit, dict) else None
+    if made and not at.key.startswith("lakewarden "):
+        return Source(f"metalake {lake.name} made {made} by {audit.get('creator', '')}")
+    return at
