@@ -12,6 +12,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from pytest_django import Settings
 
+from accounts import people
 from accounts.models import Principal
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Source as Identity
@@ -216,7 +217,7 @@ def test_a_connection_that_leads_elsewhere_stops_and_is_told(
     governed: Backend, source: Source, settings: Settings
 ) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = ("sam",)
-    a_person("sam")
+    people.make_account("sam")  # who cannot sign in is told nothing
     worker.now(governed)
     server = source.server
     other = Source(server, "postgres")
