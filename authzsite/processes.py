@@ -167,7 +167,7 @@ class Run:
 
     def _be_alone(self) -> None:
         """One run a checkout, and a free port, before anything is touched."""
-        self.environment.var.mkdir(parents=True, exist_ok=True)
+        _make_private(self.environment.var)
         place = self.environment.var / "run.lock"
         self.lock = keeper.open_lock(str(self.environment.var), place.name)
         if not keeper.try_lock(self.lock):
@@ -331,6 +331,16 @@ def _bury_orphans() -> None:
     with suppress(ChildProcessError):
         while os.waitpid(-1, os.WNOHANG) != (0, 0):
             pass
+
+
+def _make_private(var: Path) -> None:
+    """What lies in `var/` is for whoever runs this, whatever an older version left it open to."""
+    os.umask(0o077)
+    var.mkdir(mode=0o700, parents=True, exist_ok=True)
+    var.chmod(var.stat().st_mode & 0o710)  # the account of an embedded server may pass
+    for place in var.iterdir():
+        if place.is_file() and not place.is_symlink():
+            place.chmod(place.stat().st_mode & 0o700)
 
 
 def main() -> int:

@@ -39,7 +39,11 @@ def servers(folder: Path) -> Iterator[str]:
         for server in (own, governed, redis):
             server.start()
             stack.callback(server.stop)
-        os.environ |= {"DATABASE_URL": own.url(), "REDIS_URL": redis.url}
+        os.environ |= {
+            "DATABASE_URL": own.url(),
+            "REDIS_URL": redis.url,
+            "LAKEWARDEN_CONNECT_ALLOW": f"loopback,{governed.socket_dir}",
+        }
         with psycopg.connect(governed.url(), autocommit=True) as connection:
             connection.execute(SCRIPT)
         yield governed.url()

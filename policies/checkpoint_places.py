@@ -28,6 +28,11 @@ class Place(Protocol):
         """Put a note there.  Raises NotTaken."""
 
 
+def _private(path: str, flags: int) -> int:
+    """A new file is for whoever writes it alone; one that is there keeps the mode that it was given."""
+    return os.open(path, flags, 0o600)
+
+
 @dataclass(frozen=True)
 class FilePlace:
     path: Path
@@ -38,12 +43,12 @@ class FilePlace:
 
     def put(self, log: str, size: int, note: str) -> None:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             there = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
             kept = notes.whole(there)
             if note in kept:
                 return  # written before a crash that kept us from saying so
-            with self.path.open("ab") as file:
+            with open(self.path, "ab", opener=_private) as file:
                 if kept != there:  # a crash, or a full disk, in the middle of one
                     file.truncate(len(kept.encode()))
                 file.write(note.encode())

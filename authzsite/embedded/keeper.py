@@ -63,7 +63,7 @@ class Keeper:
         options: dict[str, Any] = (
             {} if self.user == "-" else {"user": self.user, "group": self.user, "extra_groups": []}
         )
-        with open(self.log, "ab") as log:
+        with open(self.log, "ab", opener=lambda place, flags: os.open(place, flags, 0o600)) as log:
             return subprocess.Popen(
                 self.command,
                 stdin=subprocess.DEVNULL,

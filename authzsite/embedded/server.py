@@ -62,6 +62,9 @@ class Server:
                 return False
         return True
 
+    def refresh(self) -> None:
+        """Bring a server up to date that somebody else started."""
+
     def settle(self) -> None:
         """Do what is only possible once the server runs."""
 
@@ -88,6 +91,8 @@ class Server:
             if not (self.running and self.answers()):
                 self._await()
                 self.settle()
+            else:
+                self.refresh()
 
     def release(self) -> None:
         if self._held is not None:
@@ -112,7 +117,7 @@ class Server:
         return True
 
     def _hold(self) -> None:
-        self.home.mkdir(parents=True, exist_ok=True)
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
         if self._held is None or self._holder != os.getpid():
             self._held = keeper.open_lock(str(self.home), "users.lock")
             self._holder = os.getpid()
@@ -151,8 +156,10 @@ class Server:
                 return
 
     def _start_keeper(self) -> None:
-        if self.log.exists() and self.log.stat().st_size > 5_000_000:
-            self.log.unlink()
+        if self.log.exists():
+            self.log.chmod(0o600)
+            if self.log.stat().st_size > 5_000_000:
+                self.log.unlink()
         subprocess.run(
             [
                 *(sys.executable, "-I", "-S", keeper.__file__),

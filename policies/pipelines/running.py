@@ -105,7 +105,7 @@ def _on_spark(pipeline: Pipeline, work: Work) -> Path:
     if pipeline.snapshot and work.root is not None:
         work.tell(0, 0, "reading the facts")
         parquet.export(work.root, row.revision, work.input)
-    work.output.mkdir(parents=True, exist_ok=True)
+    work.output.mkdir(mode=0o700, parents=True, exist_ok=True)
     pipeline.prepare(work)
     driving.drive(pipeline, work)
     work.tell(row.total, row.total, "publishing")

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import Error, connection, transaction
+from django.db import ProgrammingError, connection, transaction
 
 from catalog.nodes import Node, last, node
 from lakewarden.backends import base, kinds
@@ -90,7 +90,7 @@ def _own() -> Source:
                 "WHERE datname = current_database()"
             )
             return database(*cursor.fetchone())
-    except Error:
+    except ProgrammingError:
         raise Misconfigured(
             "the console's own database does not tell which server it is, so no other can be told from it: "
             "GRANT EXECUTE ON FUNCTION pg_control_system() TO the console's role"

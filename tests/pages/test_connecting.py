@@ -156,7 +156,7 @@ def test_a_connected_source_is_read_with_what_it_brought(
     posted(
         marek,
         f"/realms/{lake.id}/connect?kind=postgresql",
-        **filled(source, user="postgres", password=""),
+        **filled(source, user="postgres", password=str(conninfo_to_dict(source.url())["password"])),
         step="connect",
     )
     page = f"/sync/{Backend.objects.get().pk}/discover"

@@ -12,7 +12,8 @@ from psycopg.conninfo import conninfo_to_dict
 from accounts.people import make_account
 from policies import discoveries, tasks
 from policies.models import Backend
-from tests.factories import a_metalake, a_person, admit, the
+from policies.services import operating
+from tests.factories import BY, a_metalake, a_person, admit, the
 from tests.pages.conftest import NAMES, PASSWORD
 from tests.pages.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
 from tests.pages.test_walks import step
@@ -42,6 +43,7 @@ def connect(page: Any, source: Source) -> None:  # noqa: F811
         ("textbox", "Server", str(there["host"])),
         ("textbox", "Database", source.database),
         ("textbox", "Account", "postgres"),
+        ("textbox", "Password", str(there["password"])),
         ("radio", "Only report", "", "ArrowDown"),
         ("button", "Try it"),
         ("see", "It answers"),
@@ -82,7 +84,8 @@ def test_from_a_connection_to_an_adopted_grant(
     page = visit("marek", scripts=scripts)
     connect(page, source)
     row = Backend.objects.get()
-    assert row.policy == "repair"
+    assert (row.policy, row.awaits) == ("repair", "new")
+    operating.agree(row, by=BY, reason="the shop's own people asked for it")
     read(page, scripts=scripts)
     grant(page)
     tasks.deliver(row.pk)

@@ -158,3 +158,79 @@ def test_whoever_comes_while_the_server_is_leaving_gets_it_back(
         server.release()
         time.sleep(chance.uniform(0.2, 0.9))
     server.stop()
+
+
+# who comes in
+
+TRUST = "local all all trust\n"
+
+
+def own(folder: Path, *, passwords: bool) -> embedded.PostgreSQL:
+    return embedded.PostgreSQL(folder / "own", version=16, passwords=passwords, durable=False)
+
+
+def enters(server: embedded.PostgreSQL, password: str = "") -> bool:
+    try:
+        psycopg.connect(server.url("postgres", password=password)).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("passwords", [True, False], ids=["the shop's", "the console's"])
+def test_nobody_is_trusted_by_name(tmp_path: Path, passwords: bool) -> None:
+    server = own(tmp_path, passwords=passwords)
+    server.start()
+    try:
+        rules = (server.cluster / "pg_hba.conf").read_text()
+        assert "trust" not in rules
+        # the console connects where and as whom somebody else says, so it must not come in by itself
+        assert enters(server) is not passwords
+        assert not (passwords and enters(server, "wrong"))
+        with psycopg.connect(server.url()) as connection:
+            assert connection.execute("SELECT current_user").fetchone() == ("postgres",)
+        kept = server.kept_password
+        assert kept.exists() is passwords
+        assert not passwords or kept.stat().st_mode & 0o777 == 0o600
+        for place in (server.home, server.socket_dir, server.cluster, server.log):
+            assert place.stat().st_mode & 0o067 == 0, place
+    finally:
+        server.stop()
+
+
+@pytest.mark.parametrize("runs", [True, False], ids=["while it runs", "at its start"])
+@pytest.mark.parametrize("passwords", [True, False], ids=["the shop's", "the console's"])
+def test_one_that_trusted_everybody_no_longer_does(tmp_path: Path, passwords: bool, runs: bool) -> None:
+    before = own(tmp_path, passwords=passwords)
+    before.start()
+    (before.cluster / "pg_hba.conf").write_text(TRUST)
+    with psycopg.connect(before.url(), autocommit=True) as connection:
+        connection.execute("ALTER ROLE postgres PASSWORD NULL")
+        connection.execute("SELECT pg_reload_conf()")
+    before.kept_password.unlink(missing_ok=True)
+    if not runs:
+        before.stop()
+    now = own(tmp_path, passwords=passwords)
+    now.start()
+    try:
+        assert "trust" not in (now.cluster / "pg_hba.conf").read_text()
+        assert soon(lambda: enters(now) is not passwords)
+        psycopg.connect(now.url()).close()
+    finally:
+        before.release()
+        now.stop()
+
+
+def test_what_make_run_finds_open_it_closes(tmp_path: Path) -> None:
+    from authzsite.processes import _make_private
+
+    umask = os.umask(0o022)
+    try:
+        var = tmp_path / "var"
+        var.mkdir(mode=0o755)
+        (var / "checkpoints.txt").write_text("1\n")
+        _make_private(var)
+        (var / "log").write_text("")
+        assert [place.stat().st_mode & 0o067 for place in (var, *var.iterdir())] == [0, 0, 0]
+    finally:
+        os.umask(umask)

@@ -14,7 +14,7 @@ from tests.factories import acting
 from tests.sync.conftest import Source
 
 
-def test_what_answers_is_told_from_what_does_not(source: Source) -> None:
+def test_what_answers_is_told_from_what_does_not(db: None, source: Source) -> None:
     found = tried("postgresql", source.url(), realm="demo")
     assert found.reached
     assert "connected to database governed" in found.findings[0].text
@@ -25,7 +25,7 @@ def test_what_answers_is_told_from_what_does_not(source: Source) -> None:
         tried("postgresql", "postgresql://u@example.org/x", realm="demo")
 
 
-def test_trying_leaves_nothing_behind(source: Source) -> None:
+def test_trying_leaves_nothing_behind(db: None, source: Source) -> None:
     tried("postgresql", source.url(), realm="demo")
     assert source.run("SELECT 1 FROM pg_roles WHERE rolname LIKE 'lw\\_%'") == []
 
