@@ -10,7 +10,7 @@ from policies.models import Backend
 from policies.services import backends, roles
 from policies.sync import peering, worker
 from policies.sync.connections import open_backend
-from policies.sync.trying import reached, tried
+from policies.sync.trying import tried
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.peers.worlds import Lake
 
@@ -30,10 +30,10 @@ def test_a_realm_is_not_connected_to_itself(live_server) -> None:
     a_metalake()
     url = f"gravitino+{live_server.url.replace('http://', 'http://somebody:x@')}/demo"
     found = tried("gravitino", url, realm="demo")
-    assert not reached(found)
-    assert "connected to itself" in found[0].text
+    assert not found.reached
+    assert "connected to itself" in found.findings[0].text
     # another realm of the same site is none of its business
-    assert not any("itself" in one.text for one in tried("gravitino", url, realm="other"))
+    assert not any("itself" in one.text for one in tried("gravitino", url, realm="other").findings)
 
 
 @pytest.mark.django_db
@@ -46,9 +46,9 @@ def test_two_consoles_do_not_carry_into_each_other(lake: Lake) -> None:
     )
     try:
         found = tried("gravitino", lake.url, realm="demo")
-        assert not reached(found)
-        assert "carries its decisions into this realm already" in found[0].text
-        assert reached(tried("gravitino", lake.url, realm="other"))
+        assert not found.reached
+        assert "carries its decisions into this realm already" in found.findings[0].text
+        assert tried("gravitino", lake.url, realm="other").reached
         # who was first notices too, on the next day
         from policies.models import Peer
 

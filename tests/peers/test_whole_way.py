@@ -13,7 +13,7 @@ from policies.models import Backend, BackendFinding
 from policies.services import backends, drift, grants, members, roles
 from policies.services.grants import Wish
 from policies.sync import worker
-from policies.sync.trying import reached, tried
+from policies.sync.trying import tried
 from tests.factories import AUTHORITY, BY, a_metalake, a_role, acting, admit, owned, the, under
 from tests.peers.worlds import Lake
 
@@ -146,12 +146,12 @@ def test_an_account_that_sees_not_everything_removes_nothing(governed: Backend, 
     report = worker.now(governed)
     assert not report.complete
     assert not report.settled
-    found = tried("gravitino", lake.url, realm="demo")
+    found = tried("gravitino", lake.url, realm="demo").findings
     assert ["does not own the metalake" in one.text for one in found if one.blocks] == [True]
 
 
 def test_a_good_connection_is_told_of_in_words(governed: Backend, lake: Lake) -> None:
-    found = tried("gravitino", lake.url, realm="demo")
-    assert reached(found)
+    found = tried("gravitino", lake.url, realm="demo").findings
+    assert found
     assert all(one.ok for one in found), found
     assert any("a Lakewarden of its own" in one.text for one in found)

@@ -13,9 +13,9 @@ def metalake(lake: Lake) -> Source:
     Raises BackendError.
     """
     at = source_at(lake.rest, f"metalake {lake.name}")
+    if at.key.startswith("lakewarden "):
+        return at
     found = lake.get().get("metalake") or {}
     audit = found.get("audit") if isinstance(found, dict) else None
     made = audit.get("createTime") if isinstance(audit, dict) else None
-    if made and not at.key.startswith("lakewarden "):
-        return Source(f"metalake {lake.name} made {made} by {audit.get('creator', '')}")
-    return at
+    return Source(f"metalake {lake.name} made {made} by {audit.get('creator', '')}") if made else at
