@@ -16,7 +16,7 @@ from pytest_django import Settings
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
 from policies.sync import destinations, reach
-from policies.sync.backends.postgresql_session import Session
+from policies.sync.backends.postgresql_session import Line, Session
 from policies.sync.backends.rest import Address, Rest
 from policies.sync.connections import check_allowed
 
@@ -194,7 +194,7 @@ def test_what_a_session_opens_was_judged_then(
         opened.append(more["hostaddr"])
         raise psycopg.OperationalError("away")
 
-    monkeypatch.setattr(psycopg, "connect", connect)
+    monkeypatch.setattr(Line, "connect", connect)
     url = "postgresql://u@db.example/db?sslmode=verify-full"
     check_allowed(kinds.get("postgresql"), url)
     with pytest.raises(Transient):
