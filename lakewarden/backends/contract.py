@@ -65,6 +65,14 @@ class Contract(Suite):
         assert all(one.text for one in found)
         assert not [one.text for one in found if one.blocks]
 
+    def test_a_system_that_has_an_identity_says_the_same_each_time(self, site: Site, ana: str) -> None:
+        with opened(site) as one, opened(site) as other:
+            if not hasattr(one, "source"):
+                return
+            assert one.source() == other.source()
+            assert one.source().key.strip()
+            assert one.source().overlaps(other.source())
+
     @needs("sees_objects")
     def test_what_is_there_is_seen(self, site: Site, ana: str) -> None:
         assert {found.path for found in look(site).objects} >= {("sales",), ORDERS, ("sales", "costs")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -19,9 +20,9 @@ from policies.events import BACKEND_MOVED, BACKEND_SHARED
 from policies.models import Backend
 from policies.saying import said
 from policies.services import realm_of
+from policies.sync import destinations
 from policies.sync.backends.postgresql_source import database
 from policies.sync.connections import check_allowed, open_backend
-from policies.sync.destinations import machine
 from policies.sync.seal import unseal
 
 LONGEST = 255
@@ -36,7 +37,8 @@ OWN_CLUSTER = (
 def opened(row: Backend, place: Node) -> Iterator[base.Backend]:
     """What is connected to a node, where it may lead and leads still.  Raises BackendError."""
     kind, url = kinds.get(row.kind), unseal(row.sealed_url)
-    check_allowed(kind, url)
+    if "folder" not in kind.parts(url):  # a folder is judged when its source is known
+        check_allowed(kind, url)
     out_there = open_backend(row, place)
     try:
         look_again(row, source_of(kind, url, out_there))
@@ -49,17 +51,28 @@ def source_of(kind: Kind, url: str, out_there: object) -> Source:
     """Which system this is: as it says itself, else by real folder, or by addresses.  Raises BackendError."""
     tells = getattr(out_there, "source", None)
     found = tells() if tells else _by_place(kind, url)
+    if folder := kind.parts(url).get("folder"):
+        destinations.check_folder(folder)  # it answers, so a look at it does not hang
     return Source(_short(found.key), tuple(map(_short, found.within)))
 
 
 def _by_place(kind: Kind, url: str) -> Source:
-    from policies.sync.backends.posix_tree import folder_source
-
     parts = kind.parts(url)
     if "folder" in parts:
-        return folder_source(parts["folder"])
-    at = machine(parts.get("host", ""), parts.get("port", ""))
+        return _on_this_machine(parts["folder"])
+    at = destinations.machine(parts.get("host", ""), parts.get("port", ""))
     return Source(f"{kind.code} at {at} {parts.get('dbname', '')}".strip())
+
+
+def _on_this_machine(path: str) -> Source:
+    """A folder, or a file by its name in its folder: a file that is written anew has another number."""
+    from policies.sync.backends.posix_tree import folder_source
+
+    real = os.path.realpath(path)
+    if not os.path.isfile(real):
+        return folder_source(real)
+    above = folder_source(os.path.dirname(real))
+    return Source(f"{os.path.basename(real)} in {above.key}", (above.key, *above.within))
 
 
 def _short(key: str) -> str:
@@ -102,14 +115,14 @@ def _own() -> Source:
 
 def others(source: Source, mine: Backend | None) -> list[Backend]:
     """The other connections, of whatever realm, that govern something of a source."""
-    rows = Backend.objects.exclude(source="").exclude(pk=mine.pk if mine else None)
+    rows = Backend.objects.exclude(source="").exclude(pk=mine.pk if mine else 0)
     near = [row for row in rows if source.overlaps(Source(row.source, tuple(row.within)))]
     return [row for row in near if node(row.catalog_id) is not None]
 
 
 def give_up(source: Source, mine: Backend | None) -> None:
     """What is connected to a catalog that is gone keeps nobody from connecting the source anew."""
-    rows = Backend.objects.filter(source=source.key, sole=True).exclude(pk=mine.pk if mine else None)
+    rows = Backend.objects.filter(source=source.key, sole=True).exclude(pk=mine.pk if mine else 0)
     gone = [row.pk for row in rows if node(row.catalog_id) is None]
     Backend.objects.filter(pk__in=gone).update(sole=False)
 

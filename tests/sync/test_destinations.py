@@ -257,3 +257,57 @@ def test_every_kind_is_judged_by_what_its_host_is(names: Resolver, settings: Set
     for host in ("meta.example", METADATA, "::ffff:169.254.169.254", "2852039166"):
         with pytest.raises(BackendError, match="LAKEWARDEN_CONNECT_ALLOW"):
             check_allowed(kind, kind.address({**values, "host": f"[{host}]" if ":" in host else host}))
+
+
+# folders, by links and by `..`
+
+
+def test_a_tree_is_judged_by_the_folder_that_is_really_there(lake: Path, settings: Settings) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = [str(lake / "open")]
+    kind = kinds.get("posix")
+    for folder in ("open", "open/inner", "way", "way/inner", "closed/../open", "open/inner/%2e%2e", "open//"):
+        check_allowed(kind, f"posix://{lake}/{folder}")
+    for folder in (
+        "closed",
+        "open/link",
+        "way/link",
+        "open/../closed",
+        "open/%2e%2e/closed",
+        "..",
+        "open/..",
+    ):
+        with pytest.raises(Misconfigured, match="LAKEWARDEN_CONNECT_ALLOW"):
+            check_allowed(kind, f"posix://{lake}/{folder}")
+
+
+@pytest.mark.parametrize("path", ["a/../../etc", "%2e%2e/etc", "a/%2E%2E/b", "./a", "%2e"])
+def test_a_path_of_hdfs_names_folders_alone(settings: Settings, path: str) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
+    with pytest.raises(Misconfigured, match="must look like"):
+        check_allowed(kinds.get("webhdfs"), f"webhdfs://hdfs@127.0.0.1:9870/{path}")
+
+
+def test_a_redirect_leads_nowhere(settings: Settings) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
+    called: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as inside, socket.create_server(("127.0.0.1", 0)) as server:
+        inside.settimeout(1)
+        there = inside.getsockname()[1]
+        answer = f"HTTP/1.1 307 x\r\nLocation: http://127.0.0.1:{there}/\r\nContent-Length: 0\r\n\r\n"
+
+        def serve() -> None:
+            line, _ = server.accept()
+            with line:
+                called.append(line.recv(4096))
+                line.sendall(answer.encode())
+
+        Thread(target=serve, daemon=True).start()
+        tree = kinds.get("webhdfs").open(
+            f"webhdfs://hdfs@127.0.0.1:{server.getsockname()[1]}/x", realm="r", mark="m"
+        )
+        with pytest.raises(Misconfigured, match="redirects"):
+            tree.observe()
+        tree.close()
+        with pytest.raises(TimeoutError):
+            inside.accept()
+    assert called

@@ -13,6 +13,7 @@ from policies.models import Backend, Counter
 from policies.services import grants, objects, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
+from policies.sync.connections import open_backend
 from tests.factories import AUTHORITY, BY, a_role, acting, the, under
 from tests.sync.conftest import Source, discover_now
 
@@ -91,7 +92,7 @@ def test_a_role_held_no_longer_is_left_though_another_gives_the_same(
     roles.assign(past, ana, valid_until=end, by=BY, authority=AUTHORITY)
     worker.deliver(governed)
     assert source.reads("ana", "stock.items")
-    with closing(reconcile.open_backend(governed, the("catalog", "shop"))) as out_there:
+    with closing(open_backend(governed, the("catalog", "shop"))) as out_there:
         assert "ana" not in out_there.observe().members.get(f"role:{past.id}", ())
 
 

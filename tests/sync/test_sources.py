@@ -297,3 +297,28 @@ def test_a_kind_of_others_is_known_by_where_it_is(monkeypatch: pytest.MonkeyPatc
     urls = ["mariadb://u@127.0.0.1:99/", "mariadb://v:w@127.0.0.2:99/", "mariadb://u@[::1]:99/"]
     assert len({sources.source_of(kind, url, object()).key for url in urls}) == 1
     assert sources.source_of(kind, "mariadb://u@127.0.0.1:98/", object()).key.endswith("port 98")
+
+
+def test_a_root_that_was_swapped_for_a_link_stops(db: None, settings: Settings, tmp_path: Path) -> None:
+    settings.LAKEWARDEN_CONNECT_ALLOW = [str(tmp_path)]
+    for name in ("lake/sales", "others/hr"):
+        (tmp_path / name).mkdir(parents=True)
+    url = f"posix://{tmp_path}/lake"
+    row = backends.connect(
+        a_metalake(), "lake", "posix", url, policy="repair", by=BY, authority=AUTHORITY,
+        source=tried("posix", url, realm="demo").source,
+    )  # fmt: skip
+    (tmp_path / "lake").rename(tmp_path / "aside")
+    (tmp_path / "lake").symlink_to(tmp_path / "others")
+    with sources.opened(row, the("catalog", "lake")):
+        pass
+    row.refresh_from_db()
+    assert row.awaits == "moved" and only_reports(row)
+    # one that leads out of what the site allows is not looked at at all
+    (tmp_path / "lake").unlink()
+    (tmp_path / "lake").symlink_to("/etc")
+    with (
+        pytest.raises(Misconfigured, match="LAKEWARDEN_CONNECT_ALLOW"),
+        sources.opened(row, the("catalog", "lake")),
+    ):
+        pass

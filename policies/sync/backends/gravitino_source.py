@@ -17,5 +17,6 @@ def metalake(lake: Lake) -> Source:
         return at
     found = lake.get().get("metalake") or {}
     audit = found.get("audit") if isinstance(found, dict) else None
-    made = audit.get("createTime") if isinstance(audit, dict) else None
-    return Source(f"metalake {lake.name} made {made} by {audit.get('creator', '')}") if made else at
+    if isinstance(audit, dict) and audit.get("createTime"):
+        return Source(f"metalake {lake.name} made {audit['createTime']} by {audit.get('creator', '')}")
+    return at

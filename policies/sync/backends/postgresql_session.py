@@ -157,7 +157,7 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     try:
         connection = Line.connect(
             url,
-            **destinations.libpq(conninfo_to_dict(url)),
+            **_judged(url),
             autocommit=True,
             prepare_threshold=None,
             connect_timeout=_CONNECT_SECONDS,
@@ -174,6 +174,11 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     except psycopg.Error as error:
         raise _translated(error) from error
     return connection
+
+
+def _judged(url: str) -> dict[str, Any]:
+    said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+    return dict(destinations.libpq(said))
 
 
 def _settle(connection: psycopg.Connection[Any]) -> None:

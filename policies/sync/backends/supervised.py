@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan
+from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source
 from lakewarden.backends.errors import NotAnswering
 from policies.sync import lease
 from policies.sync.deadline import LONGEST
@@ -70,6 +70,10 @@ class Supervised:
 
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         return self._inner.rights_for(privilege, kind)
+
+    def source(self) -> Source:
+        tells: Callable[[], Source] = self._inner.source  # type: ignore[attr-defined]
+        return self._waited_for(tells)
 
     def observe(self) -> Observation:
         return self._waited_for(self._inner.observe)
