@@ -322,3 +322,15 @@ def test_a_root_that_was_swapped_for_a_link_stops(db: None, settings: Settings, 
         sources.opened(row, the("catalog", "lake")),
     ):
         pass
+
+
+def test_a_line_that_is_lost_may_not_lead_elsewhere_when_it_is_opened_again(source: Source) -> None:
+    kind = kinds.get("postgresql")
+    there = kind.open(source.url(), realm="demo", mark="m")
+    there.source()
+    there.close()
+    there.source()
+    there.close()
+    there._session._url = Source(source.server, "postgres").url()
+    with pytest.raises(Misconfigured, match="another system"):
+        there.observe()

@@ -130,8 +130,10 @@ class PostgreSQL:
         return _RIGHTS.get((privilege, kind), ())
 
     def source(self) -> Source:
-        """The number of the cluster and that of the database in it, whatever leads there."""
-        return self._session.read(source)
+        """The numbers of the cluster and of the database in it; from now on each connection leads there."""
+        found = self._session.read(source)
+        self._session.expects(source, found)
+        return found
 
     def observe(self) -> Observation:
         """One consistent look.  Raises errors of `lakewarden.backends.errors`."""

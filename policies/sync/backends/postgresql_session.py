@@ -13,6 +13,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import namedtuple_row
 
+from lakewarden.backends.base import Source
 from lakewarden.backends.errors import (
     BackendError,
     Gone,
@@ -96,6 +97,8 @@ class Session:
         self._url = url
         self._connection: psycopg.Connection[Any] | None = None
         self._notices: list[tuple[str, str]] = []
+        self._ask: Callable[[Transaction], Source] | None = None
+        self._expected: Source | None = None
 
     @property
     def connected(self) -> bool:
@@ -140,11 +143,26 @@ class Session:
                 connection.execute("SET LOCAL lock_timeout = '1s'")
                 return work(Transaction(connection, self._notices))
 
+    def expects(self, ask: Callable[[Transaction], Source], expected: Source) -> None:
+        """Ask each further connection where it leads: of several hosts the next may be another system."""
+        self._ask, self._expected = ask, expected
+
     def _opened(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
-            self._connection = _connect(self._url)
+            connection = _connect(self._url)
+            try:
+                self._check(connection)
+            except BaseException:
+                connection.close()
+                raise
+            self._connection = connection
             self._connection.add_notice_handler(self._noticed)
         return self._connection
+
+    def _check(self, connection: psycopg.Connection[Any]) -> None:
+        with _in_our_words():
+            if self._ask is not None and self._ask(Transaction(connection, self._notices)) != self._expected:
+                raise Misconfigured("the connection leads to another system than it did a moment ago")
 
     def _noticed(self, notice: psycopg.errors.Diagnostic) -> None:
         # read now: a notice is empty once its result is gone
