@@ -27,7 +27,9 @@ def values_told(model: type[Model], state: Mapping[str, Any]) -> dict[str, Any]:
 
     The name of a personal role is told by its person's pseudonym there, as `told` of `change.begin` says.
     """
-    values = dict.fromkeys(fact_columns(model)) | dict(state)
+    # a column that came later has what it then was given on every row
+    defaults = {field.attname: field.get_default() for field in model._meta.concrete_fields}
+    values = {name: plain(defaults[name]) for name in fact_columns(model)} | dict(state)
     for name in ("valid_from", "valid_until"):
         if values[name] is not None:
             values[name] = plain(datetime.fromisoformat(values[name]))

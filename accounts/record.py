@@ -59,6 +59,8 @@ class Fact(models.Model):
     valid_from = models.DateTimeField(null=True)
     valid_until = models.DateTimeField(null=True)
     origin = models.CharField(max_length=16, choices=Origin, default=Origin.HAND)
+    seal = models.BinaryField(max_length=36, null=True)
+    """Put on by the writer, over all the rest of the row; a row without a good one is not decided on."""
 
     objects = FactQuerySet.as_manager()
 

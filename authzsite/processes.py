@@ -208,7 +208,8 @@ class Run:
     def _prepare(self) -> None:
         # the demo is minutes old: its hints need not wait until things have been given for a month
         os.environ.setdefault("LAKEWARDEN_UNUSED_AFTER", "0")
-        for words in (["migrate", "--no-input", "--verbosity=0"], ["demo"]):
+        steps = (["migrate", "--no-input", "--verbosity=0"], ["facts", "--if-new"], ["demo"])
+        for words in steps:
             done = subprocess.run(
                 [sys.executable, "manage.py", *words],
                 cwd=CHECKOUT,

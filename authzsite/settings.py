@@ -199,6 +199,7 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": 86400.0,
         "options": {"expires": 3600.0},
     },
+    "facts": {"task": "policies.tasks.hold_facts", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "begin": {"task": "policies.tasks.begin", "schedule": 30.0, "options": {"expires": 30.0}},
     "remind": {"task": "policies.tasks.remind", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "requests": {"task": "policies.tasks.requests", "schedule": 30.0, "options": {"expires": 30.0}},

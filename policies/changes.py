@@ -12,11 +12,13 @@ from django.utils import timezone
 
 from accounts.fact_content import fact_code, fact_values, plain
 from accounts.record import Fact
+from accounts.seals import is_fact_sealed, seal_fact
 from accounts.text import told
 from catalog.models import Realm
 from lakewarden.record import chain
 from policies import invariants, outbox
 from policies.authority import Actor, Authority
+from policies.errors import Unsealed
 from policies.events import Said
 from policies.models import Change, Counter, Event, Touch
 from policies.touches import touched_by
@@ -51,8 +53,9 @@ class ChangeInProgress:
     ) -> None:
         """Open many facts of one model in one statement."""
         rows = [fact for fact, _ in facts]
-        for row in rows:
-            row.opened = self.revision
+        for row, number in zip(rows, _numbers_for(rows), strict=True):
+            row.pk, row.opened = number, self.revision
+            seal_fact(row)
         if rows:
             type(rows[0]).objects.bulk_create(rows, batch_size=1000)
         for fact, said in facts:
@@ -65,14 +68,17 @@ class ChangeInProgress:
         self.end_all([(fact, said)], by=by)
 
     def end_all(self, facts: Sequence[tuple[Fact, Said]], *, by: Authority) -> None:
-        """Close many open facts of one model in one statement."""
+        """Close many open facts of one model in one statement.  Raises Unsealed."""
         if not facts:
             return
-        rows = type(facts[0][0]).objects.filter(pk__in={fact.pk for fact, _ in facts}, closed__isnull=True)
-        if rows.update(closed=self.revision) != len(facts):
+        for fact, _ in facts:
+            if not is_fact_sealed(fact):  # closing seals it: what no change made must not get into history
+                raise Unsealed(fact_code(fact))
+            fact.closed = self.revision
+            seal_fact(fact)
+        if _close([fact for fact, _ in facts]) != len(facts):
             raise RuntimeError(f"{fact_code(facts[0][0])} or one of those ended with it is not open")
         for fact, said in facts:
-            fact.closed = self.revision
             self.ended.append(fact)
             self._note(said, {"fact": fact_code(fact), "by": by.ground})
 
@@ -87,6 +93,30 @@ class ChangeInProgress:
     def _note(self, said: Said, extra: dict[str, Any]) -> None:
         self.events.append((said, extra))
         self.places.add(said.lineage)
+
+
+def _numbers_for(rows: Sequence[Fact]) -> list[int]:
+    """The numbers that new facts will have: a seal covers the number, so it is taken before."""
+    if not rows:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+            [rows[0]._meta.db_table, len(rows)],
+        )
+        return [number for (number,) in cursor.fetchall()]
+
+
+def _close(rows: Sequence[Fact]) -> int:
+    """Close facts of one model that are open, each with its seal; how many were."""
+    table = rows[0]._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {table} t SET closed = %s, seal = n.seal"  # noqa: S608 - ours
+            " FROM unnest(%s::bigint[], %s::bytea[]) n(id, seal) WHERE t.id = n.id AND t.closed IS NULL",
+            [rows[0].closed, [row.pk for row in rows], [row.seal for row in rows]],
+        )
+        return int(cursor.rowcount)
 
 
 @contextmanager

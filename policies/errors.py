@@ -51,3 +51,13 @@ class Refused(PolicyError):
     def __init__(self, message: str, decision: Decision | None = None):
         super().__init__(message)
         self.decision = decision
+
+
+class Unsealed(Conflict):
+    """A fact is not as the console wrote it; nothing is decided on it or done to it until it is set right."""
+
+    def __init__(self, code: str):
+        super().__init__(
+            f"{code} was changed in the database past the console. It counts for nothing. A site admin can "
+            "set it right with `manage.py facts`."
+        )

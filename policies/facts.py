@@ -19,17 +19,20 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.seals import is_sealed
 from catalog.models import Realm
 from lakewarden import dialects, engine
 from lakewarden.dialects.cdap import by_settings
 from lakewarden.facts import OWNER, Key, Rule, Slice, Station
+from policies import unsealed
 from policies.archiving import live
+from policies.stated import MODELS, Row, content_of_row, key_of_row
 from policies.touches import principal_key, realm_key, role_key
 
 _STATEMENT = """
 WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
 membership AS (
-    SELECT m.member_id, m.group_id, m.valid_from, m.valid_until,
+    SELECT m.*,
            %(open)s OR EXISTS (SELECT FROM policies_realmmember g
                     WHERE g.principal_id = m.group_id AND g.realm_id = %(realm)s AND {g}) AS admitted
       FROM accounts_membership m JOIN asked ON asked.id = m.member_id
@@ -52,51 +55,61 @@ alias AS (
      WHERE %(by_name)s),
 direct AS (SELECT id FROM holders UNION SELECT holder_id FROM alias),
 assignment AS (
-    SELECT a.id, a.role_id, a.holder_id, a.valid_from, a.valid_until, a.opened
+    SELECT a.*
       FROM policies_assignment a JOIN holders ON holders.id = a.holder_id
       JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
      WHERE {a}),
 roles AS (SELECT DISTINCT role_id FROM assignment)
 SELECT 'revision', (SELECT revision FROM policies_counter),
        (SELECT max(upto) FROM policies_archive WHERE realm_id = %(realm)s AND state <> 'written'),
-       NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text
+       NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text,
+       NULL::bigint, NULL::bytea, NULL::text, NULL::text, NULL::bigint
 UNION ALL
-SELECT 'realm', s.id, NULL, r.settings::text, NULL, NULL, NULL, NULL, NULL, NULL
+SELECT 'realm', s.id, NULL, r.settings::text, NULL, {nothing}
   FROM catalog_realm r JOIN catalog_placement t ON t.parent_id IS NULL AND {t}
   JOIN catalog_securable s ON s.id = t.securable_id AND s.realm_id = r.id
  WHERE r.id = %(realm)s AND %(by_text)s
 UNION ALL
-SELECT 'mode', NULL, NULL, c.mode, NULL, NULL, NULL, c.opened, c.id, NULL
+SELECT 'mode', NULL, NULL, c.mode, NULL, c.valid_from, c.valid_until, c.opened, c.id, NULL,
+       c.closed, c.seal, c.origin, NULL, c.realm_id
   FROM catalog_mode c WHERE c.realm_id = %(realm)s AND {c}
 UNION ALL
-SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id, NULL
-  FROM policies_realmmember m JOIN asked ON asked.id = m.principal_id WHERE m.realm_id = %(realm)s AND {m}
+SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id, NULL,
+       m.closed, m.seal, m.origin, NULL, m.realm_id
+  FROM policies_realmmember m
+  JOIN (SELECT id FROM asked UNION SELECT group_id FROM membership) e ON e.id = m.principal_id
+ WHERE m.realm_id = %(realm)s AND {m}
 UNION ALL
-SELECT 'group', m.member_id, m.group_id, p.name, CASE WHEN m.admitted THEN 'admitted' END,
-       m.valid_from, m.valid_until, NULL, NULL, NULL
+SELECT 'group', m.member_id, m.group_id, p.name, NULL, m.valid_from, m.valid_until, m.opened, m.id, NULL,
+       m.closed, m.seal, m.origin, NULL, NULL
   FROM membership m JOIN accounts_principal p ON p.id = m.group_id
 UNION ALL
-SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id, NULL
+SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id, NULL,
+       a.closed, a.seal, a.origin, NULL, NULL
   FROM assignment a JOIN catalog_placement n ON n.securable_id = a.role_id AND {n}
 UNION ALL
 SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect,
-       g.valid_from, g.valid_until, g.opened, g.id, g.pattern
+       g.valid_from, g.valid_until, g.opened, g.id, g.pattern,
+       g.closed, g.seal, g.origin, g.written, g.realm_id
   FROM policies_grant g JOIN roles ON roles.role_id = g.role_id WHERE {g}{on_g}
 UNION ALL
-SELECT 'alias', a.id, a.holder_id, a.name, a.kind, NULL, NULL, NULL, NULL, NULL FROM alias a
+SELECT 'alias', a.id, a.holder_id, a.name, a.kind, {nothing} FROM alias a
 UNION ALL
 SELECT 'direct', d.holder_id, d.securable_id, d.privilege, d.effect,
-       d.valid_from, d.valid_until, d.opened, d.id, NULL
+       d.valid_from, d.valid_until, d.opened, d.id, d.pattern,
+       d.closed, d.seal, d.origin, d.written, d.realm_id
   FROM policies_grant d JOIN direct ON direct.id = d.holder_id
   JOIN catalog_securable s ON s.id = d.securable_id AND s.realm_id = %(realm)s
  WHERE {d}{on_d}
 UNION ALL
 SELECT 'direct', d.holder_id, NULL, d.privilege, d.effect,
-       d.valid_from, d.valid_until, d.opened, d.id, d.pattern
+       d.valid_from, d.valid_until, d.opened, d.id, d.pattern,
+       d.closed, d.seal, d.origin, d.written, d.realm_id
   FROM policies_grant d JOIN direct ON direct.id = d.holder_id
  WHERE d.realm_id = %(realm)s AND d.securable_id IS NULL AND {d}
 UNION ALL
-SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id, NULL
+SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id, NULL,
+       o.closed, o.seal, o.origin, NULL, NULL
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
  WHERE {o}{on_o}
@@ -117,7 +130,8 @@ def _statement(*, past: bool, narrowed: bool) -> str:
         return f" AND ({on_these}{by_text})" if narrowed else ""
 
     narrow = {f"on_{alias}": on(alias) for alias in "gdo"}
-    return _STATEMENT.format(**narrow, **{alias: true(alias) for alias in "macgdnot"})
+    nothing = ", ".join(["NULL"] * 10)
+    return _STATEMENT.format(nothing=nothing, **narrow, **{alias: true(alias) for alias in "macgdnot"})
 
 
 Window = tuple[float | None, float | None]
@@ -132,15 +146,21 @@ Signature = tuple[
 
 @dataclass
 class Loaded:
-    """What one statement brought, still by holder; `slice_of` turns it into one principal's slice."""
+    """What one statement brought, still by holder; `slice_of` turns it into one principal's slice.
+
+    Rows without a good seal were written past the console.  Nobody can say what was there before, perhaps a
+    denial, so whoever such a row is about is `shut`: for them every answer is no.
+    """
 
     realm: Realm
     realm_name: str
     now: float
+    asked: frozenset[int] = frozenset()
     revision: int = 0
     live_from: int = 0
-    mode: str = "off"
+    mode: str = "on"
     members: set[int] = field(default_factory=set)
+    admitted: set[int] = field(default_factory=set)
     groups: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
     outside: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     roles: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
@@ -150,34 +170,65 @@ class Loaded:
     owned: dict[int, list[OwnedRow]] = field(default_factory=lambda: defaultdict(list))
     root: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
+    unsealed: list[Row] = field(default_factory=list)
+    shut: dict[int, frozenset[str]] = field(default_factory=dict)
 
-    def take(self, row: tuple[Any, ...]) -> None:
-        kind, one, other, text, effect, start, end, opened, pk, pattern = row
-        window = (_seconds(start), _seconds(end))
-        match kind:
+    def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Sort all rows of the statement; what has no good seal is left out."""
+        for values in rows:
+            row = Row(*values)
+            if row.kind in MODELS and not is_sealed(content_of_row(row), row.seal):
+                self.unsealed.append(row)
+            else:
+                self._sort(row)
+        self._admit()
+        if self.unsealed:
+            self._shut({key_of_row(row) for row in self.unsealed})
+
+    def _sort(self, row: Row) -> None:
+        window = (_seconds(row.start), _seconds(row.end))
+        match row.kind:
             case "revision":
-                self.revision, self.live_from = one, other or 0
+                self.revision, self.live_from = row.one, row.other or 0
             case "realm":
-                self.root, self.settings = one, json.loads(text)
+                self.root, self.settings = row.one, json.loads(row.text)
             case "mode":
-                self.mode = text
+                self.mode = row.text
             case "member":
-                if contains(window, self.now):
-                    self.members.add(one)
-            case "group" if effect:
-                self.groups[one].append((other, text, window))
+                self.admitted.add(row.one)
+                if row.one in self.asked and contains(window, self.now):
+                    self.members.add(row.one)
             case "group":
-                self.outside[one].append(other)
+                self.groups[row.one].append((row.other, row.text, window))
             case "role":
-                self.roles[one].append((other, text, window))
-            case "grant":
-                self.grants[one].append((pattern or other, text, effect == "allow", window, opened, pk))
-            case "direct":
-                self.direct[one].append((pattern or other, text, effect == "allow", window, opened, pk))
+                self.roles[row.one].append((row.other, row.text, window))
+            case "grant" | "direct":
+                on, allow = row.pattern or row.other, row.effect == "allow"
+                into = self.grants if row.kind == "grant" else self.direct
+                into[row.one].append((on, row.text, allow, window, row.opened, row.pk))
             case "alias":
-                self.aliases[one].append((other, effect, text))
+                self.aliases[row.one].append((row.other, row.effect, row.text))
             case "owner":
-                self.owned[one].append((other, window, opened, pk))
+                self.owned[row.one].append((row.other, window, row.opened, row.pk))
+
+    def _admit(self) -> None:
+        """Of the groups of each, those count that the realm admits."""
+        if dialects.get(self.realm.law).open_to_all:
+            return
+        for member, groups in self.groups.items():
+            self.outside[member] = [one[0] for one in groups if one[0] not in self.admitted]
+            groups[:] = [one for one in groups if one[0] in self.admitted]
+
+    def _shut(self, doubted: set[str]) -> None:
+        """Take everything from those whom a row without a good seal is about."""
+        for principal in self.asked:
+            keys = self.keys_of(principal)
+            if keys & doubted:
+                self.shut[principal] = keys
+        for principal in self.shut:
+            self.members.discard(principal)
+            for held in (self.groups, self.outside, self.roles, self.direct, self.aliases, self.owned):
+                held.pop(principal, None)
 
     def slice_of(self, principal: Principal, number: int | None = None) -> Slice:
         """The slice of one of the principals asked for; a stranger's by the number it was asked under."""
@@ -190,10 +241,15 @@ class Loaded:
             (*self.rules_of(number), *self._by_office(principal, number)),
             member=number in self.members,
             service_admin=is_service_admin(principal),
-            mode="off" if self.settings.get("authentication") == "off" else self.mode,
+            mode=self._mode_for(number),
             selves=frozenset(self._selves(number)),
             now=self.now,
         )
+
+    def _mode_for(self, number: int) -> str:
+        if number in self.shut:
+            return "on"
+        return "off" if self.settings.get("authentication") == "off" else self.mode
 
     def signature_of(self, principal: int) -> Signature:
         """Equal for two principals exactly when all facts about them here are, so one answer serves both.
@@ -201,7 +257,7 @@ class Loaded:
         Where names themselves give rights, nobody is like anybody else.
         """
         return (
-            principal if dialects.get(self.realm.law).by_text else 0,
+            principal if principal in self.shut or dialects.get(self.realm.law).by_text else 0,
             principal in self.members,
             tuple(self.groups.get(principal, ())),
             tuple(self.roles.get(principal, ())),
@@ -223,7 +279,7 @@ class Loaded:
     def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
         """What a realm's settings give: to its master user, to its admin group, and a principal of a name
         to the user who bears it."""
-        if dialects.get(self.realm.law).by_text:
+        if dialects.get(self.realm.law).by_text and number not in self.shut:
             groups = self.groups.get(number, ())
             yield from by_settings.rules(self.root, self.realm.law, self.settings, principal.ref, groups)
 
@@ -265,6 +321,8 @@ class Loaded:
 
     def keys_of(self, principal: int) -> frozenset[str]:
         """The touch keys whose moving makes this principal's slice stale."""
+        if principal in self.shut:
+            return self.shut[principal]
         groups = [group for group, _, _ in self.groups.get(principal, ())]
         holders = [principal, *groups]
         aliases = [holder for holder, _, _ in self.aliases.get(principal, ())]
@@ -294,7 +352,8 @@ def load(
     Raises Archived for a revision whose facts are not live any more.
     """
     now = now or timezone.now()
-    loaded, law = Loaded(realm, realm_name, now.timestamp()), dialects.get(realm.law)
+    asked = frozenset([*principals, *(strangers or ())])
+    loaded, law = Loaded(realm, realm_name, now.timestamp(), asked), dialects.get(realm.law)
     values: dict[str, Any] = {
         "principals": list(principals),
         "realm": realm.pk,
@@ -308,8 +367,9 @@ def load(
     }
     with connection.cursor() as cursor:
         cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)
-        for row in cursor.fetchall():
-            loaded.take(row)
+        loaded.take(cursor.fetchall())
+    if loaded.unsealed:
+        unsealed.note(loaded.unsealed, realm.pk)
     if as_of is not None:
         live.check(as_of, loaded.live_from)
         loaded.revision = min(as_of, loaded.revision)

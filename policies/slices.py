@@ -74,8 +74,10 @@ def _still_good(kept: dict[int, _Kept]) -> dict[int, Slice]:
         return {}
     keys = sorted({key for entry in kept.values() for key in entry.keys})
     with connection.cursor() as cursor:
-        cursor.execute(_FRESHNESS, [keys])
-        rows = dict(cursor.fetchall())
+        cursor.execute(_FRESHNESS, {"keys": keys})
+        rows: dict[str, int] = {}
+        for key, revision in cursor.fetchall():
+            rows[key] = max(revision, rows.get(key, 0))
     revision = rows.pop("")
     return {
         pk: replace(entry.slice, revision=revision)
@@ -86,8 +88,11 @@ def _still_good(kept: dict[int, _Kept]) -> dict[int, Slice]:
 
 _FRESHNESS = """
 SELECT '' AS key, revision FROM policies_counter
-UNION ALL SELECT key, revision FROM policies_touch WHERE key = ANY(%s)
+UNION ALL SELECT key, revision FROM policies_touch WHERE key = ANY(%(keys)s)
+UNION ALL SELECT key, 9223372036854775807 FROM policies_unsealedfact WHERE key = ANY(%(keys)s)
 """
+"""A row that was written past the console makes stale what was read before, as a touch does, until it is
+set right."""
 
 
 def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, Slice]:
@@ -96,6 +101,8 @@ def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, S
     slices = {one.pk: loaded.slice_of(one) for one in principals}
     if not _inside_a_change():
         for pk, slice_ in slices.items():
+            if pk in loaded.shut:  # it opens when the rows are set right, and nothing is touched by that
+                continue
             _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk), loaded.good_until(pk)))
     return slices
 

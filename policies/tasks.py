@@ -10,7 +10,17 @@ from django.db.models import F
 from django.utils import timezone
 
 from lakewarden.backends.errors import BackendError
-from policies import beginnings, bootstrap, checkpoints, discoveries, emergency, endings, uses, verifications
+from policies import (
+    beginnings,
+    bootstrap,
+    checkpoints,
+    discoveries,
+    emergency,
+    endings,
+    unsealed,
+    uses,
+    verifications,
+)
 from policies.exports import feeds
 from policies.models import Backend, Review
 from policies.notices import posting
@@ -151,6 +161,12 @@ def sign() -> None:
     for trouble in checkpoints.send():
         log.warning("a checkpoint was not sent to %s", trouble)
     verifications.run_waiting()
+
+
+@shared_task(name="policies.tasks.hold_facts")
+def hold_facts() -> None:
+    """Hold every fact against its seal, and tell who runs the site of those that have no good one."""
+    unsealed.sweep()
 
 
 @shared_task(name="policies.tasks.feed")

@@ -24,7 +24,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from policies import verifications
+from catalog.models import Placement
+from policies import unsealed, verifications
 from policies.bounded_connection import BoundedConnection, patience
 from policies.models import Backend, Heartbeat, OutboxEntry
 from policies.sync import alerts, heartbeat
@@ -141,6 +142,17 @@ def _outbox() -> Seen:
     return (None if late > LATE else True), text
 
 
+def _facts() -> Seen:
+    """Whether every fact is as the console wrote it, as far as anybody has looked."""
+    placed = Placement.objects.open()
+    if placed.exists() and not placed.filter(seal__isnull=False).exists():
+        return False, "none has a seal yet, so all answers are no: `manage.py facts --seal`"
+    if found := unsealed.standing().count():
+        told = f"{found} were written past the console; nothing is decided on them (`manage.py facts`)"
+        return None, told, "FORGED"
+    return True, "none was found that the console did not write"
+
+
 def _record() -> Seen:
     """What the last reading of the record found; it keeps no decision from being made, and must be seen."""
     last = verifications.last_finished()
@@ -194,6 +206,7 @@ def _heard_of(names: Mapping[str, str], never: str) -> Seen:
 _IN_DATABASE: dict[str, Callable[[], Seen]] = {
     "migrations": _migrations,
     "outbox": _outbox,
+    "facts": _facts,
     "record": _record,
     "sync": _sync,
     "workers": _workers,

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from catalog.models import Mode
-from policies import verifications
+from policies import unsealed, verifications
 from policies.models import Backend, ForeignOrder, OutboxEntry, SyncRun
 from policies.services.grants import revision_now
 from policies.sync import alerts
@@ -38,7 +38,7 @@ class Metric(NamedTuple):
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything at once, in eight queries."""
+    """Everything at once, in nine queries."""
     text = "".join(f"{line}\n" for metric in _metrics() for line in metric.lines())
     return HttpResponse(text, content_type=KIND)
 
@@ -49,6 +49,12 @@ def _metrics() -> Iterator[Metric]:
     modes = dict(Mode.objects.open().values_list("realm", "mode"))
     yield Metric("revision", "counter", "The last committed change.", [("", revision_now())])
     yield from _record(now)
+    yield Metric(
+        "facts_unsealed",
+        "gauge",
+        "Facts that were written past the console; nothing is decided on them.",
+        [("", unsealed.standing().count())],
+    )
     yield from _outbox()
     yield from _runs(rows)
     yield Metric(

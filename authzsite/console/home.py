@@ -8,7 +8,7 @@ from functools import cached_property
 from django.http import HttpResponse
 from django.urls import reverse
 
-from authzsite.console import admins, first, record, waiting, words
+from authzsite.console import admins, first, record, unsealed_facts, waiting, words
 from authzsite.console.asking.lately import lately
 from authzsite.console.desk import Desk
 from authzsite.console.desk_has import Has
@@ -96,5 +96,5 @@ def room(request: Request) -> HttpResponse:
         step = Action(new.link, new.url, "primary")
         context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
         new = None
-    context["new_site"] = new
+    context["new_site"] = (unsealed_facts.note() if admins.may(request) else None) or new
     return page(request, "console/home.html", context, room="home", realm=realm, revision=revision_now())

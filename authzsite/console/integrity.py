@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from accounts.models import Principal
-from authzsite.console import words
+from authzsite.console import unsealed_facts, words
 from authzsite.console.door import signed_in
 from authzsite.console.errors import show
 from authzsite.console.history_tabs import tabs
@@ -36,14 +36,15 @@ REASON = Reason(
 def room(request: Request) -> HttpResponse:
     """Checkpoints, followers, the key, and the last reading of the whole record."""
     asker = asker_of(request)
-    last = Checkpoint.objects.order_by("-pk").first()
+    last, may = Checkpoint.objects.order_by("-pk").first(), may_verify(asker)
     context = {
         "heading": "History",
         "lead": "Each change follows from the one before by its digest; the whole is signed at intervals.",
         "tabs": tabs("integrity"),
         "tiles": _tiles(last),
         "reading": _reading(verifications.latest()),
-        "reason": None if may_verify(asker) else REASON,
+        "unsealed": unsealed_facts.rows() if may else (),
+        "reason": None if may else REASON,
         "checkpoints": list(Checkpoint.objects.order_by("-pk")[:CHECKPOINTS]),
         "no_checkpoint": Empty("Nothing was signed yet", "The first is signed within a minute of a change."),
         "followers": _followers(),

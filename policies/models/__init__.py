@@ -31,6 +31,7 @@ from policies.models.sync import (
     SyncItem,
     SyncRun,
 )
+from policies.models.unsealed import UnsealedFact
 from policies.models.uses import Use
 from policies.models.written import Peer, Written
 
@@ -83,6 +84,7 @@ __all__ = [
     "SyncItem",
     "SyncRun",
     "Touch",
+    "UnsealedFact",
     "Use",
     "UserDuty",
     "Verification",

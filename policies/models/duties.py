@@ -12,9 +12,11 @@ class UserDuty(UserObjectPermissionBase):
     """A duty of one account on one object."""
 
     content_object = models.ForeignKey(Securable, models.CASCADE)
+    seal = models.BinaryField(max_length=36, null=True)
 
 
 class GroupDuty(GroupObjectPermissionBase):
     """A duty of one group on one object."""
 
     content_object = models.ForeignKey(Securable, models.CASCADE)
+    seal = models.BinaryField(max_length=36, null=True)

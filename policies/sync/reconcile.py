@@ -12,8 +12,9 @@ from django.utils import timezone
 from catalog.nodes import Node, last, node
 from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
-from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, kind_of
+from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient, kind_of
 from lakewarden.backends.ordering import alone
+from policies import unsealed
 from policies.models import Backend, SyncRun
 from policies.services.grants import revision_now
 from policies.sync import findings, glance, guard, orders, pace
@@ -114,8 +115,10 @@ class Look:
     def __post_init__(self) -> None:
         self.run = Run(self.row, self.started)
         self.orders = orders.open_orders(self.row)
+        unsealed.sweep(self.catalog.realm_id)
         self.seen = self.out_there.observe()
         self.wanted, self.absent = self._wanted()
+        self._must_be_ours()
         self.losing, self.holders = guard.losing(self.wanted, self.seen)
         self._compare()
 
@@ -132,6 +135,15 @@ class Look:
         present, absent = parted(targets_below(self.catalog, kind), self.seen)
         wanted = Wanted(self.out_there, kind, self.catalog, present, now=self.started)
         return replace(wanted.desired(self.seen.people), revision=revision), absent
+
+    def _must_be_ours(self) -> None:
+        """Nothing is given or taken out there by facts that were written past the console."""
+        many = unsealed.standing(self.catalog.realm_id).count()
+        if many:
+            raise Transient(
+                f"{many} of the facts here were written past the console. Nothing is given or taken until a "
+                "site admin has set them right."
+            )
 
     def _compare(self) -> None:
         self.plan = planning.plan(self.wanted, self.seen, self.orders.values())

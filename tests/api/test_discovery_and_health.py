@@ -61,7 +61,8 @@ def ready(client: Client) -> tuple[int, dict[str, str]]:
 def test_ready_has_a_line_for_each_dependency(db: None, client: Client, redis_url: str) -> None:
     status, lines = ready(client)
     assert status == 200
-    assert list(lines) == ["database", "migrations", "outbox", "record", "sync", "workers", "beat", "redis"]
+    names = ["database", "migrations", "outbox", "facts", "record", "sync", "workers", "beat", "redis"]
+    assert list(lines) == names
     assert all(line.startswith("ok") for name, line in lines.items() if name not in ("workers", "beat"))
 
 

@@ -13,6 +13,7 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from policies.entries import entries
 from policies.models import Grant
+from tests.bulk import put
 from tests.herd.world import ENTRIES, Caller, give, the_namespace
 from tests.pages.conftest import BACKEND
 
@@ -24,8 +25,7 @@ def crowd(herd: Node) -> Node:
     node = the_namespace("STOCK")
     rows = [Principal(kind="user", name=f"u{at:06}", pseudonym=f"p{at:06}") for at in range(MANY)]
     Principal.objects.bulk_create(rows, batch_size=5000)
-    grants = [Grant(holder=row, securable_id=node.id, privilege="READ", opened=5) for row in rows]
-    Grant.objects.bulk_create(grants, batch_size=5000)
+    put([Grant(holder=row, securable_id=node.id, privilege="READ") for row in rows], opened=5)
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
     return node

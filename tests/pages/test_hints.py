@@ -22,6 +22,7 @@ from policies.uses import Used
 from tests.factories import the
 from tests.pages.test_measures import reviewing, run, text
 from tests.pipelines.test_hints import a_hint
+from tests.policies.superuser import past_triggers
 
 pytestmark = pytest.mark.django_db
 DATA: dict[str, Any] = {
@@ -87,7 +88,7 @@ def test_one_is_mended_after_a_look_and_undone(unused: Hint, signed_in: Callable
 
 def test_what_ended_meanwhile_is_said(unused: Hint, signed_in: Callable[[str], Client]) -> None:
     olivia, address = signed_in("olivia"), f"/hints/{unused.pk}/mend"
-    Grant.objects.filter(pk=unused.grant).update(closed=99)
+    past_triggers(f"UPDATE policies_grant SET closed = 99 WHERE id = {unused.grant}")
     assert "It has ended meanwhile." in text(olivia, address)
     page = olivia.post(address, {"nonce": "b" * 24}, follow=True).content.decode()
     assert "Nothing changed. It has ended meanwhile." in page

@@ -20,10 +20,12 @@ from policies.models import Event, Grant, Hint, PipelineRun
 from policies.services import grants, members, roles
 from policies.services.grants import Wish
 from policies.services.roles import Privilege
+from tests.bulk import put
 from tests.factories import AUTHORITY, a_role, acting, the
 from tests.factories import BY as OPERATED
 from tests.pipelines.worlds import a_lake
 from tests.policies.conftest import shop
+from tests.policies.superuser import past_triggers
 
 __all__ = ["shop"]
 BY: Any = {"by": OPERATED, "authority": AUTHORITY}
@@ -120,7 +122,7 @@ def test_a_direct_grant_is_mended_too(shop: Node) -> None:
 
 
 def test_a_grant_that_ended_meanwhile_is_said(shop: Node, unused: Hint) -> None:
-    Grant.objects.filter(pk=unused.grant).update(closed=99)
+    past_triggers(f"UPDATE policies_grant SET closed = 99 WHERE id = {unused.grant}")
     with pytest.raises(Conflict, match="ended meanwhile"):
         hints.mend(unused.pk, by=acting("olivia"))
     assert not Hint.objects.exists()
@@ -221,7 +223,7 @@ def test_the_room_holds_what_each_may_act_on_page_by_page(db: None, seed: int) -
     a_hint(root, kind="near_roles", people=9)
     sales, role = the("schema", "shop.sales").id, Grant.objects.filter(role__isnull=False).earliest("pk").role
     denied = {"securable_id": sales, "privilege": "MANAGE_GRANTS", "effect": "deny"}
-    Grant.objects.create(role=role, opened=1, **denied)
+    put([Grant(role=role, **denied)], opened=1)
     slices.forget_all()
     sizes = set()
     for person in Principal.objects.filter(kind="user"):

@@ -19,6 +19,7 @@ from policies import uses
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
 from policies.pipelines import rows
 from policies.uses import Used
+from tests import bulk
 from tests.cdap import world as cdaps
 from tests.factories import a_metalake, a_role, under
 from tests.herd import world as herds
@@ -60,9 +61,7 @@ class Making:
         return [one for one in things if self.chance.random() < share]
 
     def put(self, rows: Iterable[Any]) -> None:
-        for row in rows:
-            row.opened = self.revision
-            row.save(force_insert=True)
+        bulk.put(list(rows), self.revision)
 
     def together(self) -> None:
         """People into groups, groups and people into the realm; not everybody, and not always."""

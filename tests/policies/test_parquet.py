@@ -6,7 +6,7 @@ import errno
 import resource
 import signal
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from datetime import timedelta
 from pathlib import Path
@@ -20,10 +20,12 @@ from accounts import people
 from catalog.nodes import Node
 from catalog.queries import node
 from policies import uses
+from policies.changes import change
 from policies.errors import Invalid, NotFound
+from policies.events import GRANT_REMOVED, Said
 from policies.exports import columns, parquet
-from policies.models import Counter, Use
-from policies.services import grants, objects
+from policies.models import Counter, Grant, Use
+from policies.services import grants, members, objects
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.policies.conftest import make_shop
@@ -143,12 +145,7 @@ def test_a_change_in_the_middle_is_not_seen(
 
     def write(path: Path, *rest: Any) -> Any:
         if path.parent.name == "members":
-            in_another_session(
-                "INSERT INTO accounts_membership (group_id, member_id, opened, origin)"
-                " SELECT g.id, m.id, 1, 'hand' FROM accounts_principal g, accounts_principal m"
-                " WHERE g.name = 'analysts' AND m.name = 'olivia'"
-            )
-            in_another_session("UPDATE policies_grant SET closed = 2")
+            in_another_session(others_are_at_work)
             written.append(path)
         return real(path, *rest)
 
@@ -159,14 +156,23 @@ def test_a_change_in_the_middle_is_not_seen(
     assert read_at(real_shop, revision(), tmp_path / "after", "grants") == []
 
 
-def in_another_session(statement: str) -> None:
+def others_are_at_work() -> None:
+    """Somebody comes into a group, and everything that was granted is taken."""
+    members.join_group(
+        people.ensure("group", "analysts"), people.ensure("user", "olivia"), by=BY, authority=AUTHORITY
+    )
+    with change(GRANT_REMOVED, realm=None, by=BY) as current:
+        for row in Grant.objects.open():
+            current.end(row, Said(GRANT_REMOVED), by=AUTHORITY)
+
+
+def in_another_session(work: Callable[[], None]) -> None:
     from threading import Thread
 
     from django.db import connection
 
     def run() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute(statement)
+        work()
         connection.close()
 
     thread = Thread(target=run)

@@ -1,0 +1,79 @@
+"""`manage.py facts`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.management.base import CommandParser
+
+from authzsite.management.base import OperatorCommand
+from policies import sealing, unsealed
+from policies.archiving.files import ArchiveBroken
+from policies.verify import verify
+
+
+class Command(OperatorCommand):
+    help = (
+        "Look for facts that were written past the console: exit 0 and one line, or exit 1 and a line for "
+        "each. Nothing is decided on such a fact."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        either = parser.add_mutually_exclusive_group()
+        either.add_argument(
+            "--seal",
+            action="store_true",
+            help="seal with the newest key all facts that the record bears out: after an upgrade from before "
+            "there were seals, and before an old key is taken away",
+        )
+        either.add_argument(
+            "--if-new", action="store_true", help="the same, on a site that was never sealed; else nothing"
+        )
+        either.add_argument(
+            "--set-right",
+            action="store_true",
+            help="put the facts to what the record says, in one recorded change; the record must be whole",
+        )
+
+    def run(self, *, seal: bool, if_new: bool, set_right: bool, **_: Any) -> None:
+        try:
+            if set_right:
+                self._set_right()
+            elif seal:
+                self._seal()
+            elif not if_new:
+                self._look()
+            elif sealing.is_new():
+                self._seal_first()
+        except ArchiveBroken as error:
+            self.fail(str(error))
+
+    def _look(self) -> None:
+        unsealed.sweep()
+        rows = list(unsealed.standing())
+        for row in rows:
+            when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""
+            self.stdout.write(f"{row}: written past the console by transaction {row.writer}{when}")
+        if rows:
+            self.fail(f"{len(rows)} facts count for nothing; `manage.py facts --set-right` mends them")
+        self.stdout.write("every fact is as the console wrote it")
+
+    def _seal(self) -> None:
+        if wrong := self._seal_first():
+            self.fail(f"{wrong} facts were not sealed and count for nothing; see above")
+
+    def _seal_first(self) -> int:
+        found = sealing.seal_what_is_told()
+        for line in found.wrong:
+            self.stdout.write(line)
+        self.stdout.write(f"{found.sealed} facts sealed; {len(found.wrong)} the record does not bear out")
+        return len(found.wrong)
+
+    def _set_right(self) -> None:
+        verdict = verify()
+        if not verdict:
+            self.fail(f"the record itself is broken: {verdict.broken}")
+        done = sealing.set_right()
+        for line in done:
+            self.stdout.write(line)
+        self.stdout.write(f"{len(done)} facts set right")

@@ -1,0 +1,304 @@
+"""Rights that somebody writes into the database past the console: nothing is decided on them, and they show.
+
+The attacker is a superuser of the database, with every trigger off.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from cryptography.fernet import Fernet
+from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.record import Fact, fact_columns
+from accounts.seals import is_fact_sealed
+from catalog.models import Mode, Realm
+from catalog.nodes import Node
+from policies import decisions, sealing, slices, unsealed
+from policies.changes import change
+from policies.errors import Unsealed
+from policies.events import ROLE_ASSIGNED
+from policies.models import Assignment, Grant, Ownership, UnsealedFact
+from policies.saying import said
+from policies.services import roles
+from policies.verify import verify
+from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
+from tests.kept import kept
+from tests.policies.superuser import past_triggers
+from tests.policies.test_replay import FACTS, happens, make_world
+
+pytestmark = pytest.mark.django_db
+READ = "allow SELECT_TABLE on table shop.sales.orders"
+WAY = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
+
+
+@dataclass
+class World:
+    shop: Node
+    orders: Node
+    people: dict[str, Principal]
+
+    def may(self, name: str, action: str = "read") -> bool:
+        """What a process with a kept slice says, which must be what one without says."""
+        person, now = self.people[name], timezone.now()
+        first = bool(decisions.ask(person, action, self.orders, now=now))
+        slices.forget_all()
+        again = bool(decisions.ask(person, action, self.orders, now=now))
+        assert first == again, "two processes disagree"
+        return again
+
+
+@pytest.fixture(autouse=True)
+def _slices_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test is one long transaction, in which no slice would be kept."""
+    monkeypatch.setattr(slices, "_inside_a_change", lambda: False)
+
+
+def make() -> World:
+    """Ana reads, Ben is denied what his role gives, Eve has nothing, Zoe had it, Max is no member."""
+    shop = a_shop()
+    names = ("ana", "ben", "eve", "max", "zoe", "tim")
+    found = {name: a_person(name) for name in names}
+    admit(shop, "ana", "ben", "eve", "zoe", "tim", "group:analysts")
+    a_role(shop, "reader", READ, *WAY, held_by=("ana", "ben", "group:analysts", "zoe"))
+    a_role(shop, "stopped", "deny SELECT_TABLE on table shop.sales.orders", held_by=("ben",))
+    reader = the("role", "reader")
+    roles.unassign(reader, found["zoe"], by=BY, authority=AUTHORITY)
+    until = timezone.now() - timedelta(days=1)
+    with change(ROLE_ASSIGNED, realm=Realm.objects.get(pk=shop.realm_id), by=BY) as current:
+        row = Assignment(role_id=reader.id, holder=found["tim"], valid_until=until)
+        current.begin(row, said(ROLE_ASSIGNED, reader, found["tim"], role="reader"), by=AUTHORITY)
+    return World(shop, the("table", "shop.sales.orders"), found)
+
+
+world = kept(make)
+COPY = """
+INSERT INTO policies_assignment (role_id, holder_id, opened, origin, seal)
+SELECT role_id, {who}, opened, origin, seal FROM policies_assignment WHERE holder_id = {ana} LIMIT 1
+"""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What is done, who would gain by it, and what they would then do."""
+
+    statement: str
+    gains: str
+    action: str = "read"
+
+
+ATTACKS = {
+    "an assignment inserted": Attack(COPY.format(who="{eve}", ana="{ana}"), "eve"),
+    "an assignment given to another": Attack(
+        "UPDATE policies_assignment SET holder_id = {eve} WHERE holder_id = {ana}", "eve"
+    ),
+    "an ended assignment opened again": Attack(
+        "UPDATE policies_assignment SET closed = NULL WHERE holder_id = {zoe}", "zoe"
+    ),
+    "a window taken off": Attack(
+        "UPDATE policies_assignment SET valid_until = NULL WHERE holder_id = {tim}", "tim"
+    ),
+    "a window moved": Attack(
+        "UPDATE policies_assignment SET valid_until = '2030-01-01' WHERE holder_id = {tim}", "tim"
+    ),
+    "a grant inserted": Attack(
+        "INSERT INTO policies_grant (role_id, privilege, written, effect, securable_id, pattern, opened,"
+        " origin, seal) SELECT role_id, 'MODIFY_TABLE', written, effect, securable_id, pattern, opened,"
+        " origin, seal FROM policies_grant WHERE privilege = 'SELECT_TABLE' AND effect = 'allow'",
+        "ana",
+        "write",
+    ),
+    "another privilege": Attack(
+        "UPDATE policies_grant SET privilege = 'MODIFY_TABLE' WHERE privilege = 'SELECT_TABLE'"
+        " AND effect = 'allow'",
+        "ana",
+        "write",
+    ),
+    "a denial made a grant": Attack(
+        "UPDATE policies_grant SET effect = 'allow' WHERE effect = 'deny'", "ben"
+    ),
+    "a denial of something else": Attack(
+        "UPDATE policies_grant SET privilege = 'CREATE_TABLE' WHERE effect = 'deny'", "ben"
+    ),
+    "a denial on something else": Attack(
+        "UPDATE policies_grant SET securable_id = {shop} WHERE effect = 'deny'", "ben"
+    ),
+    "a denial of later": Attack(
+        "UPDATE policies_grant SET valid_from = '2099-01-01' WHERE effect = 'deny'", "ben"
+    ),
+    "an owner replaced": Attack(
+        "UPDATE policies_ownership SET owner_id = {eve} WHERE closed IS NULL", "eve", "write"
+    ),
+    "somebody admitted": Attack(
+        "INSERT INTO policies_realmmember (realm_id, principal_id, opened, origin, seal)"
+        " SELECT realm_id, {max}, opened, origin, seal FROM policies_realmmember LIMIT 1",
+        "max",
+        "list",
+    ),
+    "somebody put into a group": Attack(
+        "INSERT INTO accounts_membership (group_id, member_id, opened, origin)"
+        " SELECT id, {eve}, 1, 'hand' FROM accounts_principal WHERE name = 'analysts'",
+        "eve",
+    ),
+    "the law switched off": Attack("UPDATE catalog_mode SET mode = 'off'", "eve"),
+    "the law passed through": Attack("UPDATE catalog_mode SET mode = 'pass-through'", "eve"),
+    "the seal of another": Attack(
+        "UPDATE policies_grant SET privilege = 'MODIFY_TABLE', seal ="
+        " (SELECT seal FROM policies_ownership LIMIT 1)"
+        " WHERE privilege = 'SELECT_TABLE' AND effect = 'allow'",
+        "ana",
+        "write",
+    ),
+}
+
+
+def test_what_the_writer_wrote_has_seals(world: World) -> None:
+    assert world.may("ana") and not world.may("ben") and not world.may("eve") and not world.may("tim")
+    assert unsealed.sweep() == 0
+
+
+@pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
+def test_nothing_is_decided_on_a_row_that_no_change_made(world: World, attack: Attack) -> None:
+    assert not world.may(attack.gains, attack.action)
+    numbers = {name: row.pk for name, row in world.people.items()} | {"shop": world.shop.id}
+    past_triggers(attack.statement.format(**numbers))
+    assert not world.may(attack.gains, attack.action)
+    assert unsealed.sweep() or UnsealedFact.objects.exists(), "it is not seen"
+    found = UnsealedFact.objects.all()
+    assert found and all(one.writer and one.content for one in found)
+
+
+def test_the_door_lets_no_fact_in_that_no_event_names(world: World) -> None:
+    numbers = {name: row.pk for name, row in world.people.items()}
+    insert = COPY.format(who="{eve}", ana="{ana}").format(**numbers)
+    for statement in (
+        insert,
+        insert.replace("SELECT role_id, ", "SELECT role_id, ").replace(
+            " opened, origin, seal FROM", " (SELECT revision + 1 FROM policies_counter), origin, seal FROM"
+        ),
+        f"UPDATE policies_assignment SET closed = 2 WHERE holder_id = {numbers['ana']}",
+        f"DELETE FROM policies_assignment WHERE holder_id = {numbers['ana']}",
+        "SET lakewarden.maintenance = 'on'; DELETE FROM policies_assignment",
+    ):
+        with pytest.raises(DatabaseError), transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(statement)
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+    assert world.may("ana") and not world.may("eve")
+
+
+def test_what_no_change_made_cannot_be_ended_into_history(world: World) -> None:
+    past_triggers("UPDATE policies_grant SET privilege = 'MODIFY_TABLE' WHERE effect = 'deny'")
+    stopped = the("role", "stopped")
+    with pytest.raises(Unsealed, match="past the console"):
+        roles.delete(stopped, by=BY, authority=AUTHORITY)
+
+
+def test_with_the_keys_gone_nothing_is_allowed(world: World, settings: Any) -> None:
+    old = settings.LAKEWARDEN_SECRET_KEYS
+    settings.LAKEWARDEN_SECRET_KEYS = (Fernet.generate_key().decode(),)
+    slices.forget_all()
+    assert not world.may("ana")
+    settings.LAKEWARDEN_SECRET_KEYS = (Fernet.generate_key().decode(), *old)
+    slices.forget_all()
+    assert world.may("ana")
+
+
+def test_an_upgrade_seals_what_the_record_bears_out_and_names_the_rest(world: World) -> None:
+    numbers = {name: row.pk for name, row in world.people.items()}
+    past_triggers(COPY.format(who="{eve}", ana="{ana}").format(**numbers))
+    forged = Assignment.objects.get(holder=world.people["eve"])
+    past_triggers(
+        *(f"UPDATE {model._meta.db_table} SET seal = NULL" for model in FACTS if model.objects.exists())
+    )
+    slices.forget_all()
+    assert sealing.is_new() and not world.may("ana")
+    found = sealing.seal_what_is_told()
+    assert found.wrong == [f"assignment:{forged.pk}: no change made it"]
+    slices.forget_all()
+    assert world.may("ana") and not world.may("eve") and not world.may("ben")
+    assert sealing.seal_what_is_told().sealed == 0
+
+
+def stated(model: type[Fact]) -> set[tuple[Any, ...]]:
+    return set(model.objects.values_list("pk", "opened", "closed", *fact_columns(model)))
+
+
+DENIED = "policies_grant WHERE effect = 'deny'"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        *(one.statement for one in ATTACKS.values()),
+        f"DELETE FROM {DENIED}",
+        "UPDATE policies_grant SET closed = 9 WHERE effect = 'deny'",
+        "UPDATE policies_grant SET seal = NULL",
+        "UPDATE catalog_placement SET name = 'other' WHERE name = 'orders'",
+    ],
+)
+def test_setting_right_makes_the_facts_what_the_record_says(world: World, statement: str) -> None:
+    before = {model: stated(model) for model in (Assignment, Grant, Ownership, Mode)}
+    numbers = {name: row.pk for name, row in world.people.items()} | {"shop": world.shop.id}
+    past_triggers(statement.format(**numbers))
+    unsealed.sweep()
+    sealing.set_right()
+    assert unsealed.sweep() == 0 and not UnsealedFact.objects.exists()
+    assert before == {model: stated(model) for model in before}
+    assert world.may("ana") and not world.may("ben") and not world.may("eve")
+    assert verify() and not sealing.seal_what_is_told().wrong
+
+
+OTHER: dict[str, str] = {
+    "bigint": "coalesce({0}, 0) + 1000000",
+    "timestamp with time zone": "coalesce({0}, now()) - interval '1 day'",
+    "boolean": "NOT {0}",
+    "ARRAY": "array_append({0}, '7')",
+}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_any_history_every_fact_passes_and_no_edit_of_any_column_does(db: None, seed: int) -> None:
+    happens(make_world(seed), 40)
+    assert unsealed.sweep() == 0
+    chance = random.Random(seed)
+    for model in FACTS:
+        rows = list(model._default_manager.filter(closed__isnull=True))
+        assert all(map(is_fact_sealed, model._default_manager.all()))
+        for column in (*fact_columns(model), "opened", "id"):
+            if rows:
+                edited(chance.choice(rows), column)
+
+
+def edited(fact: Fact, column: str) -> None:
+    """Any other value in that column, and the row counts for nothing."""
+    table = fact._meta.db_table
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT data_type FROM information_schema.columns WHERE table_name = %s AND column_name = %s",
+            [table, column],
+        )
+        other = OTHER.get(cursor.fetchone()[0], "'x' || substr({0}, 2)").format(column)
+        if column == "id":
+            other = "id + 1000000"
+    with transaction.atomic():
+        hostile_to = f"UPDATE {table} SET {column} = {other} WHERE id = {fact.pk}"
+        without_constraints(table, hostile_to)
+        held = unsealed.sweep()
+        transaction.set_rollback(True)
+    assert held == 1, (table, column)
+
+
+def without_constraints(table: str, statement: str) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT conname FROM pg_constraint WHERE contype IN ('c', 'f') AND conrelid = %s::regclass",
+            [table],
+        )
+        checks = [f"ALTER TABLE {table} DROP CONSTRAINT {name}" for (name,) in cursor.fetchall()]
+    past_triggers(statement, checks=checks)
