@@ -71,6 +71,7 @@ BACKEND_CONFIRMED = event("backend.confirmed", "let a held plan for {object} go 
 BACKEND_RETRIED = event("backend.retried", "had the sync of {object} tried again")
 FOREIGN_ADOPTED = event("foreign.adopted", "adopted {rights} on {object} that {holder} had in {backend}")
 FOREIGN_REVOKED = event("foreign.revoked", "had {rights} on {object} taken from {holder} in {backend}")
+FOREIGN_DROPPED = event("foreign.dropped", "left {rights} on {object} to {holder} in {backend} as it was")
 FOREIGN_ACCEPTED = event(
     "foreign.accepted", "accepted until {until} that {holder} has {rights} on {object} in {backend}"
 )

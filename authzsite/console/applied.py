@@ -8,23 +8,23 @@ from accounts.models import Principal
 from authzsite.console import words
 from authzsite.console.parts import State
 from catalog.nodes import Node
-from policies.models import Backend
-from policies.sync.standing import Arrival, Asked, Standing, names_behind, standings
+from policies.models import Backend, ForeignOrder
+from policies.sync.standing import Asked, Standing, names_behind, standings
 
-Grant = tuple[Node, Principal, int]
-"""On what, for whom, and in which change it was last decided."""
+Grant = tuple[Node, Principal, int, frozenset[str]]
+"""On what, for whom, in which change it was last decided, and which privileges; none for all."""
 HALTED = (Backend.State.PAUSED, Backend.State.FAILED, Backend.State.HELD, Backend.State.SILENT)
 
 
 def states(grants: Iterable[Grant]) -> list[State | None]:
-    """One for each grant, in their order; None where nothing is mirrored.  Five queries, however many."""
+    """One for each grant, in their order; None where nothing is mirrored.  Six queries, however many."""
     rows = list(grants)
-    names = names_behind(one for _, one, _ in rows)
-    return of([Asked(node, names[one.pk], revision) for node, one, revision in rows])
+    names = names_behind(one for _, one, *_ in rows)
+    return of([Asked(node.lineage, names[one.pk], revision, codes) for node, one, revision, codes in rows])
 
 
 def of(asked: Sequence[Asked]) -> list[State | None]:
-    """The same for who knows the login names.  Four queries, however many."""
+    """The same for who knows the login names."""
     return [state(found) for found in standings(asked)] if asked else []
 
 
@@ -35,41 +35,84 @@ def state(found: Standing | None) -> State | None:
     row = found.backend
     if row.compared_at is None and row.proved_at is None:
         return State("unknown", "Not yet compared")
-    if found.parked:
-        return State("failed", f"Refused by {row.get_kind_display()}", "waits for somebody")
-    if found.coming:
-        return State("behind", "On its way", row.get_state_display() if row.state in HALTED else "")
-    return _counted(found, row)
+    return _decided_since(found, row) or _counted(found, row)
 
 
-def arrived(found: Arrival | None) -> State | None:
+def arrived(found: Standing | None) -> State | None:
     """The same for one change of the record; None where no backend mirrors what it is about."""
-    if found is None:
+    if found is None or found.backend is None:
         return None
-    row = found.backend
-    if found.proved:
-        return State("ok", "Applied", f"in {row.get_kind_display()}")
-    if found.parked:
-        return State("failed", f"Refused by {row.get_kind_display()}", "waits for somebody")
-    if row.policy == Backend.Policy.REPORT:
-        return State("behind", "Not applied", f"{row.get_kind_display()} is only watched")
+    row, system = found.backend, found.backend.get_kind_display()
+    if since := _decided_since(found, row):
+        return since
+    if found.refused:
+        return refused(system)
+    if found.waiting:
+        watched = row.policy == Backend.Policy.REPORT
+        return State("behind", "Not applied", f"{system} is only watched") if watched else _on_its_way(row)
+    if found.of and len(found.without_login) == found.of:
+        return State("unknown", "No login", f"in {system}")
+    return State("ok", "Applied", f"in {system}")
+
+
+def ordered(orders: Sequence[ForeignOrder]) -> State | None:
+    """The same for a decision about a foreign right."""
+    if not orders:
+        return None
+    system = orders[0].backend.get_kind_display()
+    if any(one.dropped for one in orders):
+        return State("unknown", "Given up", "it was left as it was")
+    if any(one.is_stuck for one in orders):
+        return refused(system)
+    if all(one.done for one in orders):
+        return State("ok", "Applied", f"in {system}")
+    return _on_its_way(orders[0].backend)
+
+
+def refused(system: str) -> State:
+    """It failed for good, and will not be there until somebody does something."""
+    return State("failed", f"Refused by {system}", "waits for somebody")
+
+
+def _on_its_way(row: Backend) -> State:
     return State("behind", "On its way", row.get_state_display() if row.state in HALTED else "")
+
+
+def _decided_since(found: Standing, row: Backend) -> State | None:
+    """Of what was decided after the last comparison nothing is known out there yet."""
+    if found.parked:
+        return State("failed", f"{row.get_kind_display()} fails", "waits for somebody")
+    if not found.coming:
+        return None
+    if row.policy == Backend.Policy.REPORT:
+        return State("behind", "Not yet compared", f"{row.get_kind_display()} is only watched")
+    return _on_its_way(row)
 
 
 def _counted(found: Standing, row: Backend) -> State:
     if found.whole:
         return State("ok", _many(found))
+    if found.of == 1:
+        return _of_one(found, row)
     watched = row.policy == Backend.Policy.REPORT
-    why = [f"{words.number(len(found.waiting))} {'only watched' if watched else 'on the way'}"]
-    if not found.waiting:
-        why = []
-    if found.without_login:
-        why.append(f"{words.number(len(found.without_login))} without login")
-    if found.of > 1:
-        return State("behind" if found.waiting else "unknown", _many(found), words.listed(why))
+    parts = (
+        (found.refused, "refused"),
+        (found.waiting, "only watched" if watched else "on the way"),
+        (found.without_login, "without login"),
+    )
+    why = [f"{words.number(len(names))} {word}" for names, word in parts if names]
+    mark = "failed" if found.refused else "behind" if found.waiting else "unknown"
+    return State(mark, _many(found), words.listed(why))
+
+
+def _of_one(found: Standing, row: Backend) -> State:
+    if found.refused:
+        return refused(row.get_kind_display())
     if found.without_login:
         return State("unknown", "No login", f"in {row.get_kind_display()}")
-    return State("behind", "Not applied", "only watched") if watched else State("behind", "On its way")
+    if row.policy == Backend.Policy.REPORT:
+        return State("behind", "Not applied", "only watched")
+    return _on_its_way(row)
 
 
 def _many(found: Standing) -> str:

@@ -61,7 +61,7 @@ class Desk:
 
     @cached_property
     def backends(self) -> list[Any]:
-        return visible_backends(self.asker, self.realms)[0]
+        return visible_backends(self.asker, self.realms).lines
 
     @cached_property
     def sight(self) -> history.Sight:

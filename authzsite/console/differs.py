@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
+from zlib import crc32
 
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from django.urls import reverse
@@ -16,10 +17,12 @@ from authzsite.console import naming, words
 from authzsite.console.keyset import ordered
 from authzsite.console.lists import Pager, Toggle
 from authzsite.console.outside import rights_of
-from authzsite.console.parts import Action, Chip, State
+from authzsite.console.parts import Action, Chip, Reason, State
 from authzsite.console.requests import number_in
+from authzsite.console.stuck_words import cause
 from catalog.nodes import Node
 from catalog.queries import nodes
+from policies.authority import Actor
 from policies.models import BackendFinding, ForeignOrder
 from policies.services import drift
 from policies.services.personal import is_personal
@@ -57,6 +60,7 @@ class Row:
     seen: str
     acts: tuple[Action, ...] = ()
     doing: str = ""
+    locks: tuple[Reason, ...] = ()
 
 
 def asked_for(rows: QuerySet[BackendFinding], asked: str) -> QuerySet[BackendFinding]:
@@ -79,19 +83,26 @@ class Board:
 
 
 def board(
-    rows: QuerySet[BackendFinding], asked: Mapping[str, str], *, may: bool = True, csv: str = ""
+    rows: QuerySet[BackendFinding],
+    asked: Mapping[str, str],
+    *,
+    may: bool = True,
+    csv: str = "",
+    whole: Collection[int] = (),
+    by: Actor | None = None,
 ) -> Board:
     """One line a holder and an object; the rights of the same kind are told together.
 
     `asked` is what the address asks for: `s` the kind, `from` the finding to go on behind.  `may`: whether
-    the asker decides about what is foreign among them.  At most eight queries.
+    the asker decides about what is foreign among them.  `whole`: the backends whose own words they may see.
+    `by`: who would decide, to lock what would come to nothing.  At most eleven queries.
     """
     kind = asked.get("s", "") if asked.get("s", "") in KINDS else ""
     after = number_in(asked.get("from", ""))
     wanted = asked_for(rows, kind).select_related("backend", "accepted_by").annotate(weight=WEIGHT)
     found = list(ordered(wanted, ORDER, after)[: SHOWN + 1])
     shown = found[:SHOWN]
-    lines = _lines(shown, may=may)
+    lines = _lines(shown, may=may, whole=whole, by=by)
     more = f"?{urlencode({'s': kind, 'from': shown[-1].pk})}" if len(found) > SHOWN else ""
     first = f"?{urlencode({'s': kind})}" if after else ""
     told = words.count(len(shown), "difference")
@@ -99,23 +110,37 @@ def board(
     return Board(tuple(lines), _toggles(rows, kind), Pager(told, first, more, sheet) if lines else None)
 
 
-def _lines(shown: Sequence[BackendFinding], *, may: bool) -> list[Row]:
+def _lines(
+    shown: Sequence[BackendFinding], *, may: bool, whole: Collection[int], by: Actor | None
+) -> list[Row]:
     orders = drift.ordered(shown)
     keys = {row.securable_id for row in shown if row.securable_id}
-    places = nodes(keys | set(_roles(shown))) if shown else {}
+    places = nodes(keys | set(roles_of(shown))) if shown else {}
     folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
     for row in shown:
-        alone = row.what if row.kind in ("bypass", "unknown") or not row.type else ""
+        alone = row.what if row.kind in ("bypass", "unknown") or not row.type or row.is_stuck else ""
         key = (row.kind, row.backend_id, row.holder, row.type, row.place, row.grantor, alone)
         folds.setdefault(key, []).append(row)
-    return [_row(mine, places, orders.get(mine[0].pk), may=may) for mine in folds.values()]
+    foreign = [
+        drift.Foreign(mine[0].backend, tuple(mine)) for mine in folds.values() if may and _open(mine, orders)
+    ]
+    locks = drift.locked(foreign, by) if by is not None else {}
+    return [_row(mine, places, orders, locks, may=may, whole=whole) for mine in folds.values()]
+
+
+def _open(rows: Sequence[BackendFinding], orders: Mapping[int, ForeignOrder]) -> bool:
+    """Whether it waits for a decision."""
+    return (
+        rows[0].kind == "foreign" and not any(one.pk in orders for one in rows) and not _is_accepted(rows[0])
+    )
 
 
 _KEY = re.compile(r"\b(role:(\d+)|rights:[0-9a-f]+|person:(\S+))")
 """How a role of ours is called in a plan: after a role here, after what it gives, or after one person."""
 
 
-def _roles(shown: Sequence[BackendFinding]) -> Iterator[int]:
+def roles_of(shown: Sequence[BackendFinding]) -> Iterator[int]:
+    """The roles here that differences speak of."""
     for row in shown:
         for match in _KEY.finditer(f"{row.holder} {row.what}"):
             if match[2]:
@@ -145,15 +170,33 @@ def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
     return f"{told[:1].upper()}{told[1:]}{many}"
 
 
+def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
+    """mia may read sales.orders, missing"""
+    node = places.get(row.securable_id or 0)
+    where = f" on {row.place}" if row.place and row.type else ""
+    return f"{_holder(row, places)} {_spoken(_verb([row], node), places)}{where}: {row.kind} there"
+
+
 def _row(
-    rows: Sequence[BackendFinding], places: Mapping[int, Node], order: ForeignOrder | None, *, may: bool
+    rows: Sequence[BackendFinding],
+    places: Mapping[int, Node],
+    orders: Mapping[int, ForeignOrder],
+    locks: Mapping[int, Mapping[str, str]],
+    *,
+    may: bool,
+    whole: Collection[int],
 ) -> Row:
     row = rows[0]
+    # of several rights of one grant each may fare differently: the one that fails is told
+    mine = sorted((orders[one.pk] for one in rows if one.pk in orders), key=lambda one: -one.attempts)
+    order = mine[0] if mine else None
     node = places.get(row.securable_id or 0)
+    locked = locks.get(row.pk, {})
     return Row(
-        acts=tuple(_offered(row, order, may=may)),
-        doing=_doing(row, order),
-        state=_accepted(row) or _mark(row.kind),
+        acts=tuple(_offered(row, order, locked, may=may)),
+        locks=tuple(Reason(_lock_id(row, text), text) for text in dict.fromkeys(locked.values())),
+        doing=_doing(row, order, whole=row.backend_id in whole),
+        state=_accepted(row) or _state(row, order),
         holder=_holder(row, places),
         what=_spoken(_verb(rows, node), places),
         object=naming.short_name(node) if node else row.place,
@@ -164,9 +207,14 @@ def _row(
     )
 
 
-def _offered(row: BackendFinding, order: ForeignOrder | None, *, may: bool) -> Iterator[Action]:
-    if may and row.kind == "foreign" and order is None:
-        yield from _acts(row)
+def _offered(
+    row: BackendFinding, order: ForeignOrder | None, locked: Mapping[str, str], *, may: bool
+) -> Iterator[Action]:
+    if may and row.kind == "foreign":
+        yield from _acts(row, locked) if order is None else _ways_out(row, order)
+    if row.is_stuck:
+        url = reverse("console:sync_stuck", args=[row.pk])
+        yield Action("What to do", url, "mini", more=f"about {row.what} of {row.holder} on {row.place}")
     if row.what == VANISHED:
         url = reverse("console:sync_vanished", args=[row.backend_id])
         yield Action("What to do", url, "mini plain", more=f"about {row.place}")
@@ -175,24 +223,44 @@ def _offered(row: BackendFinding, order: ForeignOrder | None, *, may: bool) -> I
 _HERE = {"missing": "Yes", "extra": "No", "unknown": "Not known", "bypass": "Not asked for"}
 
 
-def _acts(row: BackendFinding) -> tuple[Action, ...]:
+def _acts(row: BackendFinding, locked: Mapping[str, str]) -> tuple[Action, ...]:
     what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
     if _is_accepted(row):
         return (_deed(row, "reopen", "No longer accept", "mini plain", what),)
-    return tuple(_deed(row, code, word, look, what) for code, word, look in DEEDS)
+    return tuple(
+        Action(word, look=look, more=what, reason=_lock_id(row, locked[code]))
+        if code in locked
+        else _deed(row, code, word, look, what)
+        for code, word, look in DEEDS
+    )
+
+
+def _lock_id(row: BackendFinding, text: str) -> str:
+    return f"why-not-{row.pk}-{crc32(text.encode()):x}"
+
+
+def _ways_out(row: BackendFinding, order: ForeignOrder) -> Iterator[Action]:
+    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    if order.attempts:
+        yield _deed(row, "retry", "Try again", "mini", what)
+    word = "Give up the adoption" if order.replaced else "Give up"
+    yield _deed(row, "drop", word, "mini plain", what)
 
 
 def _deed(row: BackendFinding, code: str, word: str, look: str, what: str) -> Action:
     return Action(word, reverse("console:sync_deed", args=[row.pk, code]), look, more=what)
 
 
-def _doing(row: BackendFinding, order: ForeignOrder | None) -> str:
+def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> str:
+    if order is None and row.kind in ("missing", "extra"):
+        return cause(row, row.backend, whole=whole) if row.attempts else ""
     if order is None:
         by = row.accepted_by.label if row.accepted_by else "An erased person"
         return f"{by}: {row.accepted_reason}" if _is_accepted(row) else ""
     word = "Being adopted" if order.replaced else "Being revoked"
-    if order.error:
-        return f"{word}; {row.backend.get_kind_display()} answered: {order.error[:300]}"
+    if order.attempts:
+        word = f"{word}, tried again" if not order.is_stuck else word.replace("Being", "Not")
+        return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
         return f"{word}; it stays until ours gives the same out there"
     return f"{word}, decided {words.said(words.moment(order.at))}"
@@ -230,6 +298,12 @@ def _there(row: BackendFinding) -> str:
         "unknown": "Not readable for our account",
         "bypass": "Yes; no grant of ours can limit it",
     }.get(row.kind, f"Yes{by}")
+
+
+def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
+    if row.is_stuck or (order is not None and order.is_stuck):
+        return State("failed", "Stuck", "waits for somebody")
+    return _mark(row.kind)
 
 
 def _mark(kind: str) -> State | Chip:

@@ -14,7 +14,7 @@ from accounts.models import Principal
 from authzsite.console import naming, record, words
 from authzsite.console.asking.links import ask_for
 from authzsite.console.modes import banner
-from authzsite.console.outside import Behind, Foreign, behind, foreign_on
+from authzsite.console.outside import Behind, Foreign, behind, foreign_on, whose
 from authzsite.console.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
 from authzsite.console.place import Place
 from authzsite.console.record import Row
@@ -59,7 +59,7 @@ class Head:
 
     @cached_property
     def there(self) -> Behind | None:
-        return behind(self.node)
+        return behind(self.node, whose(self.place))
 
     @cached_property
     def foreign(self) -> tuple[Foreign, ...]:

@@ -55,7 +55,13 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
             *("backend.confirmed", "backend.retried", "backend.read_nightly", "backend.share"),
-            *("foreign.adopted", "foreign.revoked", "foreign.accepted", "foreign.reopened"),
+            *(
+                "foreign.adopted",
+                "foreign.revoked",
+                "foreign.accepted",
+                "foreign.reopened",
+                "foreign.dropped",
+            ),
         ),
     ),
     (

@@ -20,7 +20,7 @@ from authzsite.console.head import Head
 from authzsite.console.lists import Pager
 from authzsite.console.measures.beside import on_object
 from authzsite.console.methods import reads
-from authzsite.console.outside import Behind, behind
+from authzsite.console.outside import Behind, behind, whose
 from authzsite.console.parts import Action, Empty, Reason, State
 from authzsite.console.place import visit, visit_past
 from authzsite.console.requests import Request, number_in
@@ -244,7 +244,7 @@ def columns_tab(request: Request, id: int) -> HttpResponse:
 def state(request: Request, id: int) -> HttpResponse:
     """The sync state alone, asked again while it catches up."""
     place = visit(request, id)
-    there = behind(place.node)
+    there = behind(place.node, whose(place))
     now = there.state() if there else None
     context: dict[str, Any] = {"there": there, "state_url": request.get_full_path(), "state": now}
     if "words" in request.GET:  # the page says the same in a second place

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 
-from django.db.models import F, Q
+from django.db.models import Count, F, Q
 from django.utils import timezone
 
 from authzsite.console import naming, words
 from authzsite.console.parts import State
+from authzsite.console.place import Place
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding, OutboxEntry
+from policies.sync import items
+from policies.sync.standing import differing_on
 
 RIGHTS = {
     "SELECT": "Read",
@@ -30,11 +33,15 @@ PASSED_ON = ", and may pass it on"
 
 @dataclass(frozen=True)
 class Behind:
-    """The backend of one catalog and how many entries wait for it."""
+    """The backend of one catalog, how many entries wait for it, and how many items are stuck.
+
+    Of one object it counts what differs on it or in it: `differs` is None where the whole backend is meant.
+    """
 
     row: Backend
     waiting: int
-    parked: int = 0
+    stuck: int = 0
+    differs: int | None = None
 
     @property
     def system(self) -> str:
@@ -44,28 +51,39 @@ class Behind:
     def settled(self) -> bool:
         return self.row.state == Backend.State.IN_SYNC and not self.waiting
 
+    def plainly(self) -> State:
+        """The same for who may not know how many others it concerns."""
+        return replace(self.state(), note="")
+
     def state(self) -> State:
+        """How far what was decided has come: of one object what was decided about it, and nothing else."""
         kind, word = _WORDS[Backend.State(self.row.state)]
         if self.row.restored and self.row.state != Backend.State.PAUSED:
             return State("paused", "Changes nothing", "the database came back from a copy")
-        if self.parked and self.row.state == Backend.State.BEHIND:
+        moving = self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
+        if self.stuck and moving:
             return State("failed", "Needs somebody", self._note())
-        if self.waiting and self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND):
+        if self.waiting and moving:
             return State("behind", "Catching up", f"{words.number(self.waiting)} to go")
-        if kind == "ok" and self.row.proved_at:
-            return State(kind, word, words.ago(self.row.proved_at))
+        if self.differs == 0 and moving:
+            kind, word = _WORDS[Backend.State.IN_SYNC]
+        if kind == "ok" and self.row.compared_at:
+            return State(kind, word, words.ago(max(self.row.compared_at, self.row.proved_at or _EVER)))
         return State(kind, word, self._note())
 
     def _note(self) -> str:
+        stuck = [f"{words.number(self.stuck)} stuck"] if self.stuck else []
+        if self.differs is not None:
+            left = self.differs - self.stuck
+            return ", ".join([*([f"{words.number(left)} differ"] if left > 0 else []), *stuck])
         counts = self.row.counts
         parts = [
             f"{words.number(counts.get(name, 0))} {name}" for name in ("missing", "extra") if counts.get(name)
         ]
-        if self.parked:
-            parts.append(f"{words.number(self.parked)} parked")
-        return ", ".join(parts)
+        return ", ".join([*parts, *stuck])
 
 
+_EVER = datetime.min.replace(tzinfo=UTC)
 _WORDS = {
     Backend.State.NEW: ("unknown", "Not yet compared"),
     Backend.State.IN_SYNC: ("ok", "In sync"),
@@ -77,22 +95,53 @@ _WORDS = {
 }
 
 
-def behind(node: Node) -> Behind | None:
-    """The backend that mirrors the catalog an object is in.  Two queries."""
+def behind(node: Node, whose: frozenset[str] | None = None) -> Behind | None:
+    """The backend that mirrors the catalog an object is in, with what differs there.  Two to five queries.
+
+    `whose`: of these logins alone, for who may not know of others.
+    """
     row = Backend.objects.filter(catalog__in=node.lineage).first()
-    return Behind(row, _waiting(row)) if row else None
+    if row is None:
+        return None
+    waiting = waiting_for([row.pk]).get(row.pk, 0)
+    if row.state != Backend.State.BEHIND:
+        return Behind(row, waiting)
+    differs = differing_on(row, node, whose)
+    orders = [one for one in items.stuck_orders([row.pk]) if one.securable_id == node.id]
+    orders = [one for one in orders if whose is None or one.holder in whose]
+    stuck = sum(one.is_stuck for one in differs) + len(orders)
+    return Behind(row, waiting, stuck, len(differs) + len(orders))
 
 
-def _waiting(row: Backend) -> int:
-    return OutboxEntry.objects.filter(to_look_at(), backend=row).count()
+def whose(place: Place) -> frozenset[str] | None:
+    """Whose rights an asker may be told of: everybody's where they may look, else their own."""
+    return None if place.may_look else frozenset([place.asker.name])
 
 
-def to_look_at(prefix: str = "") -> Q:
-    """Entries that are due and that no full comparison since has covered; `prefix` leads to them."""
-    backend = "" if prefix else "backend__"
-    newer = Q(**{f"{prefix}revision__gt": F(f"{backend}proved_revision")})
-    later = Q(**{f"{prefix}due__gt": F(f"{backend}proved_at")})
-    return Q(**{f"{prefix}due__lte": timezone.now()}) & (newer | later)
+def waiting_for(backends: Collection[int]) -> dict[int, int]:
+    """How many entries are due that no comparison since has covered, by backend.  One query."""
+    rows = OutboxEntry.objects.filter(to_look_at(), backend__in=backends, parked=False).order_by()
+    return dict(rows.values_list("backend").annotate(Count("pk")))
+
+
+def stuck_in(backends: Collection[int]) -> dict[int, int]:
+    """How many items wait for somebody, by backend; that nothing could be compared is one.  Three queries."""
+    found: dict[int, int] = {}
+    stuck = [one.backend_id for one in items.stuck_findings(backends)]
+    stuck += [one.backend_id for one in items.stuck_orders(backends)]
+    for backend in stuck:
+        found[backend] = found.get(backend, 0) + 1
+    parked = OutboxEntry.objects.filter(to_look_at(), backend__in=backends, parked=True).order_by()
+    for backend in parked.values_list("backend", flat=True).distinct():
+        found[backend] = found.get(backend, 0) + 1
+    return found
+
+
+def to_look_at() -> Q:
+    """Entries that are due and that no full comparison since has covered."""
+    newer = Q(revision__gt=F("backend__compared_revision"))
+    later = Q(due__gt=F("backend__compared_at"))
+    return Q(due__lte=timezone.now()) & (newer | later)
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from authzsite.console.parts import Action, Chip, Face, Path, State, Who
 from authzsite.console.reach import FILTERS, Coming, Reach, Reached, comings, main_action
 from catalog.nodes import Node
 from catalog.queries import nodes
-from lakewarden.facts import Rule, Slice
+from lakewarden.facts import OWNER, Rule, Slice
 from policies.reached import Alike, Group, Named, Said
 
 SHOWN = 50
@@ -175,7 +175,9 @@ class PagedReach(Reach):
     def applied(self) -> dict[int, State | None]:
         """How far what the page shows has come outside, by object."""
         given = {one.node.id: one for one in self.page if any(rule.allow for rule in one.rules)}
-        grants = [(one.node, self.person, _decided_last(one.rules)) for one in given.values()]
+        grants = [
+            (one.node, self.person, _decided_last(one.rules), gives_of(one.rules)) for one in given.values()
+        ]
         return dict(zip(given, applied.states(grants), strict=True)) if given else {}
 
     def coming(self) -> list[Coming]:
@@ -207,6 +209,12 @@ class PagedReach(Reach):
 
 def _decided_last(rules: Iterable[Rule]) -> int:
     return max((rule.opened or 0 for rule in rules if rule.allow), default=0)
+
+
+def gives_of(rules: Iterable[Rule]) -> frozenset[str]:
+    """The privileges that rules allow; none for all of them."""
+    codes = frozenset(rule.privilege for rule in rules if rule.allow)
+    return frozenset() if OWNER in codes else codes
 
 
 def why(person: Principal, node: Node) -> str:

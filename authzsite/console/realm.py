@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -16,7 +15,7 @@ from accounts.models import Principal
 from authzsite.console import admins, modes, naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
-from authzsite.console.outside import Behind, to_look_at
+from authzsite.console.outside import Behind, waiting_for
 from authzsite.console.parts import (
     Action,
     Crumbs,
@@ -251,9 +250,10 @@ def _no_connect(ward: Ward) -> Reason:
 
 
 def _lines(ward: Ward) -> Iterable[Line]:
-    """The connections of catalogs that he may see.  Two queries."""
+    """The connections of catalogs one may see.  Three queries."""
     rows = Backend.objects.filter(realm=ward.root.realm_id).order_by("pk")
-    found = list(rows.annotate(waiting=Count("entries", filter=to_look_at("entries__"))))
+    found = list(rows)
+    waiting = waiting_for([row.pk for row in found])
     places = nodes(row.catalog_id for row in found)
     for row in found:
         node = places.get(row.catalog_id)
@@ -261,4 +261,4 @@ def _lines(ward: Ward) -> Iterable[Line]:
             url = reverse("console:sync_backend", args=[row.pk])
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
             does = "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports"
-            yield Line(what, Behind(row, row.waiting).state(), does)
+            yield Line(what, Behind(row, waiting.get(row.pk, 0)).plainly(), does)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, ClassVar
@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console import naming, words
-from authzsite.console.applied import arrived
+from authzsite.console.applied import arrived, ordered
 from authzsite.console.leading import leading
 from authzsite.console.parts import Empty, Moment, State, Timeline
 from catalog.nodes import Node
 from policies import history
 from policies.history import Entry, Filter, Line, Sight
-from policies.models import Change
-from policies.sync.standing import arrivals
+from policies.models import Change, ForeignOrder
+from policies.sync.standing import Asked, Standing, names_by_pseudonym, of_orders, standings
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
 LOSSES = (
@@ -47,6 +47,9 @@ APPLIED = (
     *("owner.set", "owner.ended", "object.dropped"),
 )
 """What a backend is changed for, and so must have arrived there."""
+TAKING = ("grant.removed", "denial.added", "owner.ended", "object.dropped")
+ORDERED = ("foreign.adopted", "foreign.revoked")
+"""What is carried out by an order to the backend."""
 LINES, ALONE = 40, 80
 """So many lines of one change stand among others, and so many when it is looked at alone."""
 SIGNS = {"gain": ("+", "Gained"), "lose": ("−", "Lost"), "stop": ("⊘", "Denied"), "change": ("~", "Changed")}
@@ -80,7 +83,8 @@ class Row:
     before: str = ""
     after: str = ""
     way: tuple[int, ...] = ()
-    lineage: tuple[int, ...] = ()
+    claim: Claim | None = None
+    orders: bool = False
     applied: State | None = None
 
     @property
@@ -205,7 +209,8 @@ def _row(entry: Entry, fold: Fold) -> Row:
         before=", ".join(dict.fromkeys(map(_state_words, fold.ended or _gone(fold)))),
         after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
         way=way,
-        lineage=tuple(event.lineage) if event.kind in APPLIED else (),
+        claim=Claim.of(fold, change.revision),
+        orders=event.kind in ORDERED,
     )
 
 
@@ -221,11 +226,48 @@ def opened(
 
 
 def followed(shown: Iterable[Row]) -> list[Row]:
-    """The same rows, with how far each has come in the backend behind its object.  Two queries."""
+    """The same rows, with how far each has come in the backend behind its object.  Seven queries at most."""
     told = list(shown)
-    places = {row.number: row.lineage for row in told if row.lineage}
-    found = arrivals(places) if places else {}
-    return [replace(row, applied=arrived(found.get(row.number))) if row.lineage else row for row in told]
+    asked = [row.claim for row in told if row.claim is not None]
+    names = names_by_pseudonym({who for one in asked for who in one.people})
+    outside = iter(standings([one.asked(names) for one in asked]) if asked else ())
+    orders = of_orders({row.number for row in told if row.orders})
+    return [replace(row, applied=_arrived(row, outside, orders)) for row in told]
+
+
+def _arrived(
+    row: Row, outside: Iterator[Standing | None], orders: Mapping[int, Sequence[ForeignOrder]]
+) -> State | None:
+    if row.claim is not None:
+        return arrived(next(outside))
+    return ordered(orders.get(row.number, ())) if row.orders else row.applied
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a line of the record says is true out there since: what was given or taken, where, and whose."""
+
+    lineage: tuple[int, ...]
+    people: tuple[str, ...]
+    revision: int
+    privileges: frozenset[str]
+    loses: bool
+
+    @classmethod
+    def of(cls, fold: Fold, revision: int) -> Claim | None:
+        event = fold.first.event
+        if event.kind not in APPLIED or not event.lineage:
+            return None
+        codes = {str(line.event.data.get("privilege", "")) for line in fold.lines}
+        people = {who for line in fold.lines for who in line.event.people}
+        loses = event.kind in TAKING
+        return cls(tuple(event.lineage), tuple(sorted(people)), revision, frozenset(codes - {""}), loses)
+
+    def asked(self, names: Mapping[str, frozenset[str]]) -> Asked:
+        """The same by login names; where a role is given something it is about everybody who holds it."""
+        mine = [names[who] for who in self.people if who in names]
+        whose = frozenset().union(*mine) if mine else None
+        return Asked(self.lineage, whose, self.revision, self.privileges, self.loses)
 
 
 def _gone(fold: Fold) -> list[Line]:

@@ -124,10 +124,17 @@ class Seen:
             one.id: [row for row in self.grants[one.id] if row.effect == Effect.ALLOW] for one in self.objects
         }
         names = frozenset().union(*names_behind(row.holder for row in self.assigned).values())
+        given = [one for one in self.objects if rows[one.id]]
         asked = [
-            Asked(one, names, max(row.opened for row in rows[one.id])) for one in self.objects if rows[one.id]
+            Asked(
+                one.lineage,
+                names,
+                max(row.opened for row in rows[one.id]),
+                frozenset(row.privilege for row in rows[one.id]),
+            )
+            for one in given
         ]
-        return dict(zip((one.node.id for one in asked), applied.of(asked), strict=True))
+        return dict(zip((one.id for one in given), applied.of(asked), strict=True))
 
     @cached_property
     def names(self) -> dict[str, list[str]]:

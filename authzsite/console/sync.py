@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
@@ -15,7 +15,7 @@ from authzsite.console import words
 from authzsite.console.differs import board
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
-from authzsite.console.outside import Behind, to_look_at
+from authzsite.console.outside import Behind, stuck_in, waiting_for
 from authzsite.console.parts import Empty, Note, State
 from authzsite.console.place import Place
 from authzsite.console.requests import Request, asker_of
@@ -25,8 +25,10 @@ from catalog.models import Placement
 from catalog.nodes import Node, Numbers, on_or_below
 from catalog.queries import nodes
 from policies import decisions, slices
+from policies.authority import Actor
 from policies.models import Backend, BackendFinding, ForeignOrder
 from policies.queries import owned_by, realms_of
+from policies.services import operating
 from policies.services.grants import revision_now
 
 BARS = (
@@ -59,8 +61,11 @@ class Line:
     note: Note | None
 
 
-def line(there: Behind, name: str, url: str = "") -> Line:
-    return Line(name, url, _checked(there), bars(there.row.counts), there.state(), _note(there))
+def line(there: Behind, name: str, url: str = "", *, whole: bool = False) -> Line:
+    """`whole`: for who runs its sync, with all that it counts and what it answered."""
+    if not whole:
+        return Line(name, url, _checked(there), (), there.plainly(), _note(there, whole=False))
+    return Line(name, url, _checked(there), bars(there.row.counts), there.state(), _note(there, whole=True))
 
 
 def _checked(there: Behind) -> str:
@@ -83,21 +88,29 @@ def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
     return tuple(drawn)
 
 
-def _note(there: Behind) -> Note | None:
-    if there.row.error:
-        return Note(
-            "bad",
-            f"{there.system} answered: {there.row.error[:300]}",
-            "What you decide is kept and applied when it works again.",
-        )
-    return None
+def _note(there: Behind, *, whole: bool) -> Note | None:
+    if not there.row.error:
+        return None
+    answer = f"{there.system} answered: {there.row.error[:300]}" if whole else troubled(there)
+    return Note("bad", answer, "What you decide is kept and applied when it works again.")
+
+
+def troubled(there: Behind) -> str:
+    """The same for who does not run it: the words of a database name people and logins."""
+    if there.row.state == Backend.State.FAILED:
+        return f"{there.system} cannot be worked on. Who runs its sync sees why."
+    return f"{there.system} refused something. Who runs its sync sees what and why."
 
 
 def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]:
     """The sync tab of one object: its backend, and what differs on the object itself and below it."""
     inside = about([place.node.id])
     rows = BackendFinding.objects.filter(inside, backend=there.row)
-    differs = board(rows if place.may_look else rows.none(), asked, may=place.may_grant)
+    whole = there.row.catalog_id in operating.operated(place.actor, _catalogs(place.node, there.row))
+    told = [there.row.pk] if whole else []
+    differs = board(
+        rows if place.may_look else rows.none(), asked, may=place.may_grant, whole=told, by=place.actor
+    )
     words_ = (
         f"Nothing differs on {place.node.name}"
         if place.may_look
@@ -105,16 +118,26 @@ def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]
     )
     return {
         "one_backend": True,
-        "backends": [line(there, f"{there.system} {_catalog_of(place.node)}", _page_of(there.row))],
+        "backends": [
+            line(there, f"{there.system} {_catalog_of(place.node)}", _page_of(there.row), whole=whole)
+        ],
         "toggles": differs.toggles,
         "findings": differs.lines,
-        "decided": decided(ForeignOrder.objects.filter(inside, backend=there.row)) if place.may_look else [],
+        "decided": (
+            decided(ForeignOrder.objects.filter(inside, backend=there.row), whole=told)
+            if place.may_look
+            else []
+        ),
         "nothing_differs": Empty(
             words_, "What was decided here was read back there." if place.may_look else "", drawn=False
         ),
         "pager": differs.pager,
         "applied_url": reverse("console:object_applied", args=[place.node.id]) if place.may_look else "",
     }
+
+
+def _catalogs(node: Node, row: Backend) -> list[Node]:
+    return [one for one in (*node.above(), node) if one.id == row.catalog_id]
 
 
 def _page_of(row: Backend) -> str:
@@ -132,10 +155,13 @@ def room(request: Request) -> HttpResponse:
     """Every backend of a catalog one may see."""
     asker = asker_of(request)
     realms = realms_of(asker)
-    backends, owned = visible_backends(asker, realms)
+    found = visible_backends(asker, realms)
+    backends, owned, whole = found.lines, found.numbers, found.operated
     inside = _inside(asker, realms)
     rows = BackendFinding.objects.filter(inside, backend__in=owned)
-    differs = board(rows, request.GET, csv=reverse("console:sync_csv"))
+    differs = board(
+        rows, request.GET, csv=reverse("console:sync_csv"), whole=whole, by=Actor(asker, "console")
+    )
     orders = ForeignOrder.objects.filter(inside, backend__in=owned)
     context = {
         "heading": "Sync",
@@ -146,7 +172,7 @@ def room(request: Request) -> HttpResponse:
         ),
         "toggles": differs.toggles,
         "findings": differs.lines,
-        "decided": decided(orders),
+        "decided": decided(orders, whole=whole),
         "pager": differs.pager,
         "nothing_differs": Empty(
             "Nothing differs", "On what you own or may grant, here and there agree.", drawn=False
@@ -156,34 +182,44 @@ def room(request: Request) -> HttpResponse:
     return page(request, "console/sync.html", context, room="sync", realm=realm, revision=revision_now())
 
 
-def visible_backends(asker: Any, realms: Sequence[Node]) -> tuple[list[Line], list[int]]:
-    rows = Backend.objects.filter(realm__in=[realm.realm_id for realm in realms])
-    waiting = Count("entries", filter=to_look_at("entries__") & Q(entries__parked=False))
-    parked = Count("entries", filter=Q(entries__parked=True))
-    found = list(rows.annotate(waiting=waiting, parked=parked).order_by("pk"))
+@dataclass(frozen=True)
+class Visible:
+    """The backends somebody may see; of those whose sync they run they are told everything."""
+
+    lines: list[Line]
+    numbers: list[int]
+    operated: list[int]
+
+
+def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
+    """Those of catalogs one may see, in these realms."""
+    found = list(Backend.objects.filter(realm__in=[realm.realm_id for realm in realms]).order_by("pk"))
     places = nodes({row.catalog_id for row in found})
-    lines, owned = [], []
     by_realm = {realm.realm_id: realm for realm in realms}
-    for row in found:
-        node = places.get(row.catalog_id)
-        if node is None:
-            continue
-        slice_ = slices.current(asker, by_realm[node.realm_id])
-        if decisions.may_see(slice_, node, now=timezone.now()):
-            lines.append(
-                line(
-                    Behind(row, row.waiting, row.parked),
-                    f"{row.get_kind_display()} {node.name}",
-                    _page_of(row),
-                )
-            )
-            owned.append(row.pk)
-    return lines, owned
+    seen = [row for row in found if row.catalog_id in places]
+    seen = [row for row in seen if _may_see(asker, by_realm, places[row.catalog_id])]
+    numbers = [row.pk for row in seen]
+    waiting, stuck = waiting_for(numbers), stuck_in(numbers)
+    mine = operating.operated(Actor(asker, "console"), [places[row.catalog_id] for row in seen])
+    lines = [
+        line(
+            Behind(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0)),
+            f"{row.get_kind_display()} {places[row.catalog_id].name}",
+            _page_of(row),
+            whole=row.catalog_id in mine,
+        )
+        for row in seen
+    ]
+    return Visible(lines, numbers, [row.pk for row in seen if row.catalog_id in mine])
+
+
+def _may_see(asker: Any, realms: Mapping[int, Node], node: Node) -> bool:
+    return decisions.may_see(slices.current(asker, realms[node.realm_id]), node, now=timezone.now())
 
 
 def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFinding]:
     """What differs on what somebody owns or may grant, in the backends he may see."""
-    owned = visible_backends(asker, realms)[1]
+    owned = visible_backends(asker, realms).numbers
     return BackendFinding.objects.filter(_inside(asker, realms), backend__in=owned)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -13,19 +14,23 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console import admins, words
-from authzsite.console.differs import board
+from authzsite.console.differs import board, roles_of, spoken_of
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
 from authzsite.console.methods import reads
-from authzsite.console.outside import Behind, to_look_at
+from authzsite.console.outside import Behind, stuck_in, waiting_for
 from authzsite.console.parts import Action, Crumbs, Empty, Fact, Facts, Note, Reason
 from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
+from authzsite.console.stuck_words import cause
+from authzsite.console.sync import troubled
 from authzsite.console.sync_runs import Going, Step, going, run_lines, steps_of
+from catalog.queries import nodes
 from lakewarden.backends.errors import NEXT
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.services import operating
+from policies.services import drift, operating
+from policies.sync import items
 
 RUNS = 20
 COUNTED = (
@@ -46,13 +51,13 @@ ALWAYS = ("In sync", "Differs", "Foreign")
 
 
 @dataclass(frozen=True)
-class Parked:
-    """Changes that failed for the same reason and wait for somebody."""
+class Stuck:
+    """One item that waits for somebody: what it is, why it was refused, and where its ways out are."""
 
-    count: str
+    what: str
     since: str
     error: str
-    next: str
+    url: str = ""
 
 
 @dataclass
@@ -76,9 +81,8 @@ class There:
 
     @cached_property
     def behind(self) -> Behind:
-        mine = OutboxEntry.objects.filter(backend=self.row)
-        waiting = mine.filter(to_look_at(), parked=False).count()
-        return Behind(self.row, waiting, mine.filter(parked=True).count())
+        keys = [self.row.pk]
+        return Behind(self.row, waiting_for(keys).get(keys[0], 0), stuck_in(keys).get(keys[0], 0))
 
     @cached_property
     def latest(self) -> SyncRun | None:
@@ -195,12 +199,13 @@ def _note(one: There) -> Note | None:
         text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
         return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
     if row.state == Backend.State.HELD and run:
-        losing = words.count(run.losing, "person", "people")
+        losing = words.count(run.losing, "person", "people") if one.may_look else "many people"
         text = "It may be a mistake, so it waits until somebody has looked at it."
         return Note("warn", f"Held: the plan takes something from {losing}.", text)
     if row.error:
         text = NEXT.get(row.error_kind, "What you decide is kept and applied when it works again.")
-        return Note("bad", f"{row.get_kind_display()} answered: {row.error[:300]}", text)
+        answer = f"{row.get_kind_display()} answered: {row.error[:300]}"
+        return Note("bad", answer if one.may_operate else troubled(one.behind), text)
     return None
 
 
@@ -208,7 +213,7 @@ def _facts(one: There) -> Iterable[Fact]:
     row, counts = one.row, one.row.counts
     proved = words.said(words.ago(row.proved_at)) if row.proved_at else "not yet"
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
-    yield Fact("State", state=one.behind.state())
+    yield Fact("State", state=one.behind.state() if one.may_look else one.behind.plainly())
     repairs = row.policy == Backend.Policy.REPAIR and not row.awaits
     yield Fact("What it does", "Repairs" if repairs else "Only reports")
     yield Fact("Proved equal", proved, note=revision)
@@ -216,7 +221,7 @@ def _facts(one: There) -> Iterable[Fact]:
         yield Fact("All compared", words.said(words.ago(row.compared_at)), note="and each night")
     if counts.get("in_force"):
         yield Fact("In force", counts["in_force"])
-    for word, names in COUNTED:
+    for word, names in COUNTED if one.may_look else ():
         many = sum(int(counts.get(name, 0)) for name in names)
         if many or word in ALWAYS:
             yield Fact(word, words.number(many))
@@ -229,14 +234,16 @@ def _facts(one: There) -> Iterable[Fact]:
 
 def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
     plan = _plan(one)
-    differs = board(BackendFinding.objects.filter(backend=one.row), asked, may=one.place.may_grant)
+    told = [one.row.pk] if one.may_operate else []
+    rows = BackendFinding.objects.filter(backend=one.row)
+    differs = board(rows, asked, may=one.place.may_grant, whole=told, by=one.place.actor)
     lines = run_lines(one.row, RUNS)
     return {
         "toggles": differs.toggles,
         "findings": differs.lines,
         "pager": differs.pager,
-        "parked": _parked(one.row),
-        "retry": one.address("retry") if one.may_operate else "",
+        "stuck": _stuck(one),
+        "retry": one.address("retry") if one.may_operate and operating.something_failed(one.row) else "",
         "plan": plan,
         "plan_text": _plan_text(one),
         "no_plan": _no_plan(one),
@@ -271,15 +278,48 @@ def _plan_text(one: There) -> str:
     return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
 
 
-def _parked(row: Backend) -> list[Parked]:
+def _stuck(one: There) -> list[Stuck]:
+    """What waits for somebody, one by one, and what could not be compared at all."""
+    row, whole, keys = one.row, one.may_operate, [one.row.pk]
+    findings, orders = items.stuck_findings(keys)[:RUNS], items.stuck_orders(keys)[:RUNS]
+    places = nodes(set(roles_of(findings)) | {each.securable_id for each in findings if each.securable_id})
+    found = [
+        Stuck(
+            spoken_of(each, places),
+            _since(each.tried_at),
+            cause(each, row, whole=whole),
+            reverse("console:sync_stuck", args=[each.pk]),
+        )
+        for each in findings
+    ]
+    about = drift.findings_of(orders)
+    for order in orders:
+        at = about.get(order.pk)
+        url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""
+        what = f"{'Adopting' if order.replaced else 'Revoking'} {order.right} of {order.holder}"
+        what += f" on {'.'.join(order.path) or row.place}"
+        found.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
+    return [*found, *_parked(row, whole=whole)]
+
+
+def _since(moment: datetime | None) -> str:
+    return f"tried {words.said(words.moment(moment))}" if moment else ""
+
+
+def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
     rows = OutboxEntry.objects.filter(backend=row, parked=True).values("error", "error_kind")
     grouped = rows.annotate(many=Count("pk"), since=Max("parked_at")).order_by("-many")
+    system = row.get_kind_display()
     return [
-        Parked(
-            words.count(one["many"], "change"),
-            words.said(words.moment(one["since"])) if one["since"] else "",
-            one["error"],
-            NEXT.get(one["error_kind"], ""),
+        Stuck(
+            f"{words.count(one['many'], 'change')} decided since then",
+            _since(one["since"]),
+            " ".join(
+                [
+                    f"{system} cannot be worked on. {NEXT.get(one['error_kind'], '')}",
+                    f"{system} answered: {one['error']}" if whole else "",
+                ]
+            ).strip(),
         )
         for one in grouped[:RUNS]
     ]

@@ -24,6 +24,7 @@ from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
+from catalog.nodes import node
 from policies.authority import Actor
 from policies.errors import Invalid, NotFound, PolicyError
 from policies.services import drift
@@ -40,7 +41,7 @@ class Deed:
     button: str
     done: str
     look: str
-    diff: Callable[[Foreign], tuple[DiffLine, ...]]
+    diff: Callable[[Foreign, Actor], tuple[DiffLine, ...]]
     needs_reason: bool = False
 
 
@@ -52,7 +53,7 @@ def _on(about: Foreign) -> str:
     return about.first.place or about.backend.place
 
 
-def _adopting(about: Foreign) -> tuple[DiffLine, ...]:
+def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     name, system = about.first.holder, about.backend.get_kind_display()
     rights = [naming.lower(naming.right(code, about.node.type, about.node.kind)) for code in about.privileges]
     lines = []
@@ -61,6 +62,10 @@ def _adopting(about: Foreign) -> tuple[DiffLine, ...]:
     gain = f"keeps {words.listed(rights)} on {about.node.name}; it is decided here from now on"
     note = f"In {system} a role of ours takes the place of what {about.first.grantor or 'somebody'} gave."
     lines.append(DiffLine("same", name, gain, f"{note} Nobody is cut off in between."))
+    for gift in drift.way(about, by):
+        told = naming.lower(naming.right(gift.privilege, gift.node.type, gift.node.kind))
+        why = f"Without it {name} could not reach {about.node.name}."
+        lines.append(DiffLine("gain", name, f"is also given {told} on {gift.node.name}", why))
     passed_on = any(right.endswith(drift.OPTION) for right in about.covered)
     if passed_on:
         lines.append(DiffLine("lose", name, "may no longer pass it on to others"))
@@ -70,14 +75,14 @@ def _adopting(about: Foreign) -> tuple[DiffLine, ...]:
     return tuple(lines)
 
 
-def _revoking(about: Foreign) -> tuple[DiffLine, ...]:
+def _revoking(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     system = about.backend.get_kind_display()
     given = f"Given by {about.first.grantor} in {system}. " if about.first.grantor else ""
     note = f"{given}What roles and other givers give stays."
     return (DiffLine("lose", about.first.holder, f"loses {_what(about)} on {_on(about)}", note),)
 
 
-def _accepting(about: Foreign) -> tuple[DiffLine, ...]:
+def _accepting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     return (
         DiffLine(
             "same",
@@ -88,12 +93,42 @@ def _accepting(about: Foreign) -> tuple[DiffLine, ...]:
     )
 
 
-def _reopening(about: Foreign) -> tuple[DiffLine, ...]:
+def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     text = "waits for a decision again"
     return (DiffLine("change", about.first.holder, text, "Nothing changes out there."),)
 
 
+def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
+    goes = (
+        "is taken" if not any(one.replaced for one in drift.ordered(about.rows).values()) else "is replaced"
+    )
+    text = f"what was decided is tried again: {_what(about)} on {_on(about)} {goes}"
+    return (DiffLine("change", about.first.holder, text, "Nothing else changes."),)
+
+
+def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
+    name, system = about.first.holder, about.backend.get_kind_display()
+    giver = about.first.grantor or "others"
+    keeps = f"keeps {_what(about)} on {_on(about)}, as {giver} gave it in {system}"
+    lines = [DiffLine("same", name, keeps, "It is foreign again and waits for a decision.")]
+    for grant in drift.adopted_with(about):
+        place = node(grant.securable_id) if grant.securable_id else None
+        if place is not None:
+            told = naming.lower(naming.right(grant.privilege, place.type, place.kind))
+            text = f"is no longer given {told} on {place.name} here"
+            lines.append(DiffLine("lose", name, text, "The adoption gave it."))
+    return tuple(lines)
+
+
 DEEDS = {
+    "retry": Deed("Try {what} of {who} on {on} again?", "Try again", "tried again", "primary", _retrying),
+    "drop": Deed(
+        "Leave {what} of {who} on {on} as it was?",
+        "Leave it as it was",
+        "left as it was",
+        "primary",
+        _dropping,
+    ),
     "adopt": Deed("Adopt {what} of {who} on {on}?", "Adopt {what} of {who}", "adopted", "primary", _adopting),
     "revoke": Deed(
         "Revoke {what} on {on} from {who}?",
@@ -158,6 +193,10 @@ def _do(code: str, about: Foreign, form: QueryDict, actor: Actor) -> None:
         drift.adopt(pk, by=actor, reason=reason)
     elif code == "revoke":
         drift.revoke(pk, by=actor, reason=reason)
+    elif code == "retry":
+        drift.try_again(pk, by=actor)
+    elif code == "drop":
+        drift.give_up(pk, by=actor, reason=reason)
     elif code == "accept":
         drift.accept(pk, _end_of_day(form.get("until", "")), by=actor, reason=reason)
     else:
@@ -192,16 +231,16 @@ def _show(
 ) -> HttpResponse:
     told, names = DEEDS[code], {"what": _what(about), "who": about.first.holder, "on": _on(about)}
     actor = Actor(place.asker, "console")
-    problem = (about.problem() or drift.denied(about, actor)) if code == "adopt" else ""
+    problem = drift.hindrance(about, code, actor)
     if problem:
-        notes = [*notes, Note("warn", "This cannot be adopted.", problem)]
+        notes = [*notes, Note("warn", f"This cannot be {DEEDS[code].done}.", problem)]
     seen = words.said(words.day(about.first.first_seen))
     context = {
         "notes": notes,
         "heading": told.heading.format(**names),
         "place": f"Found in {about.backend}, first seen {seen}",
         "nothing": bool(problem),
-        "diff": Diff(told.diff(about)),
+        "diff": Diff(told.diff(about, actor)),
         "nonce": nonce_in(request),
         "reason": form.get("reason", ""),
         "needs_reason": told.needs_reason,

@@ -51,7 +51,7 @@ def operate(request: Request, id: int, deed: str) -> HttpResponse:
         raise Http404
     one = there(request, id)
     if not one.may_operate:
-        return _refused(request, one)
+        return refused(request, one)
     if request.method == "POST":
         return _posted(request, one, deed)
     return _show(request, one, deed, []) if deed in ASKED else redirect("console:sync_backend", id=id)
@@ -117,7 +117,8 @@ def _share(text: str) -> int:
     return int(typed)
 
 
-def _refused(request: Request, one: There) -> HttpResponse:
+def refused(request: Request, one: There) -> HttpResponse:
+    """Somebody who does not run the sync wanted to."""
     access_log.refused(one.place.asker, operating.DUTY, one.place.node, via="console")
     context = {
         "heading": f"You cannot run the sync of {one.place.node.name}",
@@ -199,7 +200,7 @@ def retry(request: Request, id: int, item: int) -> HttpResponse:
     """Try one failed step again, alone."""
     one = there(request, found(id).backend_id)
     if not one.may_operate:
-        return _refused(request, one)
+        return refused(request, one)
     step = SyncItem.objects.filter(pk=item, run=id).first()
     if step is None:
         raise Http404

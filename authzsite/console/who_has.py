@@ -18,7 +18,7 @@ from authzsite.console.outside import Foreign
 from authzsite.console.parts import Action, Chip, Face, Path, Reason, State, Who
 from authzsite.console.place import Place
 from catalog.nodes import Node
-from lakewarden.facts import Rule, Station
+from lakewarden.facts import OWNER, Rule, Station
 from policies import decisions
 from policies.access import Access, AccessMap
 from policies.access import Path as Way
@@ -267,7 +267,9 @@ class WhoHas:
         one = access.principal
         people = self.map.in_group(one) if one.kind == Principal.Kind.GROUP else [one]
         last = max((path.rule.opened or 0 for path in access.paths if not path.denies), default=0)
-        return Grant(self.node, frozenset(person.name for person in people), last)
+        gives = [path.rule.privilege for path in access.paths if not path.denies]
+        codes = frozenset[str]() if OWNER in gives else frozenset(gives)
+        return Grant(self.node.lineage, frozenset(person.name for person in people), last, codes)
 
     # What one can do about a line
 

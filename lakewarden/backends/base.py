@@ -90,6 +90,7 @@ class Observation:
     them (a missing sequence, wrong options): given again when wanted, taken when not.
     `groups` maps the roles of others to their members; `unknown` names what looks like ours and is not.
     `in_force` says in words where what was read is in force by now, when others enforce it than keep it.
+    `barred` are those who own or gave something and in whose name our account may not act.
     A backend that is dear to read has a method `position` too, which answers in few calls what `position`
     here would be: while that stays the same nobody has changed who may do what, as far as it can tell.
     """
@@ -107,6 +108,7 @@ class Observation:
     amiss_members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     groups: Mapping[str, frozenset[str]] = field(default_factory=dict)
     in_force: str = ""
+    barred: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

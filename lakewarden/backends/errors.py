@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lakewarden.backends.base import Step
 
 
 class BackendError(Exception):
@@ -15,6 +19,14 @@ class Transient(BackendError):
 
 class NotAnswering(Transient):
     """It took the call and gave no answer in time; what was asked of it may have been done or not."""
+
+
+class KeptBack(Transient):
+    """It was not tried, as it waits for another step that failed: `first`."""
+
+    def __init__(self, first: Step) -> None:
+        super().__init__(f"waits for what failed: {first.kind} {first.role or first.person}")
+        self.first = first
 
 
 class Gone(BackendError):

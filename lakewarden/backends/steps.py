@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Optional
 
 from lakewarden.backends.base import Outcome, Step
-from lakewarden.backends.errors import BackendError, Gone, Transient
+from lakewarden.backends.errors import BackendError, Gone, KeptBack
 from lakewarden.backends.ordering import waits_for
 
 Do = Callable[[Step], object]
@@ -39,4 +39,4 @@ def kept_back(step: Step, failed: Iterable[Step]) -> Optional[BackendError]:
     first = waits_for(step, failed)
     if first is None:
         return None
-    return Transient(f"waits for what failed: {first.kind} {first.role or first.person}")
+    return KeptBack(first)

@@ -62,10 +62,11 @@ def _backend(row: Backend, node: Node, past: Past, made: datetime) -> dict[str, 
             "state": row.state,
             "proved_at": _time(row.proved_at),
             "proved_revision": row.proved_revision,
+            "compared_revision": row.compared_revision,
             "counts": row.counts,
             "findings": list(
                 BackendFinding.objects.filter(backend=row, securable=node.id).values(
-                    "kind", "place", "holder", "what"
+                    "kind", "place", "holder", "what", "attempts", "error_kind"
                 )
             ),
         },

@@ -42,7 +42,10 @@ class Backend(models.Model):
     policy = models.CharField(max_length=8, choices=Policy, default=Policy.REPAIR)
     state = models.CharField(max_length=8, choices=State, default=State.NEW)
     proved_revision = models.BigIntegerField(default=0)
+    """What was decided up to this revision was read back there, but for what is stuck."""
     proved_at = models.DateTimeField(null=True)
+    compared_revision = models.BigIntegerField(default=0)
+    """What was decided up to this revision was compared; what differs stands in the findings, one by one."""
     counts = models.JSONField(default=dict)
     error = models.TextField(blank=True)
     error_kind = models.CharField(max_length=16, blank=True)
@@ -174,7 +177,32 @@ class OutboxEntry(models.Model):
         return f"{self.backend_id}: {self.key}"
 
 
-class BackendFinding(models.Model):
+class Tried(models.Model):
+    """What its backend said of one item when it was last tried; `attempts` counts failures in a row."""
+
+    attempts = models.PositiveIntegerField(default=0)
+    tried_at = models.DateTimeField(null=True)
+    error = models.TextField(blank=True)
+    error_kind = models.CharField(max_length=16, blank=True)
+
+    class Meta:
+        abstract = True
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it failed so often, and for a reason that lasts, that it waits for somebody."""
+        return self.attempts >= STUCK_AFTER and self.error_kind in LASTING
+
+
+LASTING = ("rejected", "misconfigured")
+"""The kinds of errors that do not pass by themselves."""
+STUCK_AFTER = 3
+"""So many failures that will not mend themselves, and an item waits for somebody to look at it."""
+STUCK = Q(attempts__gte=STUCK_AFTER, error_kind__in=LASTING)
+"""The same as `Tried.is_stuck`, asked of rows."""
+
+
+class BackendFinding(Tried):
     """Something out there that differs from what was decided, or that nobody decided here."""
 
     class Kind(models.TextChoices):
@@ -195,8 +223,15 @@ class BackendFinding(models.Model):
     path = models.JSONField(default=list)
     people = ArrayField(models.TextField(), default=list)
     """Who is concerned: the members of a role that lacks a right; a foreign holder that can sign in."""
+    concerns = models.JSONField(null=True)
+    """On which objects it differs, by number, each with the privileges it is about, none for all of them.
+
+    Null is everywhere: it was not worked out, or is about very many.
+    """
     first_seen = models.DateTimeField()
     last_seen = models.DateTimeField()
+    hindered = models.JSONField(default=dict)
+    """Of a foreign right: why our account could not `take` it, or `give` the like, if that is known."""
     accepted_until = models.DateTimeField(null=True)
     accepted_reason = models.TextField(blank=True)
     accepted_by = models.ForeignKey(Principal, models.SET_NULL, null=True, related_name="+")
@@ -212,7 +247,7 @@ class BackendFinding(models.Model):
         return f"{self.kind} {self.what} {self.place}"
 
 
-class ForeignOrder(models.Model):
+class ForeignOrder(Tried):
     """An owner's decision that one foreign right is to go; done when a look no longer finds it."""
 
     backend = models.ForeignKey(Backend, models.CASCADE, related_name="orders")
@@ -228,7 +263,8 @@ class ForeignOrder(models.Model):
     by = models.ForeignKey(Principal, models.SET_NULL, null=True, related_name="+")
     at = models.DateTimeField()
     done = models.DateTimeField(null=True)
-    error = models.TextField(blank=True)
+    dropped = models.BooleanField(default=False)
+    """Given up: it is done with, and the right was left as it was."""
 
     class Meta:
         indexes = [models.Index(fields=["backend"], condition=Q(done__isnull=True), name="orders_open")]

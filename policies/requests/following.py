@@ -98,9 +98,8 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
     if backend.policy == Backend.Policy.REPORT:
         return "stuck", f"{backend} is only reported on; what was given is brought there by hand."
     if backend.state in (Backend.State.PAUSED, Backend.State.HELD, Backend.State.FAILED):
-        why = f": {backend.error}" if backend.error else ""
-        return "stuck", f"The sync with {backend} is {backend.get_state_display()}{why}"
-    if backend.proved_revision < row.revision:
+        return "stuck", f"The sync with {backend} is {backend.get_state_display()}; who runs it sees why."
+    if backend.compared_revision < row.revision:
         return "behind", ""
     return _read_back(request, backend)
 
@@ -109,6 +108,8 @@ def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
     names = _names(request.holder)
     here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
     found = [standing(backend, node, names) for node in here]
+    if any(one.refused for one in found):
+        return "stuck", f"{backend} refused it; who runs the sync sees why."
     without = sorted({name for one in found for name in one.without_login})
     if any(one.waiting for one in found):
         return "behind", ""

@@ -1,7 +1,8 @@
 """Proof: after a removal every backend it concerns was read again, and what was removed was not there.
 
-A backend says at which revision it was last read as equal to what was decided; a row is proved when that is
-not before the change that carried it out.  Where no backend mirrors the realm, what is decided is in force.
+A backend says up to which revision it was compared, and what differed then stands as findings; a row is
+proved when the comparison is not before the change that carried it out and left nothing of it behind.
+Where no backend mirrors the realm, what is decided is in force.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from policies.events import REVIEW_PROVED
 from policies.models import Backend, ForeignOrder, Review, ReviewRow
 from policies.reviews import carrying, states
 from policies.saying import said
+from policies.sync.standing import Asked, names_behind, standings
 
 Kind = ReviewRow.Kind
 BATCH = 200
@@ -56,12 +58,23 @@ def _proof(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
     if not concerned:
         at = row.carried_at.isoformat() if row.carried_at else None
         return {"backend": CONSOLE, "revision": row.carried_revision, "at": at}
-    oldest = min(concerned, key=lambda one: one.proved_revision)
-    if oldest.proved_revision < (row.carried_revision or 0) or oldest.proved_at is None:
+    if not all(_read_back(one, row) for one in concerned):
         return None
     names = ", ".join(sorted(str(one) for one in concerned))
-    read = max(one.proved_at for one in concerned if one.proved_at)
-    return {"backend": names, "revision": oldest.proved_revision, "at": read.isoformat()}
+    read = max(one.compared_at for one in concerned if one.compared_at)
+    revision = min(one.compared_revision for one in concerned)
+    return {"backend": names, "revision": revision, "at": read.isoformat()}
+
+
+def _read_back(backend: Backend, row: ReviewRow) -> bool:
+    """Whether a backend was read after the row was carried out, and nothing that it took was left."""
+    if backend.compared_at is None or backend.compared_revision < (row.carried_revision or 0):
+        return False
+    lineage = tuple(row.lineage) if backend.catalog_id in row.lineage else (backend.catalog_id,)
+    names = names_behind([row.holder])[row.holder.pk] if row.holder else None
+    codes = frozenset(row.takes if row.choice == ReviewRow.Choice.REDUCE else row.privileges)
+    [found] = standings([Asked(lineage, names, row.carried_revision or 0, codes, loses=True)])
+    return found is None or found.whole
 
 
 def _still_true(row: ReviewRow) -> bool:
@@ -96,7 +109,7 @@ def _foreign_gone(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
         at = row.carried_at.isoformat() if row.carried_at else None
         return {"backend": CONSOLE, "revision": row.carried_revision, "at": at}
     orders = ForeignOrder.objects.filter(backend=backend, revision=row.carried_revision or 0)
-    done = [order.done for order in orders]
+    done = [None if order.dropped else order.done for order in orders]
     if not done or any(one is None for one in done):
         return None
     taken = max(one for one in done if one is not None)
@@ -143,6 +156,6 @@ def give_up(review: Review) -> None:
     backends = list(Backend.objects.filter(realm=review.realm_id))
     for row in _carried(review).iterator(chunk_size=500):
         concerned = [one for one in backends if _concerns(one, row)]
-        late = [one for one in concerned if one.proved_revision < (row.carried_revision or 0)]
+        late = [one for one in concerned if not _read_back(one, row)]
         why = "; ".join(f"{one} is {one.get_state_display()}" for one in late) or "it is given again"
         ReviewRow.objects.filter(pk=row.pk, state="carried").update(outcome=f"Not proved: {why}.")

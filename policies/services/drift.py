@@ -7,25 +7,36 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from django.db.models import Q
 from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
 from accounts.record import Origin
-from catalog.nodes import Node, node
+from catalog.nodes import Node, node, nodes
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
-from policies import outbox, preview
+from policies import decisions, outbox, preview
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound
-from policies.events import FOREIGN_ACCEPTED, FOREIGN_ADOPTED, FOREIGN_REOPENED, FOREIGN_REVOKED
-from policies.models import Backend, BackendFinding, ForeignOrder, RealmMember
+from policies.events import (
+    BACKEND_RETRIED,
+    FOREIGN_ACCEPTED,
+    FOREIGN_ADOPTED,
+    FOREIGN_DROPPED,
+    FOREIGN_REOPENED,
+    FOREIGN_REVOKED,
+    GRANT_REMOVED,
+)
+from policies.models import Backend, BackendFinding, ForeignOrder, Grant, RealmMember
 from policies.saying import said
-from policies.services import grants, members, realm_of
+from policies.services import grants, members, personal, realm_of
 from policies.services.authorities import may
-from policies.services.grants import Wish
+from policies.services.grants import Gift, Wish
+from policies.sync import items
 from policies.sync.connections import open_backend
+from policies.sync.reporting import only_reports
 from policies.sync.seal import unseal
 
 OPTION = " WITH GRANT OPTION"
@@ -144,10 +155,12 @@ def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None =
     with change(FOREIGN_ADOPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
         about = foreign(finding)
         authority = grants.authority_to_grant(about.node, by)
+        _undecided(about)
         if problem := about.problem() or denied(about, by):
             raise Invalid(problem)
-        _undecided(about)
         holder = about.holder or _admit(about, by)
+        if problem := hindrance(about, "adopt", by):
+            raise Invalid(problem)
         _say(current, FOREIGN_ADOPTED, about, authority)
         wish = Wish(about.node, (holder,), about.privileges, valid_until=until, origin=Origin.ADOPTED)
         grants.add(wish, by=by)
@@ -164,6 +177,104 @@ def denied(about: Foreign, by: Actor) -> str:
         return ""
     name = about.first.holder
     return f"Here {name} is denied this. Have it taken there, or end the denial first."
+
+
+def hindrance(about: Foreign, code: str, by: Actor) -> str:
+    """Why a decision about it would come to nothing, as far as that can be known beforehand; "" otherwise."""
+    open_ = ordered(about.rows)
+    if code in ("retry", "drop"):
+        return "" if open_ else "Nothing is being done about it any more."
+    if code == "reopen":
+        return ""
+    if open_:
+        return "It is already decided that this goes. Give that up first to decide anew."
+    if code == "accept":
+        return ""
+    taking = _cannot_take(about)
+    if code == "revoke" or taking:
+        return taking
+    return about.problem() or _cannot_give(about) or denied(about, by) or _not_admitted(about, by)
+
+
+def _not_admitted(about: Foreign, by: Actor) -> str:
+    """Why its holder cannot become a member by this actor's word; "" when they can, or are one."""
+    root = node(about.node.root_id)
+    if about.holder is not None or root is None or _may_admit(root, by):
+        return ""
+    return _no_member(about, root.name)
+
+
+def locked(some: Sequence[Foreign], by: Actor) -> dict[int, dict[str, str]]:
+    """Of foreign grants that wait for a decision what would come to nothing, by their first finding's number.
+
+    A few queries, however many: what depends on one holder's denials is told when one decides.
+    """
+    holders = _holders(some)
+    backends = {about.backend.pk: about.backend for about in some}
+    connected = nodes({row.catalog_id for row in backends.values()})
+    admits = {
+        row.pk: _may_admit(connected[row.catalog_id], by)
+        for row in backends.values()
+        if row.catalog_id in connected
+    }
+    found: dict[int, dict[str, str]] = {}
+    carried: dict[tuple[int, str], list[tuple[str, frozenset[str]]]] = {}
+    for about in some:
+        # what a backend carries is worked out once for each type of object, not for each grant
+        like = about.backend.pk, about.first.type
+        if like in carried:
+            about.__dict__["_carried"] = carried[like]
+        carried[like] = about._carried
+        taking = _cannot_take(about)
+        adopting = taking or about.problem() or _cannot_give(about)
+        if not adopting and (about.backend.pk, about.first.holder) not in holders:
+            place = connected.get(about.backend.catalog_id)
+            adopting = "" if admits.get(about.backend.pk) or place is None else _no_member(about, place.realm)
+        told = {"adopt": adopting, "revoke": taking}
+        found[about.first.pk] = {code: text for code, text in told.items() if text}
+    return found
+
+
+def _holders(some: Sequence[Foreign]) -> set[tuple[int, str]]:
+    """Who of the holders is admitted, by backend and name.  One query."""
+    realms = {about.backend.realm_id for about in some}
+    names = {about.first.holder for about in some}
+    rows = RealmMember.objects.open().filter(realm__in=realms, principal__kind__in=PEOPLE)
+    admitted = set(rows.filter(principal__name__in=names).values_list("realm", "principal__name"))
+    return {
+        (about.backend.pk, about.first.holder)
+        for about in some
+        if (about.backend.realm_id, about.first.holder) in admitted
+    }
+
+
+def _may_admit(place: Node, by: Actor) -> bool:
+    root, who = next(iter(place.above()), place), by.decides_as
+    return who is not None and bool(decisions.ask(who, "create_user", root))
+
+
+def _cannot_take(about: Foreign) -> str:
+    if only_reports(about.backend):
+        return f"{about.backend} is only watched: nothing is changed there. Let its sync repair first."
+    return next((row.hindered["take"] for row in about.rows if row.hindered.get("take")), "")
+
+
+def _cannot_give(about: Foreign) -> str:
+    return next((row.hindered["give"] for row in about.rows if row.hindered.get("give")), "")
+
+
+def _no_member(about: Foreign, realm: str) -> str:
+    return f"{about.first.holder} is no member of {realm}, and you may not admit members."
+
+
+def way(about: Foreign, by: Actor) -> list[Gift]:
+    """What an adoption gives besides, so that its holder can reach the object."""
+    rows = Principal.objects.filter(kind=Principal.Kind.USER, name=about.first.holder)
+    holder = about.holder or rows.first()
+    if holder is None or not about.privileges:
+        return []
+    wish = Wish(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
+    return [one for one in grants.gifts(wish, by, now=timezone.now()) if one.node.id != about.node.id]
 
 
 def _admit(about: Foreign, by: Actor) -> Principal:
@@ -189,6 +300,8 @@ def revoke(finding: int, *, by: Actor, reason: str = "") -> Foreign:
         about = foreign(finding)
         authority = grants.authority_to_grant(about.node, by)
         _undecided(about)
+        if problem := hindrance(about, "revoke", by):
+            raise Invalid(problem)
         _say(current, FOREIGN_REVOKED, about, authority)
         _order(current, about, about.rows, by)
     return about
@@ -219,6 +332,63 @@ def reopen(finding: int, *, by: Actor, reason: str = "") -> Foreign:
     return about
 
 
+def try_again(finding: int, *, by: Actor) -> Foreign:
+    """Have what was decided about a foreign grant tried now.  Raises Refused, Conflict, NotFound."""
+    about = foreign(finding)
+    with change(BACKEND_RETRIED, realm=realm_of(about.node), by=by) as current:
+        authority = grants.authority_to_grant(about.node, by)
+        orders = _orders(about)
+        items.try_again(about.backend, orders=Q(pk__in=[one.pk for one in orders]))
+        outbox.ask(about.backend, current.revision)
+        current.say(said(BACKEND_RETRIED, about.node), by=authority)
+    return about
+
+
+def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
+    """Drop what was decided about a foreign grant and not carried out: all is as it was before.
+
+    What an adoption gave here ends with it, so its holder has what others gave, and nothing besides.
+    Raises Refused, Conflict, NotFound.
+    """
+    about = foreign(finding)
+    with change(FOREIGN_DROPPED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        about = foreign(finding)
+        authority = grants.authority_to_grant(about.node, by)
+        orders = _orders(about)
+        ForeignOrder.objects.filter(pk__in=[one.pk for one in orders]).update(done=current.at, dropped=True)
+        _say(current, FOREIGN_DROPPED, about, authority)
+        for revision in {one.revision for one in orders if one.replaced}:
+            _end_adopted(current, about, revision, authority)
+        outbox.ask(about.backend, current.revision)
+    return about
+
+
+def adopted_with(about: Foreign) -> list[Grant]:
+    """What open adoptions of it gave here, and still gives."""
+    revisions = {one.revision for one in ordered(about.rows).values() if one.replaced}
+    given = Grant.objects.open().filter(opened__in=revisions, origin=Origin.ADOPTED)
+    return list(given.order_by("pk"))
+
+
+def _end_adopted(current: ChangeInProgress, about: Foreign, revision: int, authority: Authority) -> None:
+    holder = about.holder
+    given = Grant.objects.open().filter(opened=revision, origin=Origin.ADOPTED).order_by("pk")
+    for grant in given if holder is not None else ():
+        place = node(grant.securable_id) if grant.securable_id else None
+        if place is not None and holder is not None:
+            current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
+    if holder is not None:
+        personal.drop_when_empty(current, about.node, holder)
+
+
+def _orders(about: Foreign) -> list[ForeignOrder]:
+    """The open decisions about it.  Raises Conflict when there is none."""
+    found = ordered(about.rows)
+    if not found:
+        raise Conflict("Nothing is being done about it any more.")
+    return list({one.pk: one for one in found.values()}.values())
+
+
 def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
     """The decisions about these findings that are still to be carried out, by finding.  One query."""
     rows = list(rows)
@@ -228,6 +398,19 @@ def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
     by_right = {_key(one, one.right): one for one in waiting}
     found = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
     return {pk: order for pk, order in found.items() if order is not None}
+
+
+def findings_of(orders: Iterable[ForeignOrder]) -> dict[int, int]:
+    """The finding that each decision is about, by their numbers.  One query."""
+    orders = list(orders)
+    rows = BackendFinding.objects.filter(
+        backend__in={one.backend_id for one in orders},
+        kind="foreign",
+        holder__in={one.holder for one in orders},
+    )
+    found = {_key(row, row.what): row.pk for row in rows} if orders else {}
+    mine = {one.pk: found.get(_key(one, one.right)) for one in orders}
+    return {pk: at for pk, at in mine.items() if at is not None}
 
 
 def _key(row: BackendFinding | ForeignOrder, what: str) -> tuple[object, ...]:

@@ -167,9 +167,9 @@ def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authorit
     if mine.filter(**window).exists():
         return False
     for old in mine if wish.origin != Origin.REQUEST else ():  # what was asked for apart ends apart
-        current.end(old, _said(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
+        current.end(old, said_of(GRANT_REMOVED, gift.node, gift.holder, old), by=authority)
     grant = Grant(**held, securable_id=gift.node.id, privilege=gift.privilege, origin=wish.origin, **window)
-    current.begin(grant, _said(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
+    current.begin(grant, said_of(GRANT_ADDED, gift.node, gift.holder, grant), by=authority)
     return True
 
 
@@ -213,7 +213,7 @@ def _take(
 ) -> int:
     rows = list(direct(node, holder).filter(privilege__in=privileges))
     for row in rows:
-        current.end(row, _said(GRANT_REMOVED, node, holder, row), by=authority)
+        current.end(row, said_of(GRANT_REMOVED, node, holder, row), by=authority)
     personal.drop_when_empty(current, node, holder)
     return len(rows)
 
@@ -249,7 +249,8 @@ def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None)
         raise Conflict("Somebody changed these grants since you opened this page.")
 
 
-def _said(kind: str, node: Node, holder: Principal, grant: Grant) -> Said:
+def said_of(kind: str, node: Node, holder: Principal, grant: Grant) -> Said:
+    """The event of a direct grant that begins or ends."""
     until = grant.valid_until.isoformat() if grant.valid_until else None
     return said(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)
 

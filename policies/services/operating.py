@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from catalog.nodes import Node, last
@@ -23,9 +23,10 @@ from policies.events import (
     BACKEND_RETRIED,
     BACKEND_SHARE,
 )
-from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
+from policies.models import Backend, BackendFinding, OutboxEntry, SyncItem, SyncRun
 from policies.saying import said
 from policies.services import duties, realm_of
+from policies.sync import items
 from policies.sync.worker import RESUMED
 
 DUTY = "operate_sync"
@@ -38,6 +39,19 @@ def may_operate(actor: Actor, catalog: Node) -> bool:
     if who is None:
         return actor.via == "operator"
     return duties.has(who, DUTY, catalog) or bool(decisions.ask(who, "set_owner", catalog))
+
+
+def operated(actor: Actor, catalogs: Iterable[Node]) -> frozenset[int]:
+    """The catalogs whose sync somebody may run: there they see errors whole, with the names in them."""
+    who = actor.decides_as
+    if who is None:
+        return frozenset(one.id for one in catalogs if actor.via == "operator")
+    given = duties.held(who, DUTY)
+    return frozenset(
+        one.id
+        for one in catalogs
+        if not given.isdisjoint(one.lineage) or bool(decisions.ask(who, "set_owner", one))
+    )
 
 
 def authority_to_operate(actor: Actor, catalog: Node) -> Authority:
@@ -128,8 +142,30 @@ def retry(row: Backend, *, by: Actor, item: SyncItem | None = None) -> None:
         current.say(said(BACKEND_RETRIED, catalog), by=authority)
 
 
+def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
+    """Try one missing or extra right or membership again now.  Raises Refused, NotFound."""
+    differing = BackendFinding.objects.filter(pk=finding, kind__in=("missing", "extra"))
+    found = differing.select_related("backend__realm").first()
+    if found is None:
+        raise NotFound("It is no longer there.")
+    row, catalog = found.backend, _catalog(found.backend)
+    with change(BACKEND_RETRIED, realm=realm_of(catalog), by=by) as current:
+        authority = authority_to_operate(by, catalog)
+        items.try_again(row, findings=Q(pk=finding))
+        outbox.ask(row, current.revision)
+        current.say(said(BACKEND_RETRIED, catalog), by=authority)
+    return found
+
+
+def something_failed(row: Backend) -> bool:
+    """Whether there is anything that trying again is about.  Three queries at most."""
+    failing = OutboxEntry.objects.filter(backend=row, attempts__gt=0)
+    return failing.exists() or bool(items.stuck_findings([row.pk]) or items.stuck_orders([row.pk]))
+
+
 def waiting_again(row: Backend) -> None:
-    """Make due now what was parked or put back for later because it failed."""
+    """Make due now what is stuck, parked or put back for later because it failed."""
+    items.try_again(row)
     failed: QuerySet[OutboxEntry] = OutboxEntry.objects.filter(backend=row, attempts__gt=0)
     failed.update(parked=False, parked_at=None, attempts=0, due=timezone.now())
 

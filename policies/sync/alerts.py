@@ -6,17 +6,18 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.conf import settings
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Min
 from django.db.models.functions import Coalesce
 
 from accounts.models import Principal
 from catalog.nodes import Node, last
 from catalog.queries import nodes
 from policies import notices
-from policies.models import Backend, BackendFinding, Notice, OutboxEntry, SyncItem, SyncRun
+from policies.models import Backend, Notice, OutboxEntry, SyncRun
 from policies.queries import owner_of
 from policies.services import duties
 from policies.services.grants import revision_now
+from policies.sync import items
 
 PARKED = notices.kind("sync.parked", "changes of yours that a backend refuses")
 HELD = notices.kind("sync.held", "plans of a sync that take so much that somebody must look first")
@@ -41,7 +42,14 @@ def look(backend: Backend) -> None:
     """Bring what people were told up to what is true of a backend now."""
     row = Backend.objects.get(pk=backend.pk)
     parked = OutboxEntry.objects.filter(backend=row, parked=True).order_by("pk").values_list("pk", flat=True)
-    _say(row, PARKED, parked.first(), "refused what was decided, several times; it waits for you.")
+    stuck = [*items.stuck_orders([row.pk]), *items.stuck_findings([row.pk])]
+    first_stuck = min((one.pk for one in stuck), default=None)
+    _say(
+        row,
+        PARKED,
+        first_stuck or parked.first(),
+        "refused what was decided, several times; it waits for you.",
+    )
     held = SyncRun.objects.filter(backend=row, state=SyncRun.State.HELD).order_by("-pk")
     first = held.values_list("pk", flat=True).first() if row.state == Backend.State.HELD else None
     _say(row, HELD, first, "has a plan that takes rights from many people; it waits until somebody looks.")
@@ -101,10 +109,9 @@ def _who(row: Backend, catalog: Node, kind: str) -> Iterator[Principal]:
 
 
 def _refused(row: Backend) -> list[Node]:
-    run = SyncRun.objects.filter(backend=row).order_by("-pk").first()
-    failed = SyncItem.objects.filter(run=run, state=SyncItem.State.FAILED).order_by("number")
-    paths = {path for some in failed.values_list("places", flat=True)[:NAMED] for path in some}
-    about = BackendFinding.objects.filter(Q(kind="missing") | Q(kind="extra"), backend=row, place__in=paths)
-    keys = about.exclude(securable=None).order_by("securable").values_list("securable", flat=True).distinct()
-    found = nodes(set(keys[:NAMED]))
-    return [found[key] for key in sorted(found)]
+    findings, ordered = items.stuck_findings([row.pk])[:NAMED], items.stuck_orders([row.pk])[:NAMED]
+    keys = {int(key) for one in findings for key in one.concerns or ()}
+    keys |= {one.securable_id for one in findings if one.securable_id}
+    keys |= {one.securable_id for one in ordered if one.securable_id}
+    found = nodes(keys)
+    return [found[key] for key in sorted(found)][:NAMED]

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from catalog.nodes import Node
-from lakewarden.backends import kinds
+from lakewarden.backends import base, kinds
 from lakewarden.backends.base import Desired, Observation, Plan
 from policies.models import Backend, BackendFinding, BackendLogins
 from policies.sync.desired import Target, targets_below
 from policies.sync.discover import ungovernable
+from policies.sync.items import Concern
 
 PEOPLE = 1000
 """So many of those concerned are kept by name with one finding."""
@@ -40,24 +41,29 @@ def remember(
     wanted: Desired,
     now: datetime,
     absent: Collection[str] = (),
+    *,
+    out_there: base.Backend,
 ) -> None:
     """Bring the rows up to what was just seen; of an incomplete look nothing is taken for ended.
 
     `absent` names what is decided about here and was not found there: objects, or what it has no word for.
     """
-    targets = targets_below(catalog, kinds.get(backend.kind))
+    kind = kinds.get(backend.kind)
+    targets = targets_below(catalog, kind)
     by_path = {("", target.path): target.id for target in targets}
     by_path |= {(target.kind, target.path): target.id for target in targets}
     lines = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan, wanted)]
     lines += [Line("unknown", what=text) for one in seen.objects if (text := ungovernable(one))]
     lines += _absent(frozenset(absent), targets)
     rows = [_row(backend, line, by_path, now) for line in sorted(set(lines), key=repr)]
+    _hinder(rows, seen, backend.get_kind_display())
+    _concern(rows, Concern(out_there, kind, by_path, wanted, seen))
     BackendFinding.objects.bulk_create(
         _each_once(rows),
         batch_size=1000,
         update_conflicts=True,
         unique_fields=["backend", "kind", "place", "holder", "what", "grantor"],
-        update_fields=["last_seen", "securable", "type", "path", "people"],
+        update_fields=["last_seen", "securable", "type", "path", "people", "concerns", "hindered"],
     )
     if seen.complete:
         BackendFinding.objects.filter(backend=backend, last_seen__lt=now).delete()
@@ -82,6 +88,29 @@ def _row(
         first_seen=now,
         last_seen=now,
     )
+
+
+def _hinder(rows: Iterable[BackendFinding], seen: Observation, system: str) -> None:
+    """Say of foreign rights what our account could not do about them."""
+    owners = {one.path: one.owner for one in seen.objects if one.owner in seen.barred}
+    account = f"The account that Lakewarden uses in {system} may not act as"
+    for row in rows if seen.barred else ():
+        if row.kind == "foreign" and row.grantor in seen.barred:
+            row.hindered["take"] = f"{account} {row.grantor}, who gave this, so it cannot take it."
+        if row.kind == "foreign" and tuple(row.path) in owners:
+            owner = owners[tuple(row.path)]
+            row.hindered["give"] = f"{account} {owner}, who owns this, so it cannot give the like."
+
+
+def _concern(rows: Iterable[BackendFinding], concern: Concern) -> None:
+    for row in rows:
+        if row.kind not in ("missing", "extra"):
+            continue
+        if row.type:
+            row.concerns = concern.of_right(row.type, tuple(row.path), row.what)
+        else:
+            role = row.what.removeprefix("member of ")
+            row.concerns = concern.of_membership(row.holder, role, missing=row.kind == "missing")
 
 
 def _each_once(rows: Iterable[BackendFinding]) -> list[BackendFinding]:

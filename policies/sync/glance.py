@@ -38,7 +38,7 @@ def unchanged(row: Backend) -> bool:
         out_there.close()
     if same:
         proved = {"proved_at": now, "proved_revision": revision} if row.state == Backend.State.IN_SYNC else {}
-        mine.update(looked_at=now, whole_at=now, **proved)
+        mine.update(looked_at=now, whole_at=now, compared_revision=revision, **proved)
     return same
 
 
@@ -81,7 +81,7 @@ def _lines(seen: Observation) -> Iterator[str]:
         yield "-"
     yield from sorted(repr((_said(one.right), one.holder, one.grantor)) for one in seen.foreign)
     yield from sorted(repr((one.holder, one.what, one.path)) for one in seen.bypasses)
-    yield repr((sorted(seen.unknown), seen.in_force))
+    yield repr((sorted(seen.unknown), seen.in_force, sorted(seen.barred)))
 
 
 def _rights(roles: Mapping[str, Iterable[Right]]) -> Iterator[str]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import datetime
 
-from lakewarden.backends.base import Foreign, Observation, Order, Outcome, Right
+from lakewarden.backends.base import Foreign, Observation, Order, Right
 from policies.models import Backend, ForeignOrder
 
 Open = dict[int, Order]
@@ -16,23 +15,13 @@ def open_orders(backend: Backend) -> Open:
     return {row.pk: _order(row) for row in ForeignOrder.objects.filter(backend=backend, done__isnull=True)}
 
 
-def settle(orders: Open, seen: Observation, outcomes: Iterable[Outcome], now: datetime) -> None:
-    """Close the orders whose right is no longer there; keep the backend's words for those that failed."""
+def settle(orders: Open, seen: Observation, now: datetime) -> None:
+    """Close the orders whose right is no longer there."""
     if not orders or not seen.complete:
         return
     there = set(seen.foreign)
     gone = [pk for pk, order in orders.items() if order.foreign not in there]
-    ForeignOrder.objects.filter(pk__in=gone).update(done=now, error="")
-    failed = {
-        (one.step.person, one.step.rights, one.step.grantor): str(one.error)
-        for one in outcomes
-        if one.error and one.step.kind == "take_foreign"
-    }
-    for pk, order in orders.items():
-        foreign = order.foreign
-        error = failed.get((foreign.holder, (foreign.right,), foreign.grantor))
-        if error and pk not in gone:
-            ForeignOrder.objects.filter(pk=pk).update(error=error)
+    ForeignOrder.objects.filter(pk__in=gone, done__isnull=True).update(done=now, error="", error_kind="")
 
 
 def _order(row: ForeignOrder) -> Order:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from django.db import transaction
 from django.utils import timezone
@@ -16,9 +16,11 @@ from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering
 from lakewarden.backends.ordering import alone
 from policies import unsealed
 from policies.models import Backend, SyncRun
+from policies.models.sync import LASTING
 from policies.services.grants import revision_now
-from policies.sync import findings, glance, guard, orders, pace
+from policies.sync import findings, glance, guard, items, orders, pace
 from policies.sync.desired import Target, Wanted, targets_below
+from policies.sync.items import TRIED_AGAIN
 from policies.sync.progress import Run
 from policies.sync.reporting import only_reports
 from policies.sync.sources import opened
@@ -42,10 +44,18 @@ class Report:
     error_kind: str = ""
     held: bool = False
     plan: Plan | None = None
+    stuck: int = 0
+    open: int = 0
+    """Of what differs or is ordered: what waits for somebody, and what is tried again by itself."""
 
     @property
     def settled(self) -> bool:
-        return not (self.missing or self.extra or self.error) and self.complete
+        return not (self.missing or self.extra or self.error or self.stuck) and self.complete
+
+    @property
+    def accounted(self) -> bool:
+        """Whether all was read back, but for what is stuck and stands as an item of its own."""
+        return self.settled or (self.complete and not self.held and not self.open)
 
     @classmethod
     def unread(cls, backend: str) -> Report:
@@ -68,9 +78,6 @@ class Report:
         return {name: getattr(self, name) for name in names}
 
 
-TRIED_AGAIN = timedelta(hours=1)
-"""After that what failed in a way that lasts is tried again by a look; sooner only when somebody asks."""
-LASTING = ("rejected", "misconfigured")
 Picks = Callable[[Step], bool]
 """Which steps of a plan are to be done, with what they wait for; the others stay."""
 
@@ -90,7 +97,7 @@ def reconcile(
         try:
             look = Look(row, catalog, out_there, timezone.now())
             if not (dry_run or only_reports(row) or (patient and look.tried_in_vain())):
-                look.repair(only)
+                look.repair(only, patient=patient)
             report = look.report()
             _remember(look, report)
             return report
@@ -109,6 +116,7 @@ class Look:
     out_there: base.Backend
     started: datetime
     outcomes: list[Outcome] = field(default_factory=list)
+    left: list[Outcome] = field(default_factory=list)
     held: bool = False
     in_vain: bool = False
 
@@ -116,6 +124,7 @@ class Look:
         self.run = Run(self.row, self.started)
         self.orders = orders.open_orders(self.row)
         unsealed.sweep(self.catalog.realm_id)
+        self.known = items.Known.of(self.row, self.started)
         self.seen = self.out_there.observe()
         self.wanted, self.absent = self._wanted()
         self._must_be_ours()
@@ -157,15 +166,25 @@ class Look:
             self.in_vain = bool(self.plan.steps) and same
         return self.in_vain
 
-    def repair(self, only: Picks | None) -> None:
-        """Apply the plan, read again, and apply what only then could be planned; unless it takes too much."""
+    def repair(self, only: Picks | None, *, patient: bool = False) -> None:
+        """Apply the plan, read again, and apply what only then could be planned; unless it takes too much.
+
+        What is stuck is left alone, and what waits for it; nothing else is.
+        """
         if self._takes_too_much():
             self.held = True
             return
-        self._apply(self.plan.steps if only is None else alone(self.plan.steps, only))
-        if not any(one.error for one in self.outcomes):
-            # what was adopted is taken from its holder only when our own was read back
-            self._apply([step for step in self.plan.steps if step.kind == "take_foreign"])
+        if only is None:
+            steps, self.left = items.parted(self.plan.steps, self.known, patient=patient)
+        else:
+            steps = alone(self.plan.steps, only)
+        self._apply(steps)
+        # what was adopted is taken from its holder only when our own was read back
+        tried = {items.order_of(one.step) for one in self.outcomes if one.step.kind == "take_foreign"}
+        later = [step for step in self.plan.steps if step.kind == "take_foreign"]
+        later = [step for step in later if items.order_of(step) not in tried]
+        if only is None:
+            self._apply(items.parted(later, self.known, patient=patient)[0])
 
     def _apply(self, steps: Sequence[Step]) -> None:
         if not steps:
@@ -184,6 +203,7 @@ class Look:
         failed = [outcome for outcome in self.outcomes if outcome.error]
         error = failed[0].error if failed else None
         told = (self.row.error, self.row.error_kind) if self.in_vain else ("", "")
+        self.fates = items.fates(self.plan, self.outcomes, self.left, self.known)
         return Report(
             backend="/".join(self.catalog.names),
             applied=len(self.outcomes) - len(failed),
@@ -199,6 +219,8 @@ class Look:
             error_kind=kind_of(error) if error else told[1],
             held=self.held,
             plan=self.plan,
+            stuck=self.fates.stuck,
+            open=self.fates.open,
         )
 
 
@@ -214,7 +236,9 @@ def parted(targets: list[Target], seen: Observation) -> tuple[list[Target], list
 def _remember(look: Look, report: Report) -> None:
     now = timezone.now()
     state, ended = _states(look, report)
-    proved = {"proved_revision": report.revision, "proved_at": now} if report.settled else {}
+    proved = {"proved_revision": report.revision, "proved_at": now} if report.accounted else {}
+    if look.seen.complete:
+        proved["compared_revision"] = report.revision
     if not look.held:
         proved["confirmed"] = ""
     mine = Backend.objects.filter(pk=look.row.pk)
@@ -224,8 +248,12 @@ def _remember(look: Look, report: Report) -> None:
     mine.update(error=report.error, error_kind=report.error_kind, counts=counts, **looked, **proved)
     mine.exclude(state=Backend.State.PAUSED).update(state=state)
     _remember_run(look, report, ended)
-    orders.settle(look.orders, look.seen, look.outcomes, now)
-    findings.remember(look.row, look.catalog, look.seen, look.plan, look.wanted, now, look.absent)
+    orders.settle(look.orders, look.seen, now)
+    absent, out_there = look.absent, look.out_there
+    findings.remember(
+        look.row, look.catalog, look.seen, look.plan, look.wanted, now, absent, out_there=out_there
+    )
+    items.remember(look.row, look.fates, now)
 
 
 def _states(look: Look, report: Report) -> tuple[str, SyncRun.State]:

@@ -1,4 +1,9 @@
-"""How much of what was decided is true out there: applied to 41 of 42 people, and why not to the last."""
+"""Has this been applied and read back?  The one answer, for every page, file and API that shows it.
+
+A state belongs to the very right it is about: what a comparison found to differ stands as a finding of its
+own, with the objects, privileges and people it concerns and what the backend said of it.  What was decided
+since the last comparison is on its way; of the rest, what no finding is about was read back.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +11,39 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from django.db.models import Max, Q
+from django.db.models import Max, Min, Q
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
-from catalog.nodes import Node, any_of
-from policies.models import Backend, BackendFinding, BackendLogins, OutboxEntry
+from catalog.models import Placement
+from catalog.nodes import Node, any_of, on_or_below
+from policies.models import Backend, BackendFinding, BackendLogins, ForeignOrder, OutboxEntry
+from policies.sync.findings import PEOPLE
 
 
 @dataclass(frozen=True)
 class Asked:
-    """A grant in question: on what, for whom by login name, and in which change it was last decided."""
+    """A decision in question: on what, for whom by login name, and in which change it was last decided.
 
-    node: Node
-    names: frozenset[str]
+    `lineage` are the numbers of the object and of what it lies in, from the root down.  `privileges` are
+    those that were given or taken, none for all; without `names` it is about everybody.  `loses`: whether
+    something was taken away, so that what is left of it counts, and not what is missing.
+    """
+
+    lineage: tuple[int, ...]
+    names: frozenset[str] | None
     revision: int = 0
+    privileges: frozenset[str] = frozenset()
+    loses: bool = False
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Who has out there what was decided, as of the last look; the rest by why not.
+    """Who has out there what was decided, as of the last comparison; the rest by why not.
 
-    `coming`: it was decided after that and is on its way; `parked`: it was refused and waits for somebody.
+    `waiting`: it is missing and tried again; `refused`: the backend refused it for good, and said why
+    (`error`); `coming`: it was decided after the comparison and is on its way; `parked`: nothing could be
+    compared for a reason that lasts.
     """
 
     applied: int
@@ -37,6 +53,8 @@ class Standing:
     backend: Backend | None = None
     coming: bool = False
     parked: bool = False
+    refused: tuple[str, ...] = ()
+    error: str = ""
 
     @property
     def whole(self) -> bool:
@@ -44,14 +62,22 @@ class Standing:
         return self.applied == self.of and not self.coming
 
 
-class Outside:
-    """What was seen out there at the last looks, read once for many questions.  Four queries."""
+EVERYBODY = "everybody"
+"""Stands for those a decision is about, where it names nobody."""
 
-    def __init__(self, asked: Iterable[Asked]) -> None:
+
+class Outside:
+    """What was found out there at the last comparisons, read once for many questions.
+
+    Four queries, and one more where something differs.
+    """
+
+    def __init__(self, asked: Iterable[Asked], backend: Backend | None = None) -> None:
         self.asked = list(asked)
-        self.names = sorted({name for one in self.asked for name in one.names})
-        keys = {key for one in self.asked for key in one.node.lineage}
-        self.backends = {row.catalog_id: row for row in Backend.objects.filter(any_of("catalog_id", keys))}
+        self.names = sorted({name for one in self.asked for name in one.names or ()})
+        keys = {key for one in self.asked for key in one.lineage}
+        rows = [backend] if backend else Backend.objects.filter(any_of("catalog_id", keys))
+        self.backends = {row.catalog_id: row for row in rows}
         self._numbers = sorted(row.pk for row in self.backends.values())
         if self.backends:
             self._read(keys)
@@ -59,8 +85,28 @@ class Outside:
     def _read(self, keys: Collection[int]) -> None:
         rows = BackendLogins.objects.filter(backend__in=self._numbers).values_list("backend", "names")
         self._logins = {pk: frozenset(names) for pk, names in rows}
-        self._missing = _missing(self._numbers, keys, self.names)
-        self._entries = _outstanding(self._numbers, {one.revision for one in self.asked if one.revision})
+        self._differing = self._differences(keys)
+        self._entries = _entries(self._numbers, {one.revision for one in self.asked if one.revision})
+        numbers = {
+            int(key) for rows in self._differing.values() for row in rows for key in row.concerns or ()
+        }
+        self._above = _lineages(numbers)
+
+    def _differences(self, keys: Collection[int]) -> dict[int, list[BackendFinding]]:
+        inside = Placement.objects.open().filter(on_or_below({one.lineage[-1] for one in self.asked}))
+        here = any_of("securable_id", keys) | Q(type="") | Q(securable__in=inside.values("securable"))
+        rows = BackendFinding.objects.filter(here, backend__in=self._numbers, kind__in=("missing", "extra"))
+        if all(one.names is not None for one in self.asked):
+            # of very many people not all are kept with a finding: it may be about anybody
+            rows = rows.filter(Q(people__overlap=self.names) | Q(people__len__gte=PEOPLE))
+        found: dict[int, list[BackendFinding]] = defaultdict(list)
+        for row in rows:
+            found[row.backend_id].append(row)
+        return found
+
+    def differing(self, backend: Backend, one: Asked) -> list[BackendFinding]:
+        """What differs of a decision, one by one."""
+        return [row for row in self._differing.get(backend.pk, ()) if self._is_about(row, one)]
 
     def standings(self) -> list[Standing | None]:
         """The answer to each question, in their order; None where no backend mirrors the object."""
@@ -68,83 +114,104 @@ class Outside:
 
     def _of(self, one: Asked) -> Standing | None:
         # a catalog's own backend stands nearer to its objects than one of the whole realm
-        row = next((self.backends[key] for key in reversed(one.node.lineage) if key in self.backends), None)
+        row = next((self.backends[key] for key in reversed(one.lineage) if key in self.backends), None)
         if row is None:
             return None
-        found = self._found(row, one.node, one.names)
-        parked = self._entries.get((row.pk, one.revision))
-        return replace(found, backend=row, coming=parked is not None, parked=bool(parked))
+        untried, parked = self._entries.get((row.pk, one.revision), (False, False))
+        newer = one.revision > row.compared_revision
+        return replace(self._found(row, one), backend=row, coming=newer or untried, parked=newer and parked)
 
-    def _found(self, row: Backend, node: Node, names: frozenset[str]) -> Standing:
-        without = names - self._logins.get(row.pk, frozenset())
-        concerned = (self._missing.get((row.pk, key), frozenset()) for key in (None, *node.lineage))
-        waiting = (names - without) & frozenset().union(*concerned)
-        applied = len(names) - len(without) - len(waiting)
-        return Standing(applied, len(names), tuple(sorted(waiting)), tuple(sorted(without)))
+    def _found(self, row: Backend, one: Asked) -> Standing:
+        names = frozenset([EVERYBODY]) if one.names is None else one.names
+        without = frozenset[str]()
+        if one.names is not None and not one.loses:
+            without = names - self._logins.get(row.pk, frozenset())
+        refused, waiting, error = set[str](), set[str](), ""
+        for differs in self.differing(row, one):
+            everybody = one.names is None or len(differs.people) >= PEOPLE
+            concerned = (names if everybody else names & set(differs.people)) - without
+            (refused if differs.is_stuck else waiting).update(concerned)
+            error = error or (differs.error if differs.is_stuck and concerned else "")
+        waiting -= refused
+        applied = len(names) - len(without) - len(waiting) - len(refused)
+        told = (tuple(sorted(some)) for some in (waiting, without, refused))
+        waits, nowhere, stuck = told
+        return Standing(applied, len(names), waits, nowhere, refused=stuck, error=error)
+
+    def _is_about(self, row: BackendFinding, one: Asked) -> bool:
+        if row.kind != ("extra" if one.loses else "missing"):
+            return False
+        if row.concerns is None:
+            return True
+        return any(self._concerns(int(key), told, one) for key, told in row.concerns.items())
+
+    def _concerns(self, number: int, privileges: Sequence[str], one: Asked) -> bool:
+        if number in one.lineage[:-1]:
+            # who may not use what it lies in cannot reach it
+            return not one.loses and (not privileges or any(code.startswith("USE_") for code in privileges))
+        if one.lineage[-1] not in self._above.get(number, ()):
+            return False
+        return not privileges or not one.privileges or not one.privileges.isdisjoint(privileges)
 
 
-def _missing(
-    backends: Collection[int], keys: Collection[int], names: Sequence[str]
-) -> dict[tuple[int, int | None], frozenset[str]]:
-    """By backend and object those whom a missing right concerns; by no object those who lack a membership."""
-    here = any_of("securable_id", keys) | Q(type="")
-    rows = BackendFinding.objects.filter(here, backend__in=backends, kind="missing")
-    found: dict[tuple[int, int | None], set[str]] = defaultdict(set)
-    told = rows.filter(people__overlap=list(names)).values_list("backend", "securable", "type", "people")
-    for backend, securable, type_, people in told:
-        found[backend, securable if type_ else None].update(people)
-    return {key: frozenset(people) for key, people in found.items()}
+def _lineages(numbers: Collection[int]) -> dict[int, tuple[int, ...]]:
+    if not numbers:
+        return {}
+    rows = Placement.objects.open().filter(any_of("securable_id", numbers))
+    return {key: (*above, key) for key, above in rows.values_list("securable_id", "ancestors")}
 
 
-def _outstanding(backends: Collection[int], revisions: Collection[int]) -> dict[tuple[int, int], int]:
-    """The changes that were not yet proved in a backend, each with whether it waits for somebody there."""
+def _entries(
+    backends: Collection[int], revisions: Collection[int]
+) -> dict[tuple[int, int], tuple[bool, bool]]:
+    """Of changes with entries that are due: whether one was not tried yet, and whether one is parked."""
     if not revisions:
         return {}
     rows = OutboxEntry.objects.filter(any_of("revision", revisions), backend__in=backends)
     due = rows.filter(due__lte=timezone.now()).order_by().values("backend", "revision")
+    parked = Max("attempts", filter=Q(parked=True), default=0)
     return {
-        (row["backend"], row["revision"]): row["attempts"]
-        for row in due.annotate(attempts=Max("attempts", filter=Q(parked=True), default=0))
+        (row["backend"], row["revision"]): (not row["fewest"] and not row["most"], bool(row["most"]))
+        for row in due.annotate(fewest=Min("attempts"), most=parked)
     }
 
 
-@dataclass(frozen=True)
-class Arrival:
-    """How far one change has come in a backend: `proved` there, refused (`parked`), or on its way."""
-
-    backend: Backend
-    proved: bool
-    parked: bool
-
-
-def arrivals(places: Mapping[int, Collection[int]]) -> dict[int, Arrival]:
-    """How far changes have come, by revision, each in the backend nearest to it.  Two queries.
-
-    `places` names by revision the objects, from the root down, that a change is about.
-    """
-    keys = {key for lineage in places.values() for key in lineage}
-    backends = {row.catalog_id: row for row in Backend.objects.filter(any_of("catalog_id", keys))}
-    entries = _outstanding([row.pk for row in backends.values()], places) if backends else {}
-    found = {}
-    for revision, lineage in places.items():
-        row = next((backends[key] for key in reversed(list(lineage)) if key in backends), None)
-        if row is not None:
-            parked = entries.get((row.pk, revision))
-            found[revision] = Arrival(row, parked is None and row.proved_revision >= revision, bool(parked))
-    return found
-
-
 def standings(asked: Sequence[Asked]) -> list[Standing | None]:
-    """How far each of many grants has come.  Four queries, however many."""
+    """How far each of many decisions has come.  Four queries, however many; five where something differs."""
     return Outside(asked).standings()
 
 
 def standing(backend: Backend, node: Node, names: Collection[str]) -> Standing:
     """For people with access to an object, by their login names, in one of its backends."""
-    outside = Outside([Asked(node, frozenset(names))])
-    outside.backends = {key: row for key, row in outside.backends.items() if row.pk == backend.pk}
+    outside = Outside([Asked(node.lineage, frozenset(names))], backend=backend)
     [found] = outside.standings()
     return found or Standing(0, len(set(names)), (), tuple(sorted(set(names))))
+
+
+def differing_on(backend: Backend, node: Node, names: frozenset[str] | None = None) -> list[BackendFinding]:
+    """What of all that was decided differs on an object, or in it, for these people or for anybody.
+
+    Two or three queries.
+    """
+    asked = [Asked(node.lineage, names, loses=loses) for loses in (False, True)]
+    outside = Outside(asked, backend=backend)
+    return [row for one in asked for row in outside.differing(backend, one)]
+
+
+def of_orders(revisions: Collection[int]) -> dict[int, list[ForeignOrder]]:
+    """The decisions about foreign rights, by the change they were made in.  One query."""
+    found: dict[int, list[ForeignOrder]] = defaultdict(list)
+    if revisions:
+        for row in ForeignOrder.objects.filter(any_of("revision", revisions)).select_related("backend"):
+            found[row.revision].append(row)
+    return found
+
+
+def names_by_pseudonym(pseudonyms: Collection[str]) -> Mapping[str, frozenset[str]]:
+    """The login names behind pseudonyms of the record.  Two queries."""
+    people = list(Principal.objects.filter(pseudonym__in=pseudonyms)) if pseudonyms else []
+    names = names_behind(people) if people else {}
+    return {one.pseudonym: names[one.pk] for one in people}
 
 
 def names_behind(principals: Iterable[Principal]) -> dict[int, frozenset[str]]:

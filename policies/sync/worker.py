@@ -1,7 +1,8 @@
 """Making a backend equal to what was decided: look, compare, apply, look again to prove it.
 
 Level-triggered: an entry in the outbox says only where to look.  It is deleted after a reconciliation that
-began after it was written has proved the backend equal; a crash at any line leaves it to be picked up again.
+began after it was written has proved the backend equal, but for items that are stuck and stand as rows of
+their own; a crash at any line leaves it to be picked up again.
 """
 
 from __future__ import annotations
@@ -19,15 +20,14 @@ from django.utils import timezone
 
 from lakewarden.backends.errors import BackendError, NotAnswering, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
-from policies.sync import alerts, glance
+from policies.models.sync import LASTING, STUCK_AFTER
+from policies.sync import alerts, glance, items
 from policies.sync.lease import only_worker
-from policies.sync.reconcile import LASTING, Picks, Report, reconcile
+from policies.sync.reconcile import Picks, Report, reconcile
 from policies.sync.reporting import only_reports
 
 LONGEST_WAIT = timedelta(hours=1)
 HELD_WAIT = timedelta(minutes=1)
-PARKED_AFTER = 3
-"""So many failures that will not mend themselves, and an entry waits for somebody to look at it."""
 ITEM = "item:"
 
 
@@ -103,6 +103,8 @@ def now(backend: Backend, *, dry_run: bool = False) -> Report:
     with only_worker(backend, wait=True):
         backend.refresh_from_db()
         look_only = dry_run or backend.state == Backend.State.PAUSED
+        if not look_only:
+            items.try_again(backend)
         report = reconcile(backend, dry_run=True) if look_only else _compare(backend)
     if not look_only:
         settle(backend, report, started)
@@ -122,7 +124,7 @@ def _bury(backend: Backend) -> None:
 
 def settle(backend: Backend, report: Report, started: datetime) -> None:
     """What was due before a reconciliation began that proved the backend equal is done."""
-    if report.settled:
+    if report.accounted:
         done = OutboxEntry.objects.filter(backend=backend, revision__lte=report.revision, due__lte=started)
         done.delete()
 
@@ -140,8 +142,8 @@ def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
 
 
 def _unpark(backend: Backend, report: Report) -> None:
-    """What was parked is done when everything is equal after all; who was told of it is told no more."""
-    if report.settled:
+    """What was parked is done when all was read back after all; who was told of it is told no more."""
+    if report.accounted:
         OutboxEntry.objects.filter(backend=backend, parked=True, revision__lte=report.revision).delete()
     alerts.look(backend)
 
@@ -153,13 +155,14 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
         OutboxEntry.objects.create(backend=backend, key="again", revision=0, due=timezone.now(), revokes=True)
     elif not report.settled and Backend.objects.filter(pk=backend.pk, restored=True).exists():
         keep(held)
-    elif report.settled or only_reports(backend) or taken.only() is not None:
+    elif report.accounted or only_reports(backend) or taken.only() is not None:
         # what the retry of one item leaves undone is told by its run; the entries of the rest still wait
         held.filter(revision__lte=report.revision).delete()
     elif report.held:
         _later(held, "held: the plan takes too much")
     else:
-        _wait(held, report.error or "not yet equal when read again", report.error_kind)
+        # what fails for good is stuck by itself; only what could not be compared at all is parked
+        _wait(held, report.error or "not yet equal when read again", report.error_kind, park=False)
 
 
 def keep(held: QuerySet[OutboxEntry]) -> None:
@@ -208,7 +211,7 @@ RESUMED: dict[str, Any] = {
 """The fields of a backend that is taken up again."""
 
 
-def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
+def _wait(held: QuerySet[OutboxEntry], error: str, kind: str, *, park: bool = True) -> None:
     """Try again later, each time later; after a few failures that will last, wait for somebody instead."""
     now = timezone.now()
     rows = list(held)
@@ -217,7 +220,7 @@ def _wait(held: QuerySet[OutboxEntry], error: str, kind: str) -> None:
         entry.since = entry.since or entry.due
         entry.due = now + min(LONGEST_WAIT, timedelta(seconds=2 ** min(entry.attempts, 12)))
         entry.error, entry.error_kind, entry.lease = error[:2000], kind, ""
-        if kind in LASTING and entry.attempts >= PARKED_AFTER:
+        if park and kind in LASTING and entry.attempts >= STUCK_AFTER:
             entry.parked, entry.parked_at = True, now
     fields = ["attempts", "due", "since", "error", "error_kind", "lease", "parked", "parked_at"]
     OutboxEntry.objects.bulk_update(rows, fields, batch_size=1000)

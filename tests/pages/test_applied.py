@@ -62,12 +62,12 @@ def test_a_grant_is_on_its_way_until_it_was_read_back(looked: Backend, signed_in
         assert "Applied" in shown, address
 
 
-def test_what_was_refused_waits_for_somebody(looked: Backend, signed_in: Enter) -> None:
+def test_what_could_not_be_compared_waits_for_somebody(looked: Backend, signed_in: Enter) -> None:
     grant_ana()
     OutboxEntry.objects.update(parked=True, attempts=3)
     olivia = signed_in("olivia")
     for address in (f"/objects/{orders()}", "/history"):
-        assert "Refused by PostgreSQL" in page(olivia, address)
+        assert "PostgreSQL fails" in page(olivia, address)
 
 
 def test_a_role_says_it_of_each_object(looked: Backend, signed_in: Enter) -> None:

@@ -42,6 +42,13 @@ def deed(code: str, place: str = "sales.orders") -> str:
 def test_the_board_offers_what_can_be_done_about_a_foreign_grant(looked: Backend, signed_in: Enter) -> None:
     page = text(signed_in("olivia").get("/sync"))
     assert "legacy" in page
+    # what would be refused is locked, and says why
+    assert deed("adopt") not in page
+    assert "legacy is no member of demo, and you may not admit members." in page
+    for code in ("revoke", "accept"):
+        assert deed(code) in page
+    admit(the("metalake"), people.ensure("user", "legacy").name)
+    page = text(signed_in("olivia").get("/sync"))
     for code in ("adopt", "revoke", "accept"):
         assert deed(code) in page
     # Mia owns nothing here: she is shown neither the grant nor a way to decide about it

@@ -19,6 +19,8 @@ from tests.backends.conftest import mariadb_server  # noqa: F401 -- a fixture
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, owned, the
 
 LOGINS = ("olivia", "ana", "mia", "carl", "legacy")
+OTHERS = ("keeper", "tomas")
+"""Logins that only some tests make: an account of the console's that is no superuser, and who gave rights."""
 
 SCRIPT = """
 CREATE SCHEMA sales; CREATE SCHEMA stock;
@@ -81,7 +83,7 @@ def _clean(connection: psycopg.Connection) -> None:
     for (left,) in connection.execute(others).fetchall():
         connection.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(left)))
     managed = connection.execute("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw\\_%'").fetchall()
-    for (role,) in [*managed, *((login,) for login in LOGINS)]:
+    for (role,) in [*managed, *((login,) for login in (*LOGINS, *OTHERS))]:
         connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
 
 

@@ -14,6 +14,7 @@ from lakewarden.backends.base import Right, Step
 from lakewarden.backends.errors import Rejected
 from policies import outbox
 from policies.models import Backend, Notice, OutboxEntry, SyncItem, SyncRun
+from policies.models.sync import STUCK_AFTER
 from policies.services import operating
 from policies.sync import nightly, pace, pruning, reconcile, worker
 from tests.factories import acting, the
@@ -208,7 +209,7 @@ def refused(settled: Backend, monkeypatch: Any) -> Backend:
 
     grant_ana()
     monkeypatch.setattr(worker, "reconcile", fails)
-    for _ in range(worker.PARKED_AFTER + 1):
+    for _ in range(STUCK_AFTER + 1):
         OutboxEntry.objects.update(due=timezone.now())
         worker.deliver(again())
     return again()
@@ -224,7 +225,7 @@ def test_who_owns_the_catalog_is_told_once_of_what_is_parked(refused: Backend) -
     people.make_account("marek")
     operating.retry(refused, by=acting("marek"))
     Notice.objects.all().delete()
-    for _ in range(2 * worker.PARKED_AFTER):
+    for _ in range(2 * STUCK_AFTER):
         OutboxEntry.objects.update(due=timezone.now())
         worker.deliver(again())
     assert told() == [("marek", True)]

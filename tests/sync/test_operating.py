@@ -16,7 +16,8 @@ from lakewarden.backends.base import Outcome
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
 from policies import tasks
 from policies.errors import Conflict, Invalid, Refused
-from policies.models import Backend, BackendLogins, Event, OutboxEntry, SyncItem, SyncRun
+from policies.models import Backend, BackendFinding, BackendLogins, Event, OutboxEntry, SyncItem, SyncRun
+from policies.models.sync import STUCK_AFTER
 from policies.services import duties, grants, members, operating, roles
 from policies.services.grants import Wish
 from policies.sync import guard, reconcile, worker
@@ -216,13 +217,14 @@ def test_what_fails_for_good_is_parked_with_its_reason(
 
     grant_ana()
     monkeypatch.setattr(PostgreSQL, "apply", failing(error))
-    for attempt in range(1, worker.PARKED_AFTER + 1):
+    for attempt in range(1, STUCK_AFTER + 1):
         OutboxEntry.objects.update(due=timezone.now())
         worker.deliver(settled)
-        assert set(OutboxEntry.objects.values_list("attempts", flat=True)) == {attempt}
-    assert set(OutboxEntry.objects.values_list("parked", "error", "error_kind")) == {
-        (True, str(error), type(error).__name__.lower())
-    }
+        missing = BackendFinding.objects.filter(backend=settled, kind="missing")
+        assert set(missing.values_list("attempts", "error", "error_kind")) == {
+            (attempt, str(error), type(error).__name__.lower())
+        }
+    assert all(row.is_stuck for row in missing)
     assert worker.deliver(settled) is None
     assert Backend.objects.get().error_kind == type(error).__name__.lower()
     failed = SyncItem.objects.filter(state=SyncItem.State.FAILED).order_by("-pk")[0]

@@ -130,7 +130,7 @@ def _outside(row: ReviewRow) -> State | None:
     place = node(row.securable_id) if row.securable_id and row.effect != "deny" else None
     if place is None or row.holder is None or row.kind == ReviewRow.Kind.FOREIGN:
         return None
-    return applied.states([(place, row.holder, row.since or 0)])[0]
+    return applied.states([(place, row.holder, row.since or 0, frozenset(row.privileges))])[0]
 
 
 def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:

@@ -13,10 +13,10 @@ SERVER = sql.SQL("""
      WHERE d.datname = current_database() AND r.rolname = current_user
 """)
 
-ROLES = sql.SQL("""
+_ROLES = sql.SQL("""
     SELECT r.oid, r.rolname AS name, r.rolsuper AS superuser, r.rolcanlogin AS login,
            r.rolbypassrls AS bypassrls, r.rolcreaterole AS createrole, r.rolreplication AS replication,
-           c.description AS comment
+           pg_has_role(current_user, r.oid, {mode}) AS usable, c.description AS comment
       FROM pg_roles r
       LEFT JOIN pg_shdescription c ON c.objoid = r.oid AND c.classoid = 'pg_authid'::regclass
 """)
@@ -142,6 +142,11 @@ DEPENDENCIES = sql.SQL("""
       FROM pg_shdepend x LEFT JOIN pg_database d ON d.oid = x.dbid
      WHERE x.refclassid = 'pg_authid'::regclass AND x.refobjid = %s
 """)
+
+
+def roles(version: int) -> sql.Composed:
+    """All roles, each with whether our account may act as it: by itself a membership allows that until 15."""
+    return _ROLES.format(mode=sql.Literal("SET" if version >= 16 else "MEMBER"))
 
 
 def memberships(version: int) -> sql.Composed:

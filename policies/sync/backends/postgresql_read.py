@@ -49,7 +49,7 @@ class Look:
     def __init__(self, tx: Transaction, identity: Identity) -> None:
         self.version = tx.version
         self.server = tx.rows(catalog.SERVER)[0]
-        self.roles = {row.oid: row for row in tx.rows(catalog.ROLES)}
+        self.roles = {row.oid: row for row in tx.rows(catalog.roles(tx.version))}
         self.memberships = tx.rows(catalog.memberships(tx.version))
         self.schemas = tx.rows(catalog.SCHEMAS)
         self.relations = tx.rows(catalog.RELATIONS)
@@ -133,7 +133,18 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
         amiss_rights=amiss_rights,
         amiss_members=amiss_members,
         groups=_groups(look),
+        barred=_barred(look),
     )
+
+
+def _barred(look: Look) -> frozenset[str]:
+    """Who gave or owns something, and in whose name our account may not act."""
+    givers = {entry.grantor for _, _, entry in look.granted}
+    if look.version >= 16:
+        givers |= {row.grantor for row in look.memberships} - {_BOOTSTRAP}
+    owners = {place.owner for place in look.places.values()}
+    known = (look.roles[oid] for oid in givers | owners if oid in look.roles)
+    return frozenset(row.name for row in known if not row.usable)
 
 
 def _awake(look: Look) -> Iterator[str]:

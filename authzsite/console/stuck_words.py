@@ -1,0 +1,36 @@
+"""Why a backend refused one item, in plain words; its own words are for who runs its sync."""
+
+from __future__ import annotations
+
+import re
+
+from policies.models import Backend
+from policies.models.sync import Tried
+
+_ACT_AS = re.compile(r'permission denied to set role "(?P<who>[^"]*)"')
+_PASSED_ON = re.compile(r"dependent privileges exist")
+_GONE = re.compile(r"is no role there any more")
+_KINDS = {
+    "rejected": "A rule of {system} forbids it.",
+    "misconfigured": "Lakewarden's account in {system} lacks a right that this needs.",
+    "gone": "What it is about is not there any more.",
+    "transient": "{system} was busy or could not be reached.",
+}
+
+
+def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
+    """Why it was refused.  `whole`: with the words of the backend, which name people and logins."""
+    plain = _plainly(row, backend.get_kind_display())
+    return (
+        f"{plain} {backend.get_kind_display()} answered: {row.error[:300]}" if whole and row.error else plain
+    )
+
+
+def _plainly(row: Tried, system: str) -> str:
+    if found := _ACT_AS.search(row.error):
+        return f"Lakewarden's account in {system} may not act as {found['who']}, who gave this right."
+    if _PASSED_ON.search(row.error):
+        return "It was passed on to others there. What they were given has to go first."
+    if _GONE.search(row.error):
+        return "Who gave it is not there any more."
+    return _KINDS.get(row.error_kind, "{system} refused it.").format(system=system)

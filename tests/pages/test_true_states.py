@@ -1,0 +1,305 @@
+"""A state belongs to the very right it is about: every page against the database's own catalog.
+
+One PostgreSQL in which the console's account is no superuser: it owns schema sales, Tomas owns a table of it
+and gave Mia a right.  What the account cannot do is stuck, and says nothing of anything else.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Callable, Iterator
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts import people
+from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, SyncRun
+from policies.models.sync import STUCK_AFTER
+from policies.services import drift, grants, operating
+from policies.services.grants import Wish
+from policies.sync import worker
+from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
+from tests.sync.conftest import Source, discover_now
+
+Enter = Callable[[str], Client]
+TABLES = ("orders", "customers", "ledger")
+PEOPLE = ("ana", "mia", "carl")
+
+
+@pytest.fixture
+def shop(db: None, source: Source) -> Iterator[Backend]:
+    source.run(
+        "CREATE ROLE keeper LOGIN PASSWORD 'secret' CREATEROLE; CREATE ROLE tomas LOGIN PASSWORD 'secret';"
+        "ALTER DATABASE governed OWNER TO keeper; ALTER SCHEMA sales OWNER TO keeper;"
+        "ALTER SCHEMA stock OWNER TO keeper; ALTER TABLE sales.orders OWNER TO keeper;"
+        "ALTER TABLE sales.customers OWNER TO keeper; ALTER VIEW sales.top OWNER TO keeper;"
+        "ALTER TABLE stock.items OWNER TO keeper; CREATE TABLE sales.ledger (id int);"
+        "ALTER TABLE sales.ledger OWNER TO tomas; GRANT USAGE ON SCHEMA sales TO tomas;"
+        "GRANT tomas TO keeper; GRANT SELECT ON sales.orders TO tomas WITH GRANT OPTION"
+    )
+    source.run("GRANT SELECT ON sales.orders TO mia", as_="tomas")
+    root = a_metalake()
+    for name in ("olivia", *PEOPLE):
+        a_person(name, "staff")
+    admit(root, "olivia", *PEOPLE, "group:staff")
+    from policies.services import backends
+    from tests.factories import AUTHORITY, BY
+
+    url = source.url("keeper")
+    row = backends.connect(root, "shop", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
+    discover_now(row)
+    owned(the("schema", "shop.sales"), "olivia")
+    a_role(root, "browse", "allow USE_CATALOG on catalog shop", held_by=("group:staff",))
+    Backend.objects.update(share=100)
+    worker.deliver(row)
+    assert Backend.objects.get().state == "in_sync"
+    yield row
+
+
+def barred(source: Source) -> None:
+    """The account may no longer act as Tomas, and finds that out."""
+    source.run("REVOKE tomas FROM keeper")
+
+
+def delivered(times: int = 1) -> None:
+    for _ in range(times):
+        OutboxEntry.objects.update(due=timezone.now())
+        worker.deliver(Backend.objects.get())
+
+
+def give(name: str, table: str) -> int:
+    wish = Wish(the("table", f"shop.sales.{table}"), (people.ensure("user", name),), ("SELECT_TABLE",))
+    grants.add(wish, by=acting("olivia"))
+    return grants.revision_now()
+
+
+def take(name: str, table: str) -> int:
+    node, who = the("table", f"shop.sales.{table}"), people.ensure("user", name)
+    grants.remove(node, (who,), ("SELECT_TABLE",), by=acting("olivia"))
+    return grants.revision_now()
+
+
+def given_out_there(source: Source, name: str, table: str) -> bool:
+    """Whether roles of ours give it: what the database's own catalog says of them."""
+    [(found,)] = source.run(
+        f"SELECT coalesce(bool_or(has_table_privilege(r.oid, 'sales.{table}', 'SELECT')), false)"
+        " FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
+        f" WHERE m.member = '{name}'::regrole AND r.rolname LIKE 'lw%'"
+    )
+    return bool(found)
+
+
+def plain(html: str) -> str:
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", html)).split())
+
+
+def rows_of(html: str) -> list[str]:
+    return [plain(row) for row in re.findall(r"<tr[ >].*?</tr>", html, re.DOTALL)]
+
+
+def on_the_object(client: Client, name: str, table: str) -> str:
+    html = client.get(f"/objects/{the('table', f'shop.sales.{table}').id}?how=direct").content.decode()
+    label = people.ensure("user", name).label
+    return next((row for row in rows_of(html) if label in row and "Foreign" not in row), "")
+
+
+def on_the_person(client: Client, name: str, table: str) -> str:
+    html = client.get(f"/people/{people.ensure('user', name).pk}").content.decode()
+    return next((row for row in rows_of(html) if re.search(rf"\b{table}\b", row)), "")
+
+
+def in_history(client: Client, revision: int) -> str:
+    html = client.get(f"/history?revision={revision}").content.decode()
+    found = [row for row in rows_of(html) if "SELECT" in row or "ead" in row]
+    return found[0] if found else ""
+
+
+def told(text: str) -> str:
+    if "Refused by" in text:
+        return "refused"
+    if "On its way" in text or "Not applied" in text:
+        return "coming"
+    return "applied" if "Applied" in text else "nothing"
+
+
+def test_one_stuck_adoption_says_nothing_of_any_other_right(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    olivia = signed_in("olivia")
+    finding = BackendFinding.objects.get(kind="foreign", holder="mia", what="SELECT")
+    drift.adopt(finding.pk, by=acting("olivia"))
+    adopted = grants.revision_now()
+    barred(source)
+    delivered(STUCK_AFTER)
+    order = ForeignOrder.objects.get()
+    assert (order.is_stuck, order.done) == (True, None)
+    # our own role gives it by now, which is what was decided of Mia's right
+    assert given_out_there(source, "mia", "orders")
+    assert told(on_the_object(olivia, "mia", "orders")) == "applied"
+    # and everything decided later is what it is
+    given = give("ana", "customers")
+    assert told(on_the_object(olivia, "ana", "customers")) == "coming"
+    assert told(in_history(olivia, given)) == "coming"
+    delivered()
+    taken = take("ana", "customers")
+    delivered()
+    assert not given_out_there(source, "ana", "customers")
+    assert told(in_history(olivia, given)) == "applied"
+    assert told(in_history(olivia, taken)) == "applied"
+    assert "Refused by PostgreSQL" in plain(olivia.get(f"/history?revision={adopted}").content.decode())
+    row = Backend.objects.get()
+    assert row.proved_revision >= taken
+    # a page of something else says that it is in sync, and Sync names the guilty one with its ways out
+    assert "Catching up" not in plain(olivia.get(f"/objects/{table('customers')}").content.decode())
+    assert "In sync" in plain(olivia.get(f"/objects/{table('customers')}").content.decode())
+    board = olivia.get("/sync").content.decode()
+    assert "may not act as tomas" in plain(board)
+    for way in ("retry", "drop"):
+        assert f"/sync/findings/{finding.pk}/{way}" in board
+    assert "permission denied" not in board  # that is for who runs the sync
+    marek = signed_in("marek").get(f"/sync/{row.pk}").content.decode()
+    assert "permission denied to set role" in plain(marek)
+    assert "Try all again" in marek
+
+
+def table(name: str) -> int:
+    return the("table", f"shop.sales.{name}").id
+
+
+def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    finding = BackendFinding.objects.get(kind="foreign", holder="mia", what="SELECT").pk
+    olivia = signed_in("olivia")
+    shown = plain(olivia.get(f"/sync/findings/{finding}/adopt").content.decode())
+    assert "is also given use schema on sales" in shown
+    drift.adopt(finding, by=acting("olivia"))
+    barred(source)
+    delivered(STUCK_AFTER)
+    shown = plain(olivia.get(f"/sync/findings/{finding}/drop").content.decode())
+    assert "is no longer given use schema on sales here" in shown
+    assert olivia.post(f"/sync/findings/{finding}/drop", {"reason": "not now"}).status_code == 302
+    delivered()
+    assert Backend.objects.get().state == "in_sync"
+    assert not given_out_there(source, "mia", "orders")
+    assert source.run("SELECT has_table_privilege('mia', 'sales.orders', 'SELECT')") == [(True,)]
+    # it waits for a decision again, and what would be refused is locked with its reason
+    board = olivia.get("/sync").content.decode()
+    assert "may not act as tomas, who gave this, so it cannot take it." in plain(board)
+    assert f"/sync/findings/{finding}/accept" in board
+    assert f"/sync/findings/{finding}/adopt" not in board
+    refused = olivia.post(f"/sync/findings/{finding}/revoke", {"reason": "x"})
+    assert refused.status_code == 422
+    source.run("GRANT tomas TO keeper")
+    worker.look(Backend.objects.get())
+    assert f"/sync/findings/{finding}/adopt" in olivia.get("/sync").content.decode()
+    drift.adopt(finding, by=acting("olivia"))
+    delivered()
+    assert ForeignOrder.objects.filter(done__isnull=True).count() == 0
+    assert given_out_there(source, "mia", "orders")
+
+
+def test_a_right_that_cannot_be_given_stands_alone(shop: Backend, source: Source, signed_in: Enter) -> None:
+    barred(source)
+    olivia, marek = signed_in("olivia"), signed_in("marek")
+    first, other = give("ana", "ledger"), give("ana", "orders")
+    delivered(STUCK_AFTER)
+    assert given_out_there(source, "ana", "orders")
+    assert told(on_the_object(olivia, "ana", "ledger")) == "refused"
+    assert told(on_the_object(olivia, "ana", "orders")) == "applied"
+    assert told(on_the_person(marek, "ana", "ledger")) == "refused"
+    assert told(on_the_person(marek, "ana", "orders")) == "applied"
+    assert (told(in_history(olivia, first)), told(in_history(olivia, other))) == ("refused", "applied")
+    assert not OutboxEntry.objects.filter(attempts__gt=0).exists()
+    stuck = BackendFinding.objects.get(kind="missing")
+    page = plain(marek.get(f"/sync/findings/{stuck.pk}/stuck").content.decode())
+    assert "tomas" in page
+    assert plain(olivia.get("/sync").content.decode()).count("Stuck") == 1
+    source.run("GRANT tomas TO keeper")
+    assert marek.post(f"/sync/findings/{stuck.pk}/stuck").status_code == 302
+    delivered()
+    assert given_out_there(source, "ana", "ledger")
+    assert told(on_the_object(olivia, "ana", "ledger")) == "applied"
+    assert "Try all again" not in marek.get(f"/sync/{shop.pk}").content.decode()
+
+
+def test_who_answers_is_told_of_what_is_stuck_and_no_longer_when_it_is_dropped(
+    shop: Backend, source: Source
+) -> None:
+    people.make_account("marek")
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    notices = Notice.objects.filter(kind="sync.parked")
+    assert notices.filter(done__isnull=True).exists()
+    take("ana", "ledger")
+    delivered()
+    assert not notices.filter(done__isnull=True).exists()
+    assert Backend.objects.get().state == "in_sync"
+
+
+def test_a_plain_member_learns_nothing_of_others(shop: Backend, source: Source, signed_in: Enter) -> None:
+    barred(source)
+    give("ana", "ledger")
+    delivered(STUCK_AFTER)
+    carl = signed_in("carl")
+    for address in ("/", "/sync", f"/sync/{shop.pk}", f"/objects/{the('catalog', 'shop').id}"):
+        shown = carl.get(address).content.decode()
+        assert "tomas" not in shown, address
+        assert not re.search(r"\d+</b> (in sync|missing|foreign)", shown), address
+        assert "stuck" not in plain(shown), address
+    # their own they are told of
+    shown = plain(signed_in("ana").get(f"/objects/{table('ledger')}").content.decode())
+    assert "Needs somebody" in shown
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_mixed_each_right_says_what_is_true_of_it(
+    shop: Backend, source: Source, signed_in: Enter, seed: int
+) -> None:
+    rng = random.Random(seed)
+    barred(source)
+    have: set[tuple[str, str]] = set()
+    decided: dict[int, tuple[str, str, bool]] = {}
+    for _ in range(4):
+        for _ in range(rng.randint(1, 3)):
+            one = rng.choice(PEOPLE), rng.choice(TABLES)
+            if one in have:
+                decided[take(*one)] = (*one, False)
+                have.discard(one)
+            else:
+                decided[give(*one)] = (*one, True)
+                have.add(one)
+        if rng.random() < 0.5:
+            name = rng.choice(PEOPLE)
+            source.run(f"GRANT SELECT ON sales.{rng.choice(TABLES)} TO {name}")
+        if rng.random() < 0.7:
+            delivered(STUCK_AFTER)
+        _compare(source, signed_in, have, decided)
+    operating.retry(Backend.objects.get(), by=acting("marek"))
+    source.run("GRANT tomas TO keeper")
+    delivered()
+    _compare(source, signed_in, have, decided)
+    assert SyncRun.objects.order_by("-pk")[0].state in ("proved", "shown")
+
+
+def _compare(
+    source: Source,
+    signed_in: Enter,
+    have: set[tuple[str, str]],
+    decided: dict[int, tuple[str, str, bool]],
+) -> None:
+    olivia, marek = signed_in("olivia"), signed_in("marek")
+    for name, table_ in have:
+        there = given_out_there(source, name, table_)
+        for where in (on_the_object(olivia, name, table_), on_the_person(marek, name, table_)):
+            assert (told(where) == "applied") is there, (name, table_, there, where)
+    latest = {(name, table_): (at, gives) for at, (name, table_, gives) in decided.items()}
+    for (name, table_), (revision, gives) in latest.items():
+        shown = told(in_history(olivia, revision))
+        true = given_out_there(source, name, table_) is gives
+        assert (shown == "applied") <= true, (name, table_, gives, shown)
+        assert shown == "applied" or not true or shown == "coming", (name, table_, gives, shown)
