@@ -1,4 +1,4 @@
-"""What it takes to verify a record: seconds and memory, of few changes and of ten times as many.
+"""What it takes to verify a record with its facts: seconds and memory, of few changes and ten times as many.
 
 python bench/verify.py [CHANGES]
 Real PostgreSQL; `manage.py verify_audit`, `manage.py export_audit` and `python -m lakewarden.record` on what
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ SEARCHES = ("changes_by_facets", "events_by_facets", "events_by_people", "events
 
 
 def fill(changes: int) -> None:
-    """A record of so many changes, each following from the one before, as the writer makes them."""
+    """A record of so many changes, as the writer makes them, in which people join a realm and leave it."""
     import django
 
     django.setup()
@@ -39,33 +39,49 @@ def fill(changes: int) -> None:
     from django.utils import timezone
 
     call_command("migrate", verbosity=0)
-    from policies.models import Change, Counter, Event
+    from accounts.models import Principal
+    from policies.authority import OPERATOR, of_operator
+    from policies.models import Change, Counter, Event, RealmMember
+    from policies.services import realms
 
-    digest, at = "", timezone.now()
+    people = Principal.objects.bulk_create(Principal(kind="user", name=f"p{number}") for number in range(400))
+    realm = realms.create("gravitino", "bench", owner=people[0], by=OPERATOR, authority=of_operator(OPERATOR))
+    begun, at = Counter.objects.get(), timezone.now()
+    digest, start = begun.digest, begun.revision
+    changes += start
     with connection.cursor() as cursor:
         for name in SEARCHES:
             cursor.execute(f"DROP INDEX {name}")
-        for first in range(1, changes + 1, STEP):
-            rows = list(following(range(first, min(first + STEP, changes + 1)), digest, at))
+        for first in range(start + 1, changes + 1, STEP):
+            rows = list(
+                following(range(first, min(first + STEP, changes + 1)), digest, at, realm.realm_id, people)
+            )
             digest = rows[-1][0].digest
-            copy(cursor, Change, [change for change, _ in rows])
-            copy(cursor, Event, [event for _, event in rows])
+            copy(cursor, Change, [change for change, _, _ in rows])
+            copy(cursor, Event, [event for _, event, _ in rows])
+            copy(cursor, RealmMember, [fact for _, _, fact in rows if fact is not None])
         cursor.execute("ANALYZE")
     Counter.objects.update(revision=changes, digest=digest)
 
 
-def following(revisions: Iterable[int], digest: str, at: datetime) -> Iterator[tuple[Any, Any]]:
-    """Changes that follow from a digest, each with its event."""
+def following(
+    revisions: Iterable[int], digest: str, at: datetime, realm: int, people: Sequence[Any]
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Changes that follow from a digest, each with its event; every other begins a fact, the next ends it."""
+    from accounts.fact_content import fact_values
     from policies.changes import digest_of
-    from policies.models import Change, Event
+    from policies.models import Change, Event, RealmMember
 
     for revision in revisions:
-        kind, who = "account.made", f"p{revision % 400}"
+        number, begins = (revision + 2) // 2, revision % 2 == 0  # after the owner's own, in revision 1
+        kind, who = ("member.added" if begins else "member.removed"), people[number % 400]
         change = Change(revision=revision, kind=kind, at=at, actor="operator", via="bench", previous=digest)
-        said = {"name": who, "reason": "as asked by the team that owns the table"}
-        event = Event(change=change, number=0, kind=kind, people=[who], data=said)
+        fact = RealmMember(realm_id=realm, principal=who, opened=revision, closed=revision + 1, origin="api")
+        said = {"fact": f"realmmember:{number}", "by": "operator", "person": who.pseudonym}
+        said |= {"state": fact_values(fact)} if begins else {}
+        event = Event(change=change, number=0, kind=kind, people=[who.pseudonym], data=said)
         change.digest = digest = digest_of(change, [event])
-        yield change, event
+        yield change, event, fact if begins else None
 
 
 def copy(cursor: Any, model: Any, rows: Iterable[Any]) -> None:
@@ -108,6 +124,7 @@ def run(changes: int) -> dict[str, tuple[float, float]]:
             key.write_bytes(told.stdout)
             return {
                 "verify_audit": spent("manage.py", "verify_audit"),
+                "without facts": spent("manage.py", "verify_audit", "--no-facts"),
                 "export_audit": spent("manage.py", "export_audit", "--out", record),
                 "lakewarden.record": spent("-m", "lakewarden.record", record, "--key", str(key)),
             }

@@ -45,6 +45,7 @@ class KeptReplay:
         self.closed: dict[str, bool] = {}
         self.passwords: dict[str, tuple[str | None, int]] = {}
         self.bound: dict[int, str] = {}
+        self.got_one: set[str] = set()
         self.settings: dict[tuple[int, str], tuple[str, int]] = {}
         self.realms: dict[int, str] = {}
         self.switched: dict[int, tuple[bool, int]] = {}
@@ -84,6 +85,8 @@ class KeptReplay:
         elif event.kind == events.ACCOUNT_BOUND:
             if "account" in event.data:
                 self.bound[event.data["account"]] = person
+            else:  # of before: somebody got an account, which one is not told
+                self.got_one.add(person)
             if self._left[0] == event.change_id:
                 self._passed_on(self._left[1], person)
         else:
@@ -199,7 +202,7 @@ def _accounts(known: KeptReplay) -> Iterator[Difference]:
         by_record = known.bound.get(row.pk)
         if by_record is not None and by_record != who:
             yield Difference(what, f"that it is {by_record}'s", f"that it is {who or 'nobody'}'s", table)
-        elif by_record is None and person is not None and row.username not in _own_names(person):
+        elif by_record is None and person is not None and not _is_own(row, person, known):
             yield Difference(what, f"nothing that binds it to {who}", f"that it is {who}'s", table)
         if who in known.closed and known.closed[who] == row.is_active:
             states = ("disabled", "enabled") if known.closed[who] else ("enabled", "disabled")
@@ -209,10 +212,10 @@ def _accounts(known: KeptReplay) -> Iterator[Difference]:
             yield Difference(what, "nothing of rights over the site", "is_superuser or is_staff", table)
 
 
-def _own_names(person: Principal) -> tuple[str, ...]:
-    if person.kind == Principal.Kind.SERVICE:
-        return (f"service:{person.pk}",)
-    return (person.name,)
+def _is_own(row: User, person: Principal, known: KeptReplay) -> bool:
+    """Whether the account bears the name of whose it is, as those do that nobody bound."""
+    own = f"service:{person.pk}" if person.kind == Principal.Kind.SERVICE else person.name
+    return row.username == own or person.pseudonym in known.got_one
 
 
 def _password(known: KeptReplay, row: User, who: str) -> Iterator[Difference]:

@@ -28,9 +28,10 @@ from policies.archiving.files import ArchiveBroken
 from policies.errors import Archived, Conflict, Invalid
 from policies.exports import archives, whole
 from policies.models import Archive, Change, Counter, Event, Grant
+from policies.replay import Replay
 from policies.services import grants, objects
 from policies.services.grants import Wish
-from policies.verify import verify
+from policies.verify import verify, with_events
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.policies.conftest import make_shop
 from tests.policies.test_parquet import files_at_most
@@ -321,3 +322,29 @@ def test_a_full_disk_moves_nothing(shop: Node, top: Path) -> None:
         moving.write(realm(shop), timezone.now())
     assert not Archive.objects.exists() and [path for path in top.rglob("*") if path.is_file()] == []
     assert moved(shop).state == "removed" and verify()
+
+
+def test_archived_facts_are_held_against_the_record_too(shop: Node) -> None:
+    """What was moved is looked up in the archive: changed there, or in neither place, it is found."""
+    archive = moved(shop)
+    assert archive.facts == 4 and verify()
+    place = files.top() / archive.folder / files.FACTS
+    rows = pq.read_table(place).to_pylist()
+    told = [{**row, "row": row["row"].replace("SELECT_TABLE", "MODIFY_TABLE")} for row in rows]
+    pq.write_table(pa.Table.from_pylist(told, files.FACT_COLUMNS), place)
+    differences = replayed(shop)
+    assert (
+        len(differences) == 1
+        and "privilege SELECT_TABLE; the table says privilege MODIFY_TABLE" in differences[0]
+    )
+    pq.write_table(pa.Table.from_pylist(rows[1:], files.FACT_COLUMNS), place)
+    assert ["the table says no such row" in line for line in replayed(shop)] == [True]
+
+
+def replayed(root: Node) -> list[str]:
+    """What differs where the digest of the files is not asked for: whoever changed them made it fit."""
+    replay = Replay()
+    for change, events in with_events(Counter.objects.get().revision):
+        replay.take(change, events)
+    replay.end()
+    return replay.differences.lines()
