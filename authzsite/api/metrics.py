@@ -72,7 +72,7 @@ def _metrics() -> Iterator[Metric]:
         "gauge",
         "1 for what a backend does with what differs: repair, or report only.",
         [
-            (_labels(row.pk, policy=policy), float(row.policy == policy))
+            (_labels(row.pk, policy=policy), float(row.does == policy))
             for row in rows
             for policy in Backend.Policy
         ],

@@ -48,7 +48,7 @@ def arrived(found: Standing | None) -> State | None:
     if found.refused:
         return refused(system)
     if found.waiting:
-        watched = row.policy == Backend.Policy.REPORT
+        watched = row.does == Backend.Policy.REPORT
         return State("behind", "Not applied", f"{system} is only watched") if watched else _on_its_way(row)
     if found.of and len(found.without_login) == found.of:
         return State("unknown", "No login", f"in {system}")
@@ -84,7 +84,7 @@ def _decided_since(found: Standing, row: Backend) -> State | None:
         return State("failed", f"{row.get_kind_display()} fails", "waits for somebody")
     if not found.coming:
         return None
-    if row.policy == Backend.Policy.REPORT:
+    if row.does == Backend.Policy.REPORT:
         return State("behind", "Not yet compared", f"{row.get_kind_display()} is only watched")
     return _on_its_way(row)
 
@@ -94,7 +94,7 @@ def _counted(found: Standing, row: Backend) -> State:
         return State("ok", _many(found))
     if found.of == 1:
         return _of_one(found, row)
-    watched = row.policy == Backend.Policy.REPORT
+    watched = row.does == Backend.Policy.REPORT
     parts = (
         (found.refused, "refused"),
         (found.waiting, "only watched" if watched else "on the way"),
@@ -110,7 +110,7 @@ def _of_one(found: Standing, row: Backend) -> State:
         return refused(row.get_kind_display())
     if found.without_login:
         return State("unknown", "No login", f"in {row.get_kind_display()}")
-    if row.policy == Backend.Policy.REPORT:
+    if row.does == Backend.Policy.REPORT:
         return State("behind", "Not applied", "only watched")
     return _on_its_way(row)
 

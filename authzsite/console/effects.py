@@ -237,7 +237,7 @@ def out_there(there: Behind | None, *, removal: bool = False) -> str:
         return (
             f"{there.system} changes nothing until somebody has seen its plan: decided at once, applied then."
         )
-    if there.row.policy == "report":
+    if there.row.does == "report":
         return (
             f"{there.system} is only watched: it is decided here, and somebody else must carry it out there."
         )

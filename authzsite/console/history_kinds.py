@@ -54,6 +54,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Backends and what they differ in",
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
+            *("backend.moved", "backend.shared", "backend.agreed"),
             *("backend.confirmed", "backend.retried", "backend.read_nightly", "backend.share"),
             *(
                 "foreign.adopted",

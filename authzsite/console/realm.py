@@ -260,5 +260,5 @@ def _lines(ward: Ward) -> Iterable[Line]:
         if node is not None and decisions.may_see(ward.slice, node, now=timezone.now()):
             url = reverse("console:sync_backend", args=[row.pk])
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
-            does = "Repairs" if row.policy == Backend.Policy.REPAIR else "Only reports"
+            does = "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports"
             yield Line(what, Behind(row, waiting.get(row.pk, 0)).plainly(), does)

@@ -72,7 +72,7 @@ def _checked(there: Behind) -> str:
     if there.row.proved_at is None:
         return "not yet read back"
     proved = f"proved {words.ago(there.row.proved_at)}, at revision {words.number(there.row.proved_revision)}"
-    return f"{proved}; reports only" if there.row.policy == Backend.Policy.REPORT else proved
+    return f"{proved}; reports only" if there.row.does == Backend.Policy.REPORT else proved
 
 
 def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:

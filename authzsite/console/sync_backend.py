@@ -148,7 +148,7 @@ def _going(one: There) -> Going | None:
 
 
 def _lead(one: There) -> str:
-    if one.row.policy == Backend.Policy.REPORT or one.row.awaits:
+    if one.row.does == Backend.Policy.REPORT:
         return "It is only watched: what differs is shown, and nothing is changed out there."
     return "What was decided here is applied there and read back; what others granted there is left alone."
 
@@ -214,8 +214,7 @@ def _facts(one: There) -> Iterable[Fact]:
     proved = words.said(words.ago(row.proved_at)) if row.proved_at else "not yet"
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
     yield Fact("State", state=one.behind.state() if one.may_look else one.behind.plainly())
-    repairs = row.policy == Backend.Policy.REPAIR and not row.awaits
-    yield Fact("What it does", "Repairs" if repairs else "Only reports")
+    yield Fact("What it does", "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports")
     yield Fact("Proved equal", proved, note=revision)
     if row.compared_at:
         yield Fact("All compared", words.said(words.ago(row.compared_at)), note="and each night")

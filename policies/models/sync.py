@@ -97,6 +97,11 @@ class Backend(models.Model):
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.place}"
 
+    @property
+    def does(self) -> str:
+        """What it does now: whatever its policy, it only reports while somebody has to agree to it."""
+        return Backend.Policy.REPORT if self.awaits else self.policy
+
     def get_kind_display(self) -> str:
         """The name of the system; its code when no backend of that kind is installed."""
         return kinds.label(self.kind)

@@ -95,7 +95,7 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
     backend = row.backend
     if row.state == "proved":
         return "proved", row.text
-    if backend.policy == Backend.Policy.REPORT:
+    if backend.does == Backend.Policy.REPORT:
         return "stuck", f"{backend} is only reported on; what was given is brought there by hand."
     if backend.state in (Backend.State.PAUSED, Backend.State.HELD, Backend.State.FAILED):
         return "stuck", f"The sync with {backend} is {backend.get_state_display()}; who runs it sees why."

@@ -13,4 +13,4 @@ def only_reports(row: Backend) -> bool:
 
     With authorization off everything is allowed; written out, that would open the database to everybody.
     """
-    return row.policy == Backend.Policy.REPORT or bool(row.awaits) or mode_of(row.realm_id) != Mode.Choice.ON
+    return row.does == Backend.Policy.REPORT or mode_of(row.realm_id) != Mode.Choice.ON

@@ -10,6 +10,7 @@ from pytest_django import Settings
 
 from accounts import people
 from policies.models import Backend, Event
+from policies.sync import worker
 from tests.factories import admit, the
 from tests.pages.test_owners_and_members import posted
 from tests.sync.conftest import Source, governed, source
@@ -66,6 +67,7 @@ def test_a_source_of_somebody_else_is_not_told_to_who_connects(
 
     from tests.factories import a_metalake
 
+    worker.now(waiting)
     zebra = a_metalake("zebra", owner="zoe")
     people.make_account("zoe")
     admit(zebra, "zoe")
