@@ -75,7 +75,7 @@ class WatchedConnection(BoundedConnection):
         query = "SELECT state FROM pg_stat_activity WHERE pid = %s"
         pid = self.pgconn.backend_pid
         try:
-            info = make_conninfo(**{**self.info.get_parameters(), "password": self.info.password or None})
+            info = make_conninfo(self.info.dsn, password=self.info.password or None)
             with patience(self.asks_for), BoundedConnection.connect(info, connect_timeout=2) as other:
                 for _ in range(2):
                     row = other.execute(query, [pid]).fetchone()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
+from typing import Any
 
-from celery import Task, shared_task
+from celery import shared_task
 from django.db.models import F
 from django.utils import timezone
 
@@ -56,7 +57,7 @@ AT_ONE_SERVER = 20.0
 """Seconds after which a worker that found more to do at a server leaves it to others."""
 
 
-def _queue(task: Task) -> str:
+def _queue(task: Any) -> str:
     return str((task.request.delivery_info or {}).get("routing_key", ""))
 
 

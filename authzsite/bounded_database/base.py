@@ -1,5 +1,6 @@
 from typing import Any
 
+import psycopg
 from django.db.backends.postgresql import base
 
 from policies.bounded_connection import WatchedConnection, patience
@@ -14,11 +15,11 @@ class _Driver:
     connect = WatchedConnection.connect
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(base.Database, name)
+        return getattr(psycopg, name)
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    Database = _Driver()
+    Database = _Driver()  # type: ignore[assignment]
 
     def is_usable(self) -> bool:
         with patience(USABLE_WITHIN):

@@ -79,12 +79,17 @@ class Server:
         finally:
             os.close(lock)
 
+    @property
+    def held(self) -> bool:
+        """Whether this process has used the server before, and does still."""
+        return self._held is not None and self._holder == os.getpid()
+
     def start(self) -> None:
         """Use the server from now until this process ends or calls `release`; starts it when nobody did.
 
         Raises CannotStart.
         """
-        if self._held is not None and self._holder == os.getpid() and self.accepts():
+        if self.held and self.accepts():
             return
         self._hold()
         with self._starting():
@@ -118,7 +123,7 @@ class Server:
 
     def _hold(self) -> None:
         self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if self._held is None or self._holder != os.getpid():
+        if not self.held:
             self._held = keeper.open_lock(str(self.home), "users.lock")
             self._holder = os.getpid()
             fcntl.flock(self._held, fcntl.LOCK_SH)

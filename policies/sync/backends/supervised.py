@@ -41,7 +41,9 @@ class _Call:
     def __init__(self, work: Callable[[], Any]) -> None:
         self.further, self.left = time.monotonic(), False
         self.done = threading.Event()
-        self._work, self._answer, self._error = work, None, None  # type: ignore[var-annotated]
+        self._work = work
+        self._answer: Any = None
+        self._error: BaseException | None = None
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:

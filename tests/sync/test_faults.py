@@ -1,0 +1,152 @@
+"""Rounds of faults and killing: after each, pages, answers and the database's own catalog say the same."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+
+from accounts import people
+from policies import decisions
+from policies.models import Backend, OutboxEntry
+from policies.services import grants
+from policies.services.grants import Wish
+from policies.sync.seal import seal
+from policies.verify import verify
+from tests.factories import acting, owned, the
+from tests.standins.faults import Proxy
+from tests.sync.conftest import Source, make_governed
+from tests.sync.test_worker_process import Worker
+
+PEOPLE = ("ana", "mia", "carl")
+ORDERS = "shop.sales.orders"
+PATIENCE = 150.0
+MODES = ("refuse", "cut", "freeze", "drip", "lose")
+
+
+@pytest.fixture
+def line(transactional_db: None, source: Source) -> Iterator[Proxy]:
+    with Proxy(str(source.server.socket_dir / ".s.PGSQL.5432")) as proxy:
+        row = make_governed(source)
+        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{source.database}"
+        place = f"127.0.0.1:{proxy.port}/{source.database}"
+        Backend.objects.filter(pk=row.pk).update(sealed_url=seal(url), place=place)
+        owned(the("catalog", "shop"), "olivia")
+        yield proxy
+
+
+@pytest.fixture
+def workers(line: Proxy, redis_url: str) -> Iterator[list[Worker]]:
+    """One with a beat, and one more, as one may be killed or waiting."""
+    both = [Worker(redis_url), Worker(redis_url, beat=False)]
+    for one in both:
+        one.start()
+    yield both
+    for one in both:
+        one.kill()
+
+
+@pytest.fixture
+def olivia(line: Proxy) -> Client:
+    client = Client()
+    client.force_login(people.make_account("olivia"), backend="django.contrib.auth.backends.ModelBackend")
+    return client
+
+
+def change(chance: random.Random) -> None:
+    person = people.ensure("user", chance.choice(PEOPLE))
+    orders = the("table", ORDERS)
+    if chance.random() < 0.5:
+        grants.add(Wish(orders, (person,), ("SELECT_TABLE",)), by=acting("olivia"))
+    else:
+        grants.remove(orders, [person], ["SELECT_TABLE"], by=acting("olivia"))
+
+
+def decided() -> dict[str, bool]:
+    orders = the("table", ORDERS)
+    return {
+        name: bool(decisions.ask(people.ensure("user", name), "Table.loadTable", orders)) for name in PEOPLE
+    }
+
+
+def out_there(source: Source) -> dict[str, bool]:
+    return {name: source.reads(name) for name in PEOPLE}
+
+
+def says_in_sync(olivia: Client, row: Backend) -> bool:
+    """Whether anything that people or programs read calls the backend equal to what is decided."""
+    page = olivia.get(f"/sync/{row.pk}").content.decode()
+    ready = olivia.get("/health/ready").content.decode()
+    metrics = olivia.get("/metrics").content.decode()
+    told = f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}} 1' in metrics
+    return told and ">In sync<" in page and "nothing waits" in ready
+
+
+def never_false(olivia: Client, source: Source) -> None:
+    """What is said to be in sync is: nothing was decided between the two readings, so it must be equal."""
+    row = Backend.objects.get()
+    if says_in_sync(olivia, row) and not OutboxEntry.objects.exists():
+        assert out_there(source) == decided(), "called in sync, and it is not"
+
+
+def converged(olivia: Client, source: Source) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while out_there(source) != decided() or not says_in_sync(olivia, Backend.objects.get()):
+        never_false(olivia, source)
+        assert time.monotonic() < deadline, f"{out_there(source)} {decided()} {Backend.objects.get().state}"
+        time.sleep(0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_after_each_fault_everybody_says_the_same_and_nothing_false_meanwhile(
+    line: Proxy, workers: list[Worker], source: Source, olivia: Client
+) -> None:
+    chance = random.Random(11)
+    converged(olivia, source)
+    for turn in range(15):
+        mode, old_only = MODES[turn % len(MODES)], turn % 2 == 0
+        change(chance)
+        time.sleep(chance.uniform(0, 0.3))
+        line.become(mode, old_only=old_only)
+        for _ in range(4):
+            change(chance)
+            time.sleep(chance.uniform(0, 1))
+            never_false(olivia, source)
+        if turn % 3 == 0:
+            victim = chance.choice(workers)
+            victim.kill()
+            victim.start()
+        time.sleep(2)
+        never_false(olivia, source)
+        line.become("pass")
+        converged(olivia, source)
+        assert Backend.objects.get().policy == "repair"
+    assert verify()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_line_frozen_for_good_is_told_within_a_minute(
+    line: Proxy, workers: list[Worker], source: Source, olivia: Client
+) -> None:
+    grants.add(
+        Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",)), by=acting("olivia")
+    )
+    converged(olivia, source)
+    line.become("freeze")
+    grants.remove(the("table", ORDERS), [people.ensure("user", "ana")], ["SELECT_TABLE"], by=acting("olivia"))
+    began = time.monotonic()
+    while Backend.objects.get().state != "silent":
+        assert time.monotonic() - began < 75
+        never_false(olivia, source)
+        time.sleep(0.5)
+    while "revocations overdue" not in olivia.get("/health/ready").content.decode():
+        assert time.monotonic() - began < 100
+        time.sleep(0.5)
+    assert "Not answering" in olivia.get(f"/sync/{Backend.objects.get().pk}").content.decode()
+    line.become("pass")
+    converged(olivia, source)
