@@ -40,7 +40,7 @@ _FILES = """
     serialization.format serialization.null.format serialization.last.column.takes.rest field.delim line.delim
     colelction.delim collection.delim mapkey.delim escape.delim quoteChar separatorChar escapeChar
     timestamp.formats input.regex case.insensitive.ids ignore.malformed.json avro.schema.literal avroSchema
-    positionalFieldMatching recordName recordNamespace ignoreExtension
+    dropInvalid numFeatures vectorType positionalFieldMatching recordName recordNamespace ignoreExtension
 """
 _STREAMS = """
     allowOverwrites checkpointLocation fileNameOnly includeTimestamp latestFirst maxBytesPerTrigger
@@ -83,6 +83,8 @@ FORMATS = frozenset(
 """Formats of tables that are files in a place and nothing else, as statements name them."""
 
 _CLASSES = (
+    "org.apache.spark.ml.source.image.",
+    "org.apache.spark.ml.source.libsvm.",
     "org.apache.spark.sql.avro.",
     "org.apache.spark.sql.delta.",
     "org.apache.spark.sql.execution.datasources.binaryfile.",

@@ -39,7 +39,9 @@ class Settings:
         What the application itself was started with is good too: a new session begins with that.
         """
         others = [(name, value) for name, value in self._leading(session) if self._before.get(name) != value]
-        first = session.sparkContext().getConf() if others else None
+        if not others:
+            return []
+        first = session.sparkContext().getConf()
         return [name for name, value in others if str(first.get(name, "")) != value]
 
     def _leading(self, session: Any) -> Iterator[tuple[str, str]]:

@@ -116,7 +116,10 @@ def load_data(walk: Walk, command: Any) -> None:
     table = command.table() if class_of(command).startswith(_COMMAND) else command.child()
     walk.do(WRITE, walk.namer.names(table))
     path = str(command.path())
-    walk.touch(on_path(READ, f"file:{path}" if command.isLocal() and ":" not in path else path))
+    if command.isLocal():
+        walk.touch(on_path(READ, f"file:{path}" if ":" not in path else path))
+    else:  # the files are moved, not copied
+        live_in(walk, path)
 
 
 def insert_into_hive(walk: Walk, command: Any) -> None:

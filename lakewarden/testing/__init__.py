@@ -43,7 +43,7 @@ def snapshot(
     """The facts of a table as the console would send them, never too old.  Raises BadFacts."""
     law, now, who = dialects.get(dialect), time.time(), Principal.parse(principal)
     rules: list[Rule] = []
-    places: dict[str, ObjectRef] = {}
+    places: dict[str, tuple[ObjectRef, ...]] = {}
     for words in _lines(facts):
         try:
             _read(words, realm, law, rules, places)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from lakewarden.spark import AccessDenied
-from tests.spark.conftest import Program
+from tests.spark.conftest import DERBY, Program
 from tests.spark.test_programs import READER
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "spark.md"
@@ -101,6 +101,19 @@ def inference(program: Program, plain: Any, folder: Path) -> int:
     with pytest.raises(AccessDenied):
         program.spark.read.parquet(str(folder))
     return 2 if _jobs(plain) > before else 0
+
+
+@passes(
+    "What Spark looks up before it shows a plan to anybody: a source of `spark.read.format` is asked for its "
+    "columns, so `jdbc` connects to the address that the program gives, and runs its `prepareQuery`, before "
+    "the refusal."
+)
+def looked_up(program: Program, plain: Any, folder: Path) -> int:
+    url, query = "jdbc:derby:memory:looked", "SELECT 1 AS a FROM SYSIBM.SYSDUMMY1"
+    source = {"driver": DERBY, "query": query}
+    with pytest.raises(AccessDenied):
+        program.spark.read.format("jdbc").options(url=f"{url};create=true", **source).load()
+    return 2 * int(plain.read.format("jdbc").options(url=url, **source).load().count())  # it is there now
 
 
 def _jobs(plain: Any) -> int:

@@ -22,7 +22,8 @@ SCRATCH = """
 allow USE_CATALOG   catalog lake
 allow CREATE_SCHEMA catalog lake
 owner               schema  lake.hr
-allow READ_FILESET  fileset lake.hr.zone
+allow USE_SCHEMA    schema  lake.fs
+allow READ_FILESET  fileset lake.fs.zone
 owner               fileset lake.hr.drop
 """
 URL = "jdbc:derby:memory:pg;create=true"
@@ -58,7 +59,7 @@ def zone(plain: Any, place: Path) -> Path:
 
 def facts(zone: Path, more: str = "") -> str:
     return f"""{SCRATCH}
-place {zone}/zone        fileset lake.hr.zone
+place {zone}/zone        fileset lake.fs.zone
 place {zone}/zone/closed table   lake.other.closed
 place {zone}/drop        fileset lake.hr.drop
 {more}"""
@@ -248,12 +249,57 @@ def test_globs_are_judged_by_what_they_find(ana: Any, zone: Path) -> None:
 def test_a_folder_takes_the_right_of_all_that_lies_in_it(program: Program, ana: Any, zone: Path) -> None:
     read = ana.read.schema("id BIGINT").option("recursiveFileLookup", "true")
     assert refused(lambda: read.parquet(f"{zone}/zone")) == {"read table:lake.other.closed"}
-    program.may(facts(zone, "owner fileset lake.hr.zone"))
+    program.may(facts(zone, "owner fileset lake.fs.zone"))
     gone = {"write table:lake.other.closed"}
     assert refused(lambda: ana.range(1).write.mode("overwrite").parquet(f"{zone}/zone")) == gone
     deed = f"INSERT OVERWRITE DIRECTORY '{zone}/zone' USING parquet SELECT 1"
     assert refused(lambda: ana.sql(deed)) == gone
     assert read.parquet(f"{zone}/zone/open").count() == 1
+
+
+def test_every_way_to_give_a_table_a_place_asks_about_it(ana: Any, plain: Any, zone: Path) -> None:
+    closed = f"{zone}/zone/closed"
+    rows = ana.range(1)
+    plain.sql(
+        f"CREATE TABLE hr.parted (a INT, d INT) USING parquet PARTITIONED BY (d) LOCATION '{zone}/drop/p'"
+    )
+    for deed in (
+        lambda: rows.write.option("path", closed).saveAsTable("hr.put"),
+        lambda: rows.write.option("PATH", closed).mode("overwrite").saveAsTable("hr.put"),
+        lambda: rows.writeTo("hr.put").using("parquet").option("path", closed).create(),
+        lambda: ana.catalog.createTable("hr.put", closed, "parquet", rows.schema),
+        lambda: ana.sql(f"CREATE TABLE hr.put USING parquet OPTIONS (path '{closed}') AS SELECT 1 AS id"),
+        lambda: ana.sql(f"CREATE EXTERNAL TABLE hr.put (a INT) STORED AS PARQUET LOCATION '{closed}'"),
+        lambda: ana.sql(f"CREATE TABLE hr.put LIKE hr.outside LOCATION '{closed}'"),
+        lambda: ana.sql(f"ALTER TABLE hr.outside SET LOCATION '{closed}'"),
+        lambda: ana.sql(f"ALTER TABLE hr.parted ADD PARTITION (d = 1) LOCATION '{closed}'"),
+        lambda: ana.sql(
+            f"ALTER TABLE hr.parted ADD PARTITION (d = 1) LOCATION '{zone}/drop/{{p,../zone/*}}'"
+        ),
+        lambda: ana.sql(f"LOAD DATA INPATH '{zone}/zone/open' INTO TABLE hr.outside"),
+        lambda: ana.sql(f"INSERT OVERWRITE DIRECTORY '{closed}' STORED AS PARQUET SELECT 1"),
+    ):
+        with pytest.raises(Exception) as error:  # Spark itself refuses some of them
+            deed()
+        assert not ana.catalog.tableExists("hr.put"), error.value
+        assert "access denied" in str(error.value) or "not supported" in str(error.value), error.value
+    assert plain.read.parquet(closed).collect()[0].id == 666
+    assert plain.read.parquet(f"{zone}/zone/open").count() == 1
+
+
+def test_files_in_sparks_second_way_are_judged_alike(ana: Any, zone: Path) -> None:
+    ana.conf.set("spark.sql.sources.useV1SourceList", "")
+    try:
+        read = ana.read.schema("id BIGINT")
+        assert read.parquet(f"{zone}/zone/open").count() == 1
+        assert refused(lambda: read.parquet(f"{zone}/zone/*")) == {"read table:lake.other.closed"}
+        assert refused(lambda: read.parquet(f"{zone}/zone")) == {"read table:lake.other.closed"}
+        with pytest.raises(AccessDenied, match=r"option fs\.file\.impl"):
+            read.option("fs.file.impl", "org.example.Files").parquet(f"{zone}/zone/open").collect()
+        with pytest.raises(AccessDenied):
+            ana.range(1).write.mode("append").parquet(f"{zone}/zone/open")
+    finally:
+        ana.conf.unset("spark.sql.sources.useV1SourceList")
 
 
 def test_links_are_followed_before_the_judgement(ana: Any, zone: Path) -> None:
