@@ -263,7 +263,7 @@ def test_every_way_to_give_a_table_a_place_asks_about_it(ana: Any, plain: Any, z
     plain.sql(
         f"CREATE TABLE hr.parted (a INT, d INT) USING parquet PARTITIONED BY (d) LOCATION '{zone}/drop/p'"
     )
-    for deed in (
+    deeds: tuple[Callable[[], Any], ...] = (
         lambda: rows.write.option("path", closed).saveAsTable("hr.put"),
         lambda: rows.write.option("PATH", closed).mode("overwrite").saveAsTable("hr.put"),
         lambda: rows.writeTo("hr.put").using("parquet").option("path", closed).create(),
@@ -278,7 +278,8 @@ def test_every_way_to_give_a_table_a_place_asks_about_it(ana: Any, plain: Any, z
         ),
         lambda: ana.sql(f"LOAD DATA INPATH '{zone}/zone/open' INTO TABLE hr.outside"),
         lambda: ana.sql(f"INSERT OVERWRITE DIRECTORY '{closed}' STORED AS PARQUET SELECT 1"),
-    ):
+    )
+    for deed in deeds:
         with pytest.raises(Exception) as error:  # Spark itself refuses some of them
             deed()
         assert not ana.catalog.tableExists("hr.put"), error.value

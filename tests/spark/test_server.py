@@ -57,6 +57,14 @@ def secrets():
 
 said("secrets", lambda: spark.range(1).select(udf(secrets, "string")()).first()[0])
 said("settings", lambda: "s3cret" in str(spark.sql("SET").collect()) + str(spark.sql("SET -v").collect()))
+emp = spark.read.schema("id BIGINT")
+said("glob", lambda: emp.parquet(sys.argv[2][:-3] + "{emp,other}").count())
+said("above", lambda: emp.option("recursiveFileLookup", True).parquet(sys.argv[2][:-4]).count())
+RAW = "org.apache.hadoop.fs.RawLocalFileSystem"
+said("option", lambda: emp.option("fs.file.impl", RAW).parquet(sys.argv[2]).count())
+said("jdbc", lambda: spark.sql("CREATE TABLE here USING jdbc OPTIONS (url 'jdbc:x', dbtable 't')").count())
+said("format", lambda: spark.read.format("lakewarden").options(realm="demo", view="grants").load().count())
+said("setting", lambda: [spark.conf.set("fs.file.impl", RAW), emp.parquet(sys.argv[2]).count()])
 said("own", lambda: spark.range(3).select(udf(lambda n: n + 1, "bigint")("id")).count())
 """
 
@@ -171,6 +179,9 @@ def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
         assert "LAKEWARDEN-REFUSED" in told[deed], told[deed]
         assert "user:ana may not drop" in told[deed]
     assert "user:ana may not run function java_method" in told["java"]
+    for deed in ("glob", "above", "option", "jdbc", "setting"):
+        assert "LAKEWARDEN-REFUSED" in told[deed], told[deed]
+    assert told["format"].startswith("!"), told["format"]
     assert told["own"] == "= 3"
     assert told["variable"] == "= ${env:PATH}${system:user.home}"
 
