@@ -28,9 +28,10 @@ from policies.archiving import reading
 from policies.authority import OPERATOR
 from policies.changes import change
 from policies.events import FACTS_SET_RIGHT
-from policies.models import Counter, UnsealedFact
+from policies.models import Counter, GroupDuty, UnsealedFact, UserDuty
+from policies.replay.kept import KeptReplay, given_duties
 from policies.saying import said
-from policies.services import personal
+from policies.services import personal, sealed_duties
 from policies.touches import touched_by
 from policies.unsealed import fact_models
 
@@ -72,6 +73,7 @@ def seal_what_is_told() -> Findings:
             rows = model.objects.exclude(closed__gt=last).filter(opened__lte=last)  # the rest comes sealed
             for facts in _in_parts(rows.order_by("pk").iterator(chunk_size=CHUNK)):
                 _seal(facts, found)
+        _seal_duties(last, found)
     _forget_mended()
     return found
 
@@ -85,6 +87,7 @@ def set_right() -> list[str]:
         _read_the_record()
         with _past_the_door():
             done = [words for model in fact_models() for words in _set_right(model, current.touch)]
+        done += _set_duties_right(current.revision)
         if done:
             named = ", ".join(done[:NAMED])
             told = said(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
@@ -171,6 +174,29 @@ def _seal(facts: list[Fact], found: Findings) -> None:
         found.sealed += len(good)
 
 
+def _seal_duties(last: int, found: Findings) -> None:
+    for row, is_told in _duties(last):
+        if not is_told:
+            found.wrong.append(f"{row._meta.model_name}:{row.pk}: no change gave it")
+        elif not (is_newest(row.seal) and sealed_duties.is_row_sealed(row)):
+            sealed_duties.seal_row(row)
+            found.sealed += 1
+
+
+def _duties(last: int) -> list[tuple[sealed_duties.Duty, bool]]:
+    """Every duty there is, and whether the record tells of it."""
+    known = KeptReplay()
+    for event in reading.all_events(last):
+        known.take(event)
+    models: dict[str, Any] = {"userduty": UserDuty, "groupduty": GroupDuty}
+    found = []
+    for key, code, _ in given_duties():
+        name, pk = code.split()
+        row = models[name].objects.select_related("permission").get(pk=int(pk))
+        found.append((row, key in known.duties))
+    return found
+
+
 def _write_seals(facts: list[Fact]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(
@@ -197,6 +223,18 @@ def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]
     for code, told_ in _missing(model).items():
         _put_back(model, code, told_, touch)
         yield f"{code} (it was gone)"
+
+
+def _set_duties_right(last: int) -> list[str]:
+    """No duty that the record does not tell of; those it tells of are sealed."""
+    gone = []
+    for row, is_told in _duties(last):
+        if is_told:
+            sealed_duties.seal_row(row)
+        else:
+            gone.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
+            row.delete()
+    return gone
 
 
 def _touch(fact: Fact, touch: Callable[[str], None]) -> None:

@@ -148,7 +148,7 @@ TAKES: Mapping[str, Callable[[KeptReplay, Event], None]] = {
 
 def _duties(known: KeptReplay) -> Iterator[Difference]:
     left = dict(known.duties)
-    for key, what, table in _given():
+    for key, what, table in given_duties():
         if left.pop(key, None) is None:
             yield Difference(what, NOTHING, f"duty {key[1]} on object {key[0]} for {key[2]}", table)
     for (on, duty, person), revision in left.items():
@@ -158,7 +158,8 @@ def _duties(known: KeptReplay) -> Iterator[Difference]:
         )
 
 
-def _given() -> Iterator[tuple[Duty, str, str]]:
+def given_duties() -> Iterator[tuple[Duty, str, str]]:
+    """Every duty there is: what and who, its row, its table."""
     own = UserDuty.objects.annotate(duty=F("permission__codename"), who=F("user__principal__pseudonym"))
     for row in own.order_by("pk").iterator(chunk_size=2000):
         yield (row.content_object_id, row.duty, row.who or ""), f"userduty {row.pk}", UserDuty._meta.db_table

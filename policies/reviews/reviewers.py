@@ -27,6 +27,7 @@ from policies.models import (
     ReviewSeat,
     UserDuty,
 )
+from policies.services.sealed_duties import is_row_sealed
 
 DUTY = deciders.REVIEW
 FALLBACK, NOBODY = "fallback", "nobody"
@@ -153,8 +154,10 @@ class _Found:
     @cached_property
     def dutiful(self) -> Mapping[int, Sequence[int]]:
         asked = {"content_object__in": self.keys, "permission__codename": DUTY}
-        people = UserDuty.objects.filter(**asked).values_list("content_object", "user__principal")
-        groups = GroupDuty.objects.filter(**asked).values_list("content_object", "group__name")
+        own = UserDuty.objects.filter(**asked).select_related("permission", "user")
+        people = [(row.content_object_id, row.user.principal_id) for row in own if is_row_sealed(row)]
+        ours = GroupDuty.objects.filter(**asked).select_related("permission", "group")
+        groups = [(row.content_object_id, row.group.name) for row in ours if is_row_sealed(row)]
         found: dict[int, list[int]] = {}
         named = {django_group_name(one.name): one.pk for one in _groups()} if groups else {}
         for key, person in people:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import cast
 
 from django.contrib.auth.models import Group
 from django.utils import timezone
@@ -19,7 +20,8 @@ from policies.errors import Invalid
 from policies.events import DUTY_GIVEN, DUTY_TAKEN
 from policies.models import GroupDuty, UserDuty
 from policies.saying import said
-from policies.services import realm_of
+from policies.services import realm_of, sealed_duties
+from policies.services.sealed_duties import Told
 
 DUTIES = tuple(code for code, _ in Securable._meta.permissions)
 
@@ -44,7 +46,10 @@ def _set(
         holder, securable = _holder(principal), Securable.objects.get(pk=node.id)
         if _is_given(holder, duty, securable) == given:
             return False
-        (assign_perm if given else remove_perm)(duty, holder, securable)
+        if given:
+            sealed_duties.seal_row(cast("sealed_duties.Duty", assign_perm(duty, holder, securable)))
+        else:
+            remove_perm(duty, holder, securable)
         current.say(said(kind, node, principal, duty=duty), by=authority)
     return True
 
@@ -82,11 +87,19 @@ def along(*nodes: Node) -> list[Held]:
     wanted = {"content_object__in": {key for node in nodes for key in node.lineage}}
     people = UserDuty.objects.filter(**wanted).select_related("user__principal", "permission")
     groups = GroupDuty.objects.filter(**wanted).select_related("group", "permission")
-    rows = [(row.content_object_id, row.permission.codename, row.user.principal) for row in people]
+    rows = [
+        (row.content_object_id, row.permission.codename, row.user.principal)
+        for row in people
+        if sealed_duties.is_row_sealed(row)
+    ]
     named = (
         {django_group_name(one.name): one for one in Principal.objects.filter(kind="group")} if groups else {}
     )
-    rows += [(row.content_object_id, row.permission.codename, named.get(row.group.name)) for row in groups]
+    rows += [
+        (row.content_object_id, row.permission.codename, named.get(row.group.name))
+        for row in groups
+        if sealed_duties.is_row_sealed(row)
+    ]
     places = {one.id: one for node in nodes for one in (*node.above(), node)}
     found = [Held(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
     return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
@@ -105,5 +118,5 @@ def held(principal: Principal, duty: str, *, now: datetime | None = None) -> fro
     groups = map(django_group_name, groups_of(principal, now or timezone.now()))
     mine = UserDuty.objects.filter(user__principal=principal, permission__codename=duty)
     ours = GroupDuty.objects.filter(group__name__in=list(groups), permission__codename=duty)
-    rows = mine.values_list("content_object").union(ours.values_list("content_object"))
-    return frozenset(pk for (pk,) in rows)
+    rows = sealed_duties.told(mine, "user").union(sealed_duties.told(ours, "group"))
+    return frozenset(row.on for row in map(Told._make, rows) if row.is_sealed)

@@ -12,24 +12,28 @@ from typing import Any
 
 import pytest
 from cryptography.fernet import Fernet
+from django.core.management import call_command
 from django.db import DatabaseError, connection, transaction
+from django.test import Client
 from django.utils import timezone
 
-from accounts.models import Principal
+from accounts import people
+from accounts.models import Principal, User
 from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed
 from catalog.models import Mode, Realm
 from catalog.nodes import Node
-from policies import decisions, sealing, slices, unsealed
+from policies import decisions, sealing, slices, tasks, unsealed
 from policies.changes import change
 from policies.errors import Unsealed
 from policies.events import ROLE_ASSIGNED
-from policies.models import Assignment, Grant, Ownership, UnsealedFact
+from policies.models import Assignment, Grant, Notice, Ownership, UnsealedFact, UserDuty
 from policies.saying import said
-from policies.services import roles
+from policies.services import duties, roles
 from policies.verify import verify
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.kept import kept
+from tests.pages.conftest import BACKEND
 from tests.policies.superuser import past_triggers
 from tests.policies.test_replay import FACTS, happens, make_world
 
@@ -302,3 +306,58 @@ def without_constraints(table: str, statement: str) -> None:
         )
         checks = [f"ALTER TABLE {table} DROP CONSTRAINT {name}" for (name,) in cursor.fetchall()]
     past_triggers(statement, checks=checks)
+
+
+GIVE = """
+INSERT INTO policies_userduty (permission_id, user_id, content_object_id, seal)
+SELECT p.id, {account}, {shop}, (SELECT seal FROM policies_userduty LIMIT 1)
+  FROM auth_permission p WHERE codename = 'view_history'
+"""
+
+
+def test_a_duty_that_no_change_gave_is_none(world: World) -> None:
+    for name in ("ana", "eve"):
+        people.make_account(name)
+    duties.give(world.shop, "view_history", world.people["ana"], by=BY, authority=AUTHORITY)
+    account = User.objects.get(principal=world.people["eve"]).pk
+    past_triggers(GIVE.format(account=account, shop=world.shop.id))
+    assert duties.has(world.people["ana"], "view_history", world.orders)
+    assert not duties.has(world.people["eve"], "view_history", world.orders)
+    assert [one.holder for one in duties.along(world.orders)] == [world.people["ana"]]
+    past_triggers("UPDATE policies_userduty SET seal = NULL")
+    assert not duties.has(world.people["ana"], "view_history", world.orders)
+    [wrong] = sealing.seal_what_is_told().wrong
+    assert wrong.endswith("no change gave it")
+    assert duties.has(world.people["ana"], "view_history", world.orders)
+    assert not duties.has(world.people["eve"], "view_history", world.orders)
+    sealing.set_right()
+    assert UserDuty.objects.count() == 1
+
+
+def test_everybody_who_runs_the_site_is_told(world: World, settings: Any, client: Client) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    account = people.make_account("sam")
+    numbers = {name: row.pk for name, row in world.people.items()}
+    past_triggers(COPY.format(who="{eve}", ana="{ana}").format(**numbers))
+    tasks.hold_facts()
+    assert "facts: FORGED - 1 were written" in client.get("/health/ready").content.decode()
+    assert "lakewarden_facts_unsealed 1\n" in client.get("/metrics").content.decode()
+    [told] = Notice.objects.filter(recipient=account.principal)
+    assert "written into the database past the console" in told.text and told.link == "/history/integrity"
+    client.force_login(account, backend=BACKEND)
+    assert "past the console" in client.get("/").content.decode()
+    forged = Assignment.objects.get(holder=world.people["eve"])
+    page = client.get("/history/integrity").content.decode()
+    assert f"assignment:{forged.pk}" in page and "Its role is not known here" in page
+
+
+def test_the_command_names_them_and_sets_them_right(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    call_command("facts")
+    assert "every fact is as the console wrote it" in capsys.readouterr().out
+    past_triggers("UPDATE catalog_mode SET mode = 'off'")
+    with pytest.raises(SystemExit):
+        call_command("facts")
+    assert "mode:" in capsys.readouterr().out
+    call_command("facts", "--set-right")
+    call_command("facts")
+    assert "every fact is as the console wrote it" in capsys.readouterr().out

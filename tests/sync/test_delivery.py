@@ -16,12 +16,14 @@ from catalog.models import Detail
 from catalog.queries import find
 from lakewarden.backends.errors import Transient
 from lakewarden.objects import ObjectRef
+from policies import sealing
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.services import backends, grants, members, realms, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
 from policies.sync.seal import seal
 from tests.factories import AUTHORITY, BY, acting, the
+from tests.policies.superuser import past_triggers
 from tests.sync.conftest import Source, discover_now
 
 ORDERS = "shop.sales.orders"
@@ -314,3 +316,24 @@ def test_the_command_delivers_what_is_due_and_says_what_it_could_not_read(
     told = capsys.readouterr()
     assert json.loads(told.out)["complete"] is False
     assert "connect" in told.err
+
+
+def test_nothing_is_given_or_taken_by_facts_written_past_the_console(
+    governed: Backend, source: Source
+) -> None:
+    worker.deliver(governed)
+    grant_ana()
+    before = readers(source)
+    past_triggers(
+        "INSERT INTO policies_assignment (role_id, holder_id, opened, origin, seal)"
+        " SELECT a.role_id, p.id, a.opened, a.origin, a.seal FROM policies_assignment a, accounts_principal p"
+        " WHERE p.name = 'mia' OR p.name = 'ana' LIMIT 1"
+    )
+    assert worker.deliver(governed) is None
+    assert readers(source) == before
+    governed.refresh_from_db()
+    assert "written past the console" in governed.error
+    sealing.set_right()
+    OutboxEntry.objects.update(due=timezone.now())
+    assert worker.deliver(governed).settled
+    assert source.reads("ana")

@@ -70,7 +70,7 @@ class Command(OperatorCommand):
         return len(found.wrong)
 
     def _set_right(self) -> None:
-        verdict = verify()
+        verdict = verify(facts=False)
         if not verdict:
             self.fail(f"the record itself is broken: {verdict.broken}")
         done = sealing.set_right()
