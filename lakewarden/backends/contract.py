@@ -67,11 +67,12 @@ class Contract(Suite):
 
     def test_a_system_that_has_an_identity_says_the_same_each_time(self, site: Site, ana: str) -> None:
         with opened(site) as one, opened(site) as other:
-            if not hasattr(one, "source"):
+            tells, again = getattr(one, "source", None), getattr(other, "source", None)
+            if tells is None or again is None:
                 return
-            assert one.source() == other.source()
-            assert one.source().key.strip()
-            assert one.source().overlaps(other.source())
+            assert tells() == again()
+            assert tells().key.strip()
+            assert tells().overlaps(again())
 
     @needs("sees_objects")
     def test_what_is_there_is_seen(self, site: Site, ana: str) -> None:
