@@ -157,10 +157,12 @@ def _beside(head: Head) -> dict[str, Any]:
 def _sync_note(there: Behind | None) -> str:
     if there is None:
         return ""
-    if there.settled:
+    if there.whole:
         return "Every right decided here was applied and read back."
     if there.row.state in ("failed", "paused", "silent"):
         return "What you decide is kept and applied when it is back; nobody gains meanwhile."
+    if there.settled:
+        return "Some of what was decided here is not there. Sync says what, and why."
     return "What was decided is on its way there."
 
 
@@ -246,10 +248,25 @@ def state(request: Request, id: int) -> HttpResponse:
     place = visit(request, id)
     there = behind(place.node, whose(place))
     now = there.state() if there else None
-    context: dict[str, Any] = {"there": there, "state_url": request.get_full_path(), "state": now}
+    asked = number_in(request.GET.get("n", "")) or 0
+    again_url = _next_url(request, asked + 1) if asked < MOST_ASKED else ""
+    context: dict[str, Any] = {"there": there, "state_url": again_url, "state": now}
     if "words" in request.GET:  # the page says the same in a second place
         context |= {"again": True, "sync_state": now, "sync_note": _sync_note(there)}
-    return render(request, "console/object/state.html", context)
+    answer = render(request, "console/object/state.html", context)
+    if there is None or there.settled:
+        answer["HX-Trigger"] = "settled"  # the lines of the page are read again, with what has come of each
+    return answer
+
+
+MOST_ASKED = 150
+"""So often a page asks on, every two seconds: what takes longer is seen when it is opened again."""
+
+
+def _next_url(request: Request, asked: int) -> str:
+    more = request.GET.copy()
+    more["n"] = str(asked)
+    return f"{request.path}?{more.urlencode()}"
 
 
 @reads

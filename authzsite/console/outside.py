@@ -49,7 +49,17 @@ class Behind:
 
     @property
     def settled(self) -> bool:
-        return self.row.state == Backend.State.IN_SYNC and not self.waiting
+        """Whether nothing is on its way: what is stuck, or only watched, stays as it is for now."""
+        if self.waiting:
+            return False
+        if self.row.state == Backend.State.BEHIND and self.row.policy == Backend.Policy.REPAIR:
+            return self.differs is not None and self.differs <= self.stuck
+        return self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that was decided about it was applied and read back."""
+        return self.settled and (self.row.state == Backend.State.IN_SYNC or self.differs == 0)
 
     def plainly(self) -> State:
         """The same for who may not know how many others it concerns."""

@@ -24,7 +24,7 @@ from policies.access import depths, relevant_privileges
 from policies.errors import Invalid
 from policies.models import Assignment, BackendFinding, Review, ReviewRow
 from policies.reviews.carrying import MODELS
-from policies.services import patterns
+from policies.services import drift, patterns
 
 PEOPLE = 200
 """So many people of one row are worked out; of the rest only the number is told."""
@@ -99,6 +99,7 @@ class _Worked:
         result = Consequence(unseen=max(0, len(self.reached[row.pk]) - PEOPLE))
         result.gone = not self._true.intersection(row.facts)
         if row.kind == ReviewRow.Kind.FOREIGN:
+            result.gone = result.gone or not self._undecided.intersection(row.facts)
             return result
         for person in self.people[row.pk]:
             before = tuple(self.loaded.rules_of(person.pk))
@@ -187,6 +188,15 @@ class _Worked:
             rows = model.objects.open() if model else BackendFinding.objects.all()
             found |= {f"{kind}:{pk}" for pk in rows.filter(pk__in=numbers).values_list("pk", flat=True)}
         return frozenset(found)
+
+    @cached_property
+    def _undecided(self) -> frozenset[str]:
+        """Of what others gave what nobody had taken elsewhere meanwhile.  Two queries where there is any."""
+        foreign = [row for row in self.rows if row.kind == ReviewRow.Kind.FOREIGN]
+        numbers = [int(code.partition(":")[2]) for row in foreign for code in row.facts]
+        rows = list(BackendFinding.objects.filter(pk__in=numbers)) if numbers else []
+        decided = drift.ordered(rows) if rows else {}
+        return frozenset(f"finding:{row.pk}" for row in rows if row.pk not in decided)
 
     # what is asked about
 

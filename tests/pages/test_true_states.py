@@ -16,8 +16,10 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import people
-from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, SyncRun
+from authzsite.console.reviewing.rows import effect
+from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, ReviewRow, SyncRun
 from policies.models.sync import STUCK_AFTER
+from policies.reviews.consequences import Consequence
 from policies.services import drift, grants, operating
 from policies.services.grants import Wish
 from policies.sync import worker
@@ -303,3 +305,34 @@ def _compare(
         true = given_out_there(source, name, table_) is gives
         assert (shown == "applied") <= true, (name, table_, gives, shown)
         assert shown == "applied" or not true or shown == "coming", (name, table_, gives, shown)
+
+
+def test_the_lines_of_an_object_are_read_again_when_nothing_is_on_its_way(
+    shop: Backend, source: Source, signed_in: Enter
+) -> None:
+    olivia, state = signed_in("olivia"), f"/objects/{table('customers')}/state?words"
+    give("ana", "customers")
+    first = olivia.get(state)
+    assert "HX-Trigger" not in first.headers
+    assert "every 2s" in first.content.decode()
+    # asking is bounded, and does not go on for ever where nothing comes
+    assert "n=1" in first.content.decode()
+    assert "every 2s" not in olivia.get(f"{state}&n=150").content.decode()
+    delivered()
+    assert olivia.get(state).headers["HX-Trigger"] == "settled"
+    assert 'hx-trigger="settled from:body"' in olivia.get(f"/objects/{table('customers')}").content.decode()
+    # something stuck elsewhere keeps no page asking
+    barred(source)
+    give("mia", "ledger")
+    delivered(STUCK_AFTER)
+    assert "every 2s" not in olivia.get(state).content.decode()
+
+
+def test_a_review_says_what_removing_a_foreign_grant_takes() -> None:
+    outside = {"holder": "legacy_bi", "grantor": "tomas", "backend": 1}
+    row = ReviewRow(kind="foreign", type="table", privileges=["SELECT"], what="customers", outside=outside)
+    told = effect(row, Consequence(), "remove")
+    assert told == (
+        "legacy_bi loses read on customers. tomas gave it. What roles and others there give stays."
+    )
+    assert effect(row, Consequence(gone=True), "remove") == "It ended already. No decision is needed."

@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from authzsite.console import naming, words
+from authzsite.console.outside import right_word
 from authzsite.console.parts import Chip, Face, Path, Who
 from lakewarden import dialects
 from lakewarden.facts import OWNER, Rule
@@ -209,12 +210,23 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
     """What taking it away really does, in one or two sentences."""
     if consequence is None or choice not in (Choice.REMOVE, Choice.REDUCE, Choice.END):
         return ""
-    told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.gone:
-        return "It ended already."
+        return "It ended already. No decision is needed."
+    if row.kind == Kind.FOREIGN:
+        return foreign_effect(row)
+    told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.unseen:
         told.append(f"{words.number(consequence.unseen)} more people are not worked out.")
     return " ".join(told) or "Nobody can do less by it today."
+
+
+def foreign_effect(row: ReviewRow) -> str:
+    """What taking a right away does that others gave: its holder loses it, but for what roles there give."""
+    rights = list(dict.fromkeys(right_word(one, row.type) for one in row.privileges))
+    holder = str(row.outside.get("holder", ""))
+    giver = f" {row.outside['grantor']} gave it." if row.outside.get("grantor") else ""
+    lost = words.listed([naming.lower(one) for one in rights])
+    return f"{holder} loses {lost} on {row.what}.{giver} What roles and others there give stays."
 
 
 def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:

@@ -95,8 +95,14 @@ def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
 def _nothing(work: Work, rows: Mapping[int, ReviewRow]) -> Note:
     if not work.problems:
         return Note("", "Nothing is ready to submit.", "Choose for a row what is to become of it.")
-    told = [f"row {rows[pk].number}: {said}" for pk, said in list(work.problems.items())[:5]]
-    return Note("bad", "Nothing is submitted yet.", f"Still needed: {'; '.join(told)}")
+    told = [f"{_named(rows[pk])}: {said}" for pk, said in list(work.problems.items())[:5]]
+    return Note("bad", "Nothing is submitted yet.", " ".join(told))
+
+
+def _named(row: ReviewRow) -> str:
+    """Ana Analyst, orders: what its line is known by."""
+    who = row.holder.label if row.holder else row.outside.get("holder") or row.role_name or "Nobody"
+    return f"{who}, {row.what}"
 
 
 def _keep_and_show(
