@@ -69,6 +69,8 @@ class PlanWalk:
             return self._view(node)
         if name in RELATIONS:
             self.do(READ, self.namer.names(node))
+            if name.endswith(".ResolvedTempView"):  # somebody asks what it is like
+                self.namer.look_through(self.namer.temporary(node))
         else:
             self._command(name, node)
         return ()

@@ -62,6 +62,7 @@ def plain(place: Path) -> Iterator[Any]:
 
     os.environ["PYSPARK_PYTHON"] = sys.executable
     os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+    os.environ["HX_SECRET"] = "s3ntinel of the environment"
     builder = SparkSession.builder.master("local[2]").enableHiveSupport()
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
@@ -92,7 +93,7 @@ class Program:
     def __init__(self, plain: Any) -> None:
         from pyspark.sql import SparkSession
 
-        self.facts = snapshot("")
+        self.plain, self.facts = plain, snapshot("")
         self.spark = SparkSession(plain.sparkContext, plain._jsparkSession)
         self.guard = Guard(self.spark, self, Catalogs("demo", CATALOGS), Uses(), console="http://console")
 

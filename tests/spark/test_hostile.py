@@ -116,6 +116,19 @@ def looked_up(program: Program, plain: Any, folder: Path) -> int:
     return 2 * int(plain.read.format("jdbc").options(url=url, **source).load().count())  # it is there now
 
 
+@passes(
+    "A stream into files: refused, but by then Spark has made an empty folder `_spark_metadata` where it "
+    "would write."
+)
+def stream_folder(program: Program, plain: Any, folder: Path) -> int:
+    target = folder.parent.parent / "stream-target"
+    rates = program.spark.readStream.format("rate").load().writeStream.format("parquet")
+    with pytest.raises(AccessDenied):
+        rates.option("checkpointLocation", str(target / "checkpoint")).start(str(target))
+    written = [file for file in (target / "_spark_metadata").iterdir() if file.is_file()]
+    return 2 if not written else 0
+
+
 def _jobs(plain: Any) -> int:
     return int(plain.sparkContext._jsc.sc().dagScheduler().numTotalJobs())
 

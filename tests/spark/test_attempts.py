@@ -1,0 +1,152 @@
+"""Every line of hostile.toml in a guarded session, and the same without a guard, to see what it is worth."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lakewarden.spark import AccessDenied
+from tests.spark.attempts import (
+    DRIVER,
+    FACTS,
+    OLDER,
+    Attempt,
+    Outcome,
+    attempts,
+    build,
+    filled,
+    out_of_reach,
+    ran,
+    state,
+)
+from tests.spark.conftest import Program
+from tests.spark.test_hostile import PASSES
+
+ALL = attempts()
+DOCUMENTS = Path(__file__).resolve().parents[2] / "docs"
+
+
+class World:
+    """The world, the session without a guard and the guarded one."""
+
+    def __init__(self, plain: Any, base: Path, house: Path) -> None:
+        self.base, self.places = (
+            base,
+            {
+                "@base": str(base),
+                "@house": str(house),
+                "@url": "jdbc:derby:memory:pg",
+                "@driver": DRIVER,
+            },
+        )
+        self.version = tuple(map(int, plain.version.split(".")[:2]))
+        self.free = plain.newSession()
+        build(self.free.sql, base, self.places, functions=self.version >= (4, 0))
+        for statement in OLDER:
+            plain.sql(statement)
+        self.before = state(self.free.sql, base)
+        self.program = Program(plain)
+        self.facts = filled(FACTS, self.places)
+
+    def attempt(self, one: Attempt, number: int) -> Outcome:
+        from pyspark.sql import functions
+
+        spark = self.program.may(self.facts)
+        try:
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                outcome = ran(spark, filled(one.text, self.places, f"_a{number}"), functions)
+            return Outcome(outcome.shown + printed.getvalue(), outcome.error)
+        finally:
+            self.program.may("owner metalake demo")
+            spark.sql("USE spark_catalog.default")
+            spark.sql("RESET")
+
+    def control(self, one: Attempt, number: int) -> Outcome:
+        from pyspark.sql import functions
+
+        session = self.free
+        text = filled(one.text, self.places, f"_c{number}")
+        if one.control == "analyses":
+            return self._analysed(session, text)
+        if any(word in text for word in ("old_secret", "hx_kept")):
+            session = self.program.plain
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            outcome = ran(session, text, functions)
+        session.sql("USE spark_catalog.default")
+        return Outcome(outcome.shown + printed.getvalue(), outcome.error)
+
+    def _analysed(self, session: Any, text: str) -> Outcome:
+        state_ = session._jsparkSession.sessionState()
+        try:
+            state_.analyzer().execute(state_.sqlParser().parsePlan(text)).treeString()
+        except Exception as error:  # noqa: BLE001 - what came of it
+            return Outcome("", error)
+        return Outcome("", None)
+
+
+@pytest.fixture(scope="module")
+def world(plain: Any, place: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    made = World(plain, tmp_path_factory.mktemp("hx"), place / "warehouse")
+    with made.program.guard:
+        yield made
+
+
+def test_there_are_enough_of_them_and_each_says_why() -> None:
+    assert len({one.text for one in ALL}) == len(ALL) >= 200
+    assert {one.expected for one in ALL} == {"refused", "filtered", "harmless"}
+    assert {one.control for one in ALL} == {"shows", "runs", "analyses", "none"}
+    assert all(one.why and one.uses for one in ALL)
+
+
+def test_each_comes_to_what_the_table_says(world: World) -> None:
+    wrong, counted = [], Counter[str]()
+    for number, one in enumerate(ALL):
+        if world.version < tuple(map(int, one.since.split("."))):
+            continue
+        outcome = world.attempt(one, number)
+        trouble = _trouble(one, outcome)
+        if not trouble and one.control != "none":
+            trouble = _worthless(one, world.control(one, number))
+        counted[one.expected] += 1
+        if trouble:
+            wrong.append(f"{number} {one.text}\n    {trouble}")
+    assert not wrong, f"{len(wrong)} of {counted.total()}:\n" + "\n".join(wrong)
+    assert counted.total() >= 200
+
+
+def test_nothing_was_written_meanwhile(world: World) -> None:
+    found = state(world.free.sql, world.base)
+    assert {name for name in found if found[name] != world.before[name]} == set()
+
+
+def _trouble(one: Attempt, outcome: Outcome) -> str:
+    """What an attempt came to that it must not; nothing when all is well."""
+    ended = " ".join(str(outcome.error).split())[:300] if outcome.error else "it ran"
+    if outcome.leaked:
+        return f"it showed what is hidden: {outcome.shown[:200]} {ended}"
+    if one.expected == "refused" and not isinstance(outcome.error, AccessDenied):
+        return f"not refused by the guard: {type(outcome.error).__name__} {ended}"
+    if one.expected == "filtered" and (outcome.error or not outcome.shown):
+        return f"it should have run: {ended}"
+    return ""
+
+
+def _worthless(one: Attempt, control: Outcome) -> str:
+    """Why an attempt proves nothing: it does no more without a guard."""
+    if control.error is not None:
+        return f"without a guard: {' '.join(str(control.error).split())[:300]}"
+    return "without a guard it shows nothing" if one.control == "shows" and not control.leaked else ""
+
+
+def test_what_stays_out_of_reach_is_said_in_the_same_words() -> None:
+    lines = out_of_reach()
+    assert sorted(lines) == sorted(PASSES)
+    for name in ("threat-model.md", "spark.md"):
+        said = " ".join((DOCUMENTS / name).read_text().split())
+        assert [line for line in lines if line not in said] == []
