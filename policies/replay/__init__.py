@@ -1,7 +1,7 @@
 """The record replayed and held against the tables: what is decided on, and what the record says was decided.
 
-`facts` compares every fact, `people` whom they speak of, `kept` what is no fact and yet decided: duties,
-accounts, tokens, settings (docs/adr/0027).
+`facts` compares every fact, `people` whom they speak of, `objects` what they are about, `kept` what is no
+fact and yet decided: duties, accounts, tokens, settings (docs/adr/0027).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 
 from policies.models import Change, Event
+from policies.replay import objects
 from policies.replay.differences import Differences
 from policies.replay.facts import FactReplay
 from policies.replay.kept import TAKES, KeptReplay
@@ -58,3 +59,5 @@ class Replay:
         """No change follows at all."""
         self._facts.end()
         self._kept.compare(self.differences)
+        for difference in objects.differences():
+            self.differences.add(difference)

@@ -48,6 +48,7 @@ class KeptReplay:
         self.got_one: set[str] = set()
         self.settings: dict[tuple[int, str], tuple[str, int]] = {}
         self.realms: dict[int, str] = {}
+        self.roots: dict[int, int] = {}
         self.switched: dict[int, tuple[bool, int]] = {}
         self.erased: set[str] = set()
         self._left: tuple[int, str] = (0, "")
@@ -115,6 +116,10 @@ class KeptReplay:
         else:
             self.settings[root, event.data["setting"]] = event.data["value"], event.change_id
 
+    def _mode(self, event: Event) -> None:
+        if event.object_key is not None and "state" in event.data:
+            self.roots[event.object_key] = event.data["state"]["realm_id"]
+
     def _switch(self, event: Event) -> None:
         if event.object_key is not None and event.object_type in USED_OR_NOT:
             self.switched[event.object_key] = event.data["how"] == "enabled", event.change_id
@@ -140,6 +145,7 @@ TAKES: Mapping[str, Callable[[KeptReplay, Event], None]] = {
     events.PASSWORD_SET: KeptReplay._password,
     events.REALM_CREATED: KeptReplay._realm,
     events.REALM_SET: KeptReplay._realm,
+    events.MODE_SET: KeptReplay._mode,
     events.OBJECT_SWITCHED: KeptReplay._switch,
     events.PERSON_ERASED: KeptReplay._erase,
 }
@@ -247,6 +253,10 @@ def _realms(known: KeptReplay) -> Iterator[Difference]:
     table = Realm._meta.db_table
     roots = dict(Securable.objects.filter(pk__in=known.realms).values_list("pk", "realm_id"))
     rows = Realm.objects.in_bulk()
+    for root, number in known.roots.items():
+        if roots.get(root, number) != number:
+            found = f"the realm {roots[root]}"
+            yield Difference(f"object {root}", f"the realm {number}", found, Securable._meta.db_table)
     for root, kind in known.realms.items():
         row = rows.pop(roots.get(root, 0), None)
         if row is None:

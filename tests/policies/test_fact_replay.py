@@ -183,6 +183,28 @@ KEPT = {
         "UPDATE accounts_token SET revoked = NULL WHERE revoked IS NOT NULL",
         "the record says that it was revoked; the table says that it is good",
     ),
+    "an object dropped": (
+        "UPDATE catalog_securable SET closed = 9 WHERE type = 'view'",
+        "the record says that it is there; the table says that it is gone",
+    ),
+    "an object of another type": (
+        "UPDATE catalog_securable SET type = 'topic' WHERE type = 'view'",
+        "the record says the type view; the table says the type topic",
+    ),
+    "an object of another realm": (
+        "INSERT INTO catalog_realm (kind, settings, opened) VALUES ('herd', '{}', 3);"
+        "UPDATE catalog_securable SET realm_id = (SELECT max(id) FROM catalog_realm) WHERE type = 'view'",
+        r"the record says the realm \d+; the table says the realm \d+",
+    ),
+    "a realm inserted": (
+        "INSERT INTO catalog_realm (kind, settings, opened) VALUES ('herd', '{}', 3)",
+        r"realm \d+: the record says nothing of it",
+    ),
+    "a realm's root in another realm": (
+        "INSERT INTO catalog_realm (kind, settings, opened) VALUES ('gravitino', '{}', 3);"
+        "UPDATE catalog_securable SET realm_id = (SELECT max(id) FROM catalog_realm)",
+        r"object \d+: the record says the realm \d+; the table says the realm \d+",
+    ),
     "a kind of realm changed": (
         "UPDATE catalog_realm SET kind = 'herd'",
         r"realm \d+: the record says the kind gravitino; the table says the kind herd",
