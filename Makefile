@@ -15,6 +15,9 @@ setup: .venv/ready-dev ## the virtual environment with everything that tests nee
 .venv/ready-dev: requirements.txt requirements-dev.txt scripts/venv.sh
 	@scripts/venv.sh requirements-dev.txt && touch .venv/ready $@
 
+.venv/ready-build: requirements-build.txt scripts/venv.sh
+	@scripts/venv.sh requirements-build.txt && touch $@
+
 run: .venv/ready ## everything on a fresh machine, then the console; PORT=8001 make run for another port
 	@exec $(PYTHON) -m authzsite.processes
 
@@ -46,7 +49,7 @@ screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, l
 seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
 	@exec $(PYTHON) -m tests.seeds.report
 
-wheel: .venv/ready-dev ## the client as a wheel, and as a zip for spark-submit --py-files, in dist/
+wheel: .venv/ready-build ## the client as a wheel, and as a zip for spark-submit --py-files, in dist/
 	@exec $(PYTHON) scripts/package.py
 
 clean: ## remove .venv and everything that is made again; var/ with the data stays
