@@ -14,7 +14,7 @@ from typing import Any
 
 from django.contrib.postgres.aggregates import BoolOr
 from django.db import transaction
-from django.db.models import Min, QuerySet
+from django.db.models import Min, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -153,7 +153,7 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
     if held.count() < len(taken.ids):
         # another worker took over while we were cut off: what we did last may be old, so look once more
         OutboxEntry.objects.create(backend=backend, key="again", revision=0, due=timezone.now(), revokes=True)
-    elif not report.settled and Backend.objects.filter(pk=backend.pk, restored=True).exists():
+    elif not report.settled and _only_reports_for_now(backend):
         keep(held)
     elif report.accounted or only_reports(backend) or taken.only() is not None:
         # what the retry of one item leaves undone is told by its run; the entries of the rest still wait
@@ -163,6 +163,11 @@ def _settle(backend: Backend, taken: Claim, report: Report) -> None:
     else:
         # what fails for good is stuck by itself; only what could not be compared at all is parked
         _wait(held, report.error or "not yet equal when read again", report.error_kind, park=False)
+
+
+def _only_reports_for_now(backend: Backend) -> bool:
+    """Whether nothing is changed there, unchosen: since a restore, or until somebody agrees."""
+    return Backend.objects.filter(~Q(awaits="") | Q(restored=True), pk=backend.pk).exists()
 
 
 def keep(held: QuerySet[OutboxEntry]) -> None:

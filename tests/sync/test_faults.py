@@ -31,9 +31,9 @@ MODES = ("refuse", "cut", "freeze", "drip", "lose")
 def line(transactional_db: None, source: Source) -> Iterator[Proxy]:
     with Proxy(str(source.server.socket_dir / ".s.PGSQL.5432")) as proxy:
         row = make_governed(source)
-        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{source.database}"
+        url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
-        Backend.objects.filter(pk=row.pk).update(sealed_url=seal(url), place=place)
+        Backend.objects.filter(pk=row.pk).update(sealed_url=seal(url), place=place, source="")
         owned(the("catalog", "shop"), "olivia")
         yield proxy
 

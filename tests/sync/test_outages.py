@@ -44,13 +44,13 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 def line(governed: Backend, source: Source, impatient: None) -> Iterator[Proxy]:
     """The shop's database behind a line that can fail; all that was decided is there, and Ana reads."""
     with Proxy(str(source.server.socket_dir / ".s.PGSQL.5432")) as proxy:
-        url = f"postgresql://postgres@127.0.0.1:{proxy.port}/{source.database}"
+        url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
-        Backend.objects.update(sealed_url=seal(url), place=place)
+        Backend.objects.update(sealed_url=seal(url), place=place, source="")
         wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
         grants.add(wish, by=acting("olivia"))
         tasks.deliver(governed.pk)
-        assert source.reads("ana")
+        assert source.reads("ana"), Backend.objects.get().error
         yield proxy
 
 
