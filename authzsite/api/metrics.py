@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
@@ -13,7 +14,8 @@ from django.views.decorators.http import require_safe
 
 from catalog.models import Mode
 from policies import unsealed, verifications
-from policies.models import Backend, ForeignOrder, OutboxEntry, SyncRun
+from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry, SyncRun
+from policies.models.sync import STUCK
 from policies.services.grants import revision_now
 from policies.sync import alerts
 
@@ -57,6 +59,7 @@ def _metrics() -> Iterator[Metric]:
     )
     yield from _outbox()
     yield from _runs(rows)
+    yield _stuck()
     yield Metric(
         "backend_state",
         "gauge",
@@ -163,6 +166,15 @@ def _outbox() -> Iterator[Metric]:
     yield Metric("outbox_parked", "gauge", "Entries that wait for somebody.", parked)
     tries = [(_labels(row["backend"]), row["tries"]) for row in rows]
     yield Metric("outbox_attempts", "gauge", "The most attempts that an entry has behind it.", tries)
+
+
+def _stuck() -> Metric:
+    """Items that their backend refused for good: each waits for somebody, and says nothing of the rest."""
+    stuck: Counter[int] = Counter()
+    for rows in (BackendFinding.objects.filter(STUCK), ForeignOrder.objects.filter(STUCK, done__isnull=True)):
+        stuck.update(dict(rows.order_by().values_list("backend").annotate(Count("pk"))))
+    values = [(_labels(backend), many) for backend, many in sorted(stuck.items())]
+    return Metric("sync_stuck", "gauge", "Rights and decisions that a backend refused for good.", values)
 
 
 def _runs(backends: Iterable[Backend]) -> Iterator[Metric]:

@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.test import Client
 from django.utils import timezone
 
-from policies.models import Backend, OutboxEntry, SyncRun
+from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.services import backends
 from tests.api.world import BY, Shop
 
@@ -77,3 +77,17 @@ def test_every_line_can_be_read_and_names_nothing(shop: Shop, client: Client) ->
 
 def test_a_console_without_backends_tells_its_revision(db: None, client: Client) -> None:
     assert "lakewarden_revision " in client.get("/metrics").content.decode()
+
+
+def test_what_is_stuck_is_counted_apart(shop: Shop, client: Client) -> None:
+    row, now = connected(shop), timezone.now()
+    BackendFinding.objects.create(
+        backend=row,
+        kind="missing",
+        what="SELECT",
+        attempts=3,
+        error_kind="rejected",
+        first_seen=now,
+        last_seen=now,
+    )
+    assert f'lakewarden_sync_stuck{{backend="{row.pk}"}} 1' in client.get("/metrics").content.decode()
