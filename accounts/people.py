@@ -21,11 +21,17 @@ class BadName(ValueError):
 
 
 def checked_name(name: str) -> str:
-    """The name unchanged, or BadName: it must be 1 to 255 characters without control characters."""
+    """The name unchanged, or BadName: it must be 1 to 255 characters without control characters.
+
+    Nor may it hold letters that nobody sees or that turn the order of others round (category Cf): with them
+    two names look alike.  Those there are already stay as they are.
+    """
     if not name or len(name) > NAME_LENGTH:
         raise BadName(f"a name has 1 to {NAME_LENGTH} characters")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
         raise BadName("a name has no control characters")
+    if any(unicodedata.category(letter) in ("Cf", "Zl", "Zp") for letter in name):
+        raise BadName("a name has no invisible characters and none that turn the writing round")
     return name
 
 

@@ -11,6 +11,7 @@ from typing import TypeVar
 from django.http import StreamingHttpResponse
 
 RISKY = ("=", "+", "-", "@", "\t", "\r")
+BLANK = " \t\r\n\v\f\u00a0\u200b\ufeff"
 CHUNK = 1000
 """So many rows are read at a time."""
 One = TypeVar("One")
@@ -24,7 +25,8 @@ class _Line:
 def cell(value: object) -> str:
     """A value that no spreadsheet takes for a formula."""
     text = "" if value is None else str(value)
-    return f"'{text}" if text.startswith(RISKY) else text
+    # some programs pass over what is blank before a formula
+    return f"'{text}" if text.startswith(RISKY) or text.lstrip(BLANK).startswith(RISKY) else text
 
 
 def chunks(rows: Iterable[One]) -> Iterator[list[One]]:

@@ -144,11 +144,21 @@ def _check(wanted: Wanted, person: Principal, now: datetime) -> tuple[str, ...]:
     running = Emergency.objects.filter(person=person, securable=wanted.node.id, state="open", until__gt=now)
     if running.exists():
         raise Conflict("You have opened this already; it is still open.")
+    if overlapping := _overlapping(person, wanted.node, now):
+        name = overlapping.ref.full_name or overlapping.name
+        raise Conflict(f"You have opened {name} already; end that first, what you ask for overlaps it.")
     if why := barred(person, wanted.node, now):
         raise Conflict(why)
     if denied := denials(person, wanted.node, codes, now):
         raise Refused(f"{denied} An emergency does not lift a denial; ask whoever denies.")
     return codes
+
+
+def _overlapping(person: Principal, node: Node, now: datetime) -> Node | None:
+    """What the person has open on the way to an object, or in it: one at a time on one branch."""
+    rows = Emergency.objects.filter(person=person, state="open", until__gt=now)
+    there = nodes(rows.values_list("securable", flat=True))
+    return next((one for one in there.values() if one.id in node.lineage or node.id in one.lineage), None)
 
 
 def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True) -> str:

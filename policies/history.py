@@ -15,7 +15,7 @@ from django.db.models.functions import RowNumber
 
 from accounts.models import Principal
 from accounts.text import holdable
-from catalog.models import Placement
+from catalog.models import Placement, Securable
 from catalog.nodes import Node, Numbers, any_along, any_in, nodes
 from lakewarden import dialects, engine
 from lakewarden.facts import Slice
@@ -173,6 +173,18 @@ def sight(viewer: Principal, realms: Iterable[Node], *, given: frozenset[int] | 
     whole = tuple(node.name for node in tops if node.id in objects.keys)
     # what is said of no object, such as accounts and groups, is the site's own business
     return Sight(viewer, objects, is_service_admin(viewer), whole)
+
+
+def of_one_realm(viewer: Principal, top: Node) -> Sight:
+    """The same in one realm alone: a duty in another is none here, whether there is such a realm or not."""
+    return sight(viewer, [top], given=of_realm(given_to(viewer), top))
+
+
+def of_realm(keys: frozenset[int], top: Node) -> frozenset[int]:
+    """Those of some objects that are in a realm.  One query, none for none."""
+    if not keys:
+        return keys
+    return frozenset(Securable.objects.filter(pk__in=keys, realm=top.realm_id).values_list("pk", flat=True))
 
 
 def views_a_realm(viewer: Principal) -> bool:

@@ -20,7 +20,7 @@ from catalog.queries import mode_of
 from lakewarden import dialects, engine
 from lakewarden.facts import Level, Slice
 from lakewarden.principals import Principal as Somebody
-from policies import decisions, facts
+from policies import decisions, facts, switches
 from policies.access import AccessMap
 from policies.models import RealmMember
 
@@ -74,7 +74,7 @@ def objects(
     able: list[Node] = []
     for node in (known[key] for key in keys[:SCANNED] if key in known):
         reach = of_realm[node.realm_id]
-        if decisions.answer(reach.slice, reach.action, node, now=now):
+        if _allowed(reach.slice, reach.action, node, now):
             if len(able) == limit:
                 return Objects(tuple(able), able[-1].id)
             able.append(node)
@@ -145,7 +145,7 @@ def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -
         # those of whom the same facts hold are decided once
         like = loaded.signature_of(one.pk), facts.is_service_admin(one)
         if like not in decided:
-            decided[like] = bool(decisions.answer(loaded.slice_of(one), action, node, now=now))
+            decided[like] = _allowed(loaded.slice_of(one), action, node, now)
         if decided[like]:
             yield one
 
@@ -153,4 +153,9 @@ def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -
 def actions(slice_: Slice, node: Node, *, now: datetime) -> tuple[str, ...]:
     """The names of what may be done to the object, in the order people read them.  No queries."""
     names = dialects.get(node.kind).actions_for(node.type)
-    return tuple(name for name in names if decisions.answer(slice_, name, node, now=now))
+    return tuple(name for name in names if _allowed(slice_, name, node, now))
+
+
+def _allowed(slice_: Slice, action: str, node: Node, now: datetime) -> bool:
+    answer = decisions.answer(slice_, action, node, now=now)
+    return bool(answer) and switches.blocking(node, answer.operation, slice_.revision) is None

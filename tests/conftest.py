@@ -259,6 +259,8 @@ def _forget_slices() -> Iterator[None]:
     yield
     if "policies.slices" in sys.modules:
         sys.modules["policies.slices"].forget_all()
+    if "policies.switches" in sys.modules:
+        sys.modules["policies.switches"].off.forget()
     if "policies.inquiries" in sys.modules:
         sys.modules["policies.inquiries"].tally.forget()
     if "authzsite.console.modes" in sys.modules:

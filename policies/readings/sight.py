@@ -10,10 +10,11 @@ from policies.services import duties
 
 def governed(viewer: Principal, top: Node) -> frozenset[int] | None:
     """The objects on and below which somebody may see others' access; None for nowhere."""
-    return frozenset({*history.sight(viewer, [top]).objects, *duties.held(viewer, "review_access")}) or None
+    reviewed = history.of_realm(duties.held(viewer, "review_access"), top)
+    return frozenset({*history.of_one_realm(viewer, top).objects, *reviewed}) or None
 
 
 def recorded(viewer: Principal, top: Node) -> history.Sight | None:
     """How much of the realm's record somebody may see; None for nothing of others."""
-    seen = history.sight(viewer, [top])
+    seen = history.of_one_realm(viewer, top)
     return seen if seen.objects else None

@@ -114,7 +114,7 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
 def close(account: User, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Disable an account: its sessions end, its tokens open nothing; False when it was so already."""
     if by.principal is not None and account.principal_id == by.principal.pk:
-        raise Invalid("Nobody disables his own account; another service admin can.")
+        raise Invalid("Nobody can disable their own account; another service admin can.")
     with change(ACCOUNT_CLOSED, realm=None, by=by, reason=reason) as current:
         return _close(current, account, authority)
 

@@ -101,8 +101,10 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "authentication": ("", "on", "off"),
     "master_user": (),
     "admin_group": (),
+    "switching": ("", "owner", "release"),
 }
-"""What can be set of a CDAP realm beside its generation, which stays; with the values there are, if few."""
+"""What can be set of a CDAP realm beside its generation, which stays, and of a metalake: who switches its
+catalogs off.  With the values there are, if few."""
 
 
 def configure(realm: Realm, settings: dict[str, str], *, by: Actor, authority: Authority) -> bool:

@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from lakewarden import engine
 from lakewarden.facts import Lineage, Slice
 from lakewarden.objects import ObjectRef
-from policies import access_log, along, decisions, inquiries, slices
+from policies import access_log, along, decisions, inquiries, slices, switches
 from policies.facts import is_service_admin
 from policies.models import Counter
 from policies.services import duties
@@ -107,6 +107,9 @@ class Inquiry:
             answer = decisions.answer(
                 slice_, case.action, case.node, now=self.now, also=case.also, inside=inside
             )
+            stopped = switches.blocking(case.node, answer.operation, slice_.revision) if answer else None
+            if stopped is not None:
+                return Refusal(case, slice_, len(case.places), slice_.revision, switched_off=stopped.ref)
             if answer:
                 return Answer(True, {"revision": slice_.revision})
         seen = self._deepest_seen(case, slice_)

@@ -32,6 +32,7 @@ class Refusal:
     """A question that was answered no; `seen` counts the places along the name that may be spoken of.
 
     It is `unadmitted` where no realm of that name, if there is one, admits the service account that asks.
+    What the law allows is refused where something on the way is `switched_off`.
     """
 
     case: Case
@@ -40,6 +41,7 @@ class Refusal:
     revision: int
     inside: Sequence[Lineage] | None = None
     unadmitted: bool = False
+    switched_off: ObjectRef | None = None
 
     @property
     def whole(self) -> bool:
@@ -95,6 +97,8 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
         return [Lack("object")]
     if case.subject is None:
         return [Lack("subject")]
+    if refusal.switched_off:
+        return [Lack("switched_off", ref=refusal.switched_off)]
     if refusal.unadmitted:
         return [Lack("realm")]
     if refusal.slice is None or not refusal.seen:
@@ -170,6 +174,7 @@ _WORDS = {
     "object": "there is no such object, or it may not be known",
     "subject": "this type of subject is unknown",
     "action": "there is no such action on this type of object",
+    "switched_off": "{object} is switched off",
     "realm": "there is no such realm, or it does not admit the service account that asks",
     "incomplete": "it is about two objects, and only one was named",
 }

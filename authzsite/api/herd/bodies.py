@@ -6,6 +6,7 @@ XML is read without document types, entities or anything from elsewhere, so no b
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, cast
 from xml.etree.ElementTree import Element, ParseError, tostring
@@ -114,7 +115,25 @@ def _bytes(request: HttpRequest) -> bytes:
         raise BadBody("the body ended too early") from None
 
 
+DEEPEST = 20
+"""No body has so many elements in one another, and reading them takes long."""
+_TAG = re.compile(rb"<(/?)[^<>!?]*?(/?)>")
+
+
+def _is_deep(content: bytes) -> bool:
+    """Whether more elements stand in one another than any body has, told before anything is built."""
+    depth = 0
+    for match in _TAG.finditer(content):
+        if not match[2]:
+            depth += -1 if match[1] else 1
+        if depth > DEEPEST:
+            return True
+    return False
+
+
 def _read_xml(shape: Record, content: bytes) -> dict[str, Any]:
+    if _is_deep(content):
+        raise BadBody("the body has too many elements in one another")
     try:
         root = fromstring(content, forbid_dtd=True)
     except DefusedXmlException:

@@ -22,6 +22,7 @@ from policies.errors import PolicyError
 from policies.services import realm_of
 
 VIA = "herd"
+READING_SCOPES = ("manage", "check", "audit")
 
 
 class HerdCall(Surface):
@@ -41,7 +42,9 @@ class HerdCall(Surface):
         return bodies.read(shape, self.request._request)
 
     def looking(self) -> Office:
-        """The caller's office, to read in."""
+        """The caller's office, to read in.  Raises Forbidden for a token that may neither ask nor manage."""
+        if not any(self.caller.covers(scope) for scope in READING_SCOPES):
+            self.require_scope(READING_SCOPES[0])
         return Office(the_herd(), self.caller.actor(self._request_id), self.caller.principal)
 
     @contextmanager

@@ -45,7 +45,7 @@ class Audit(Ranged):
         asked = request._request.GET.dict()
         form = _form(asked)
         top = _realm(asked)
-        seen = history.sight(viewer, [top]) if form == "json" else _exportable(viewer, top)
+        seen = history.of_one_realm(viewer, top) if form == "json" else _exportable(viewer, top)
         question = audit.Asked(
             top,
             object=_object(asked, top, seen),

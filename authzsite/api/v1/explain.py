@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 from rest_framework.request import Request
 
+from accounts.models import Principal
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
 from authzsite.api.authzen.answers import Answer
 from authzsite.api.authzen.asking import Inquiry
@@ -31,7 +32,7 @@ class Explain(Call):
 
     def get(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("check"), timezone.now()
-        question = _question(request._request.GET.dict(), str(caller.principal))
+        question = _question(request._request.GET.dict(), caller.principal)
         inquiry = Inquiry(caller.principal, cases(caller.principal, [question]), now, caller.run)
         [case] = inquiry.cases
         outcome = inquiry.outcome(case)
@@ -52,7 +53,11 @@ class Explain(Call):
 def _tree(case: Case, inquiry: Inquiry, outcome: Answer | Refusal, now: datetime) -> dict[str, Any]:
     """The decision's parts, about what may be spoken of; nothing where no law or object is known."""
     slice_, found = inquiry.slice_of(case), _lineage(case, outcome)
-    nothing = {"operation": case.operation, "tree": {"holds": False, "kind": "unknown"}}
+    # a realm that may not be known of has no law to name an operation by
+    operation = case.operation if found is not None else None
+    nothing = {"operation": operation, "tree": {"holds": False, "kind": "unknown"}}
+    if isinstance(outcome, Refusal) and outcome.switched_off:
+        return {**nothing, "reason": "switched_off", "tree": {"holds": False, "kind": "switched_off"}}
     if slice_ is None or case.operation is None or found is None:
         return nothing
     lineage, names = found
@@ -86,11 +91,11 @@ def _lineage(case: Case, outcome: Answer | Refusal) -> tuple[Lineage, dict[Key, 
     return node.levels, {level.key: place.ref for level, place in levels}
 
 
-def _question(asked: named.Asked, asker: str) -> Question:
-    kind, colon, name = (asked.get("principal") or asker).partition(":")
+def _question(asked: named.Asked, asker: Principal) -> Question:
+    kind, colon, name = (asked.get("principal") or str(asker)).partition(":")
     subject = Entity(kind, name) if colon else Entity("user", kind)
     action = Action(named.needed(asked, "action"))
-    return Question(subject, action, Entity(*named.reference(asked)))
+    return Question(subject, action, Entity(*named.reference(asked, asker)))
 
 
 def _asked(question: Question) -> dict[str, Any]:

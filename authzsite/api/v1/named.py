@@ -7,19 +7,23 @@ from datetime import datetime
 from typing import Any
 
 from django.core import signing
+from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.api.strictjson import BadBody
+from authzsite.console.known import Circle
 from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
 from lakewarden import dialects
 from lakewarden.objects import BadName, ObjectRef
+from policies import decisions, slices
 from policies.past import moment_in
 
 Asked = Mapping[str, str]
 USUAL, MOST = 100, 1000
+USUAL_TYPES = ("metalake", "catalog", "schema", "table", "namespace")
 
 
 def needed(asked: Asked, name: str) -> str:
@@ -64,20 +68,31 @@ def moment(asked: Asked, name: str) -> datetime | None:
     raise BadBody(f"{name} must be a time such as 2026-01-31T12:00:00Z")
 
 
-def reference(asked: Asked) -> tuple[str, str]:
-    """The type and id of `resource`; the type stands in `type`, or before a colon, or is told by the name."""
+def reference(asked: Asked, viewer: Principal | None = None) -> tuple[str, str]:
+    """The type and id of `resource`; the type stands in `type`, or before a colon, or is told by the name.
+
+    To a `viewer` what they do not see is no reason for a type.
+    """
     text, type_ = needed(asked, "resource"), asked.get("type", "")
     first, colon, rest = text.partition(":")
     if not type_ and colon and any(first in law.types for law in dialects.every()):
         type_, text = first, rest
-    return type_ or _usual_type(text), text
+    return type_ or _usual_type(text, viewer), text
 
 
-def _usual_type(id_: str) -> str:
-    """What a name most likely means: of the types with so many parts the first that exists."""
+def _usual_type(id_: str, viewer: Principal | None) -> str:
+    """What a name most likely means: of the types with so many parts the first there is, else the usual."""
     refs = spelled(_readings(id_))
-    found = next((node for node in find_all(refs) if node is not None), None) if refs else None
-    return found.type if found else refs[0].type if refs else "table"
+    there = [node for node in find_all(refs) if node is not None] if refs else []
+    found = next((node for node in there if viewer is None or _sees(viewer, node)), None)
+    if found is not None:
+        return found.type
+    usual = [ref.type for ref in refs if ref.type in USUAL_TYPES]
+    return usual[0] if usual else refs[0].type if refs else "table"
+
+
+def _sees(viewer: Principal, node: Node) -> bool:
+    return decisions.may_see(slices.current(viewer, node), node, now=timezone.now())
 
 
 def _readings(id_: str) -> list[ObjectRef]:
@@ -100,6 +115,18 @@ def the_object(asked: Asked) -> Node | None:
     except BadName:
         return None
     return find_all(refs)[0] if refs else None
+
+
+def the_object_seen(asked: Asked, viewer: Principal) -> Node | None:
+    """The same, unless it is hidden from the viewer, to whom it is then as if it were not there."""
+    node = the_object(asked)
+    return node if node is not None and _sees(viewer, node) else None
+
+
+def somebody_known(text: str, viewer: Principal) -> Principal | None:
+    """Whom a name means among those the viewer may look up; anybody else is as if they were not there."""
+    found = somebody(text)
+    return found if found is not None and Circle(viewer).people().filter(pk=found.pk).exists() else None
 
 
 def somebody(text: str) -> Principal | None:

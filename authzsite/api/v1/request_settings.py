@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from authzsite.api import request_bodies as bodies
+from authzsite.api.authentication import Caller
 from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import respond
 from authzsite.api.v1 import named
@@ -64,14 +65,18 @@ def _whole(body: dict[str, Any], name: str) -> int | None:
 class Substitutes(Call):
     http_method_names = ["get", "post"]
 
+    def reader(self) -> Caller:
+        """Whoever may decide, or read what was decided.  Raises Forbidden."""
+        return self.caller if self.caller.covers("audit") else self.require_scope("manage")
+
     def get(self, request: Request) -> HttpResponse:
-        person = self.caller.principal
+        person = self.reader().principal
         rows = [*substitutes.of(person), *substitutes.for_deputy(person)]
         return respond(named.listed([_wire(row) for row in rows], None, ""))
 
     def post(self, request: Request) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), read_object(request._request)
-        deputy = named.somebody(named.text(body, "deputy"))
+        deputy = named.somebody_known(named.text(body, "deputy"), self.caller.principal)
         starts, ends = bodies.moment(body, "starts"), bodies.moment(body, "ends")
         if deputy is None:
             raise NotFound("There is nobody of that name.")

@@ -119,7 +119,8 @@ class Deed(_Call):
 
     def _approve(self, id: int, body: dict[str, Any], actor: Any) -> None:
         role = body.get("role")
-        node = named.the_object({"resource": bodies.text(body, "role"), "type": "role"}) if role else None
+        asked = {"resource": bodies.text(body, "role"), "type": "role"}
+        node = named.the_object_seen(asked, self.caller.principal) if role else None
         if role and node is None:
             raise NotFound("There is no such role.")
         deciding.approve(

@@ -10,10 +10,11 @@ from accounts.models import Principal
 from authzsite.api.strictjson import BadBody
 from authzsite.api.v1 import named
 from catalog.nodes import Node
-from policies.errors import NotFound
+from policies.authority import Actor
+from policies.errors import Invalid, NotFound, Refused
 from policies.models import Review, ReviewRow
 from policies.past import moment_in
-from policies.reviews import deciding, telling, worklist
+from policies.reviews import deciding, starting, telling, worklist
 from policies.reviews.deciding import Verdict
 from policies.reviews.plans import Plan, Scope, Stage
 
@@ -22,41 +23,53 @@ WHOLES = ("bulk", "pace", "sample", "every")
 MOST = 1000
 
 
-def plan_of(body: Mapping[str, Any]) -> Plan:
-    """The plan that a body describes.  Raises BadBody, NotFound."""
+def plan_of(body: Mapping[str, Any], by: Actor) -> Plan:
+    """The plan that a body describes.  Raises BadBody, NotFound, Refused.
+
+    Objects are what the caller sees; people are looked up for who may review there, and for nobody else.
+    """
+    viewer = by.decides_as
+    if viewer is None:
+        raise Refused("Nobody is signed in.")
+    where = tuple(_node(text, viewer) for text in _texts(body, "resources"))
+    given = tuple(_node(text, viewer, "role") for text in _texts(body, "roles"))
+    if not where and not given:
+        raise Invalid("Say what is to be reviewed.")
+    starting.authority(Scope(where, (), given), by)
     scope = Scope(
-        tuple(_node(text) for text in _texts(body, "resources")),
-        tuple(_somebody(text) for text in _texts(body, "people")),
-        tuple(_node(text, "role") for text in _texts(body, "roles")),
+        where,
+        tuple(_somebody(text, viewer) for text in _texts(body, "people")),
+        given,
         body.get("services", False) is True,
         tuple(_texts(body, "risks")),
     )
     more: dict[str, Any] = {name: named.text(body, name) for name in TEXTS if body.get(name)}
     more |= {name: _whole(body, name) for name in WHOLES if body.get(name) is not None}
     if body.get("fallback"):
-        more["fallback"] = _somebody(named.text(body, "fallback"))
+        more["fallback"] = _somebody(named.text(body, "fallback"), viewer)
     if body.get("stages") is not None:
-        more["stages"] = tuple(_stage(one) for one in _list(body, "stages"))
+        more["stages"] = tuple(_stage(one, viewer) for one in _list(body, "stages"))
     return Plan(named.text(body, "title"), scope, **more)
 
 
-def _stage(value: object) -> Stage:
+def _stage(value: object, viewer: Principal) -> Stage:
     if not isinstance(value, dict):
         raise BadBody("a stage must be an object")
-    people = tuple(_somebody(text) for text in _texts(value, "people"))
+    people = tuple(_somebody(text, viewer) for text in _texts(value, "people"))
     days = 14 if value.get("days") is None else _whole(value, "days")
     return Stage(named.text(value, "by"), people, days)
 
 
-def _node(text: str, type_: str = "") -> Node:
-    found = named.the_object({"resource": text, **({"type": type_} if type_ else {})})
+def _node(text: str, viewer: Principal, type_: str = "") -> Node:
+    asked = {"resource": text, **({"type": type_} if type_ else {})}
+    found = named.the_object_seen(asked, viewer)
     if found is None:
         raise NotFound(f"There is no {type_ or 'object'} {text[:200]}.")
     return found
 
 
-def _somebody(text: str) -> Principal:
-    found = named.somebody(text)
+def _somebody(text: str, viewer: Principal) -> Principal:
+    found = named.somebody_known(text, viewer)
     if found is None:
         raise NotFound(f"There is nobody called {text[:200]}.")
     return found

@@ -53,7 +53,9 @@ class Reviews(Call):
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("manage")
         body = read_object(request._request)
-        made = starting.start(plan_of(body), by=caller.actor(), reason=str(body.get("reason", "")))
+        made = starting.start(
+            plan_of(body, caller.actor()), by=caller.actor(), reason=str(body.get("reason", ""))
+        )
         return respond(wire(made), 201)
 
 
@@ -186,7 +188,7 @@ class Pass(_OfOne):
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
         body = read_object(request._request)
-        to = named.somebody(named.text(body, "to"))
+        to = named.somebody_known(named.text(body, "to"), caller.principal)
         if to is None:
             raise NotFound("There is nobody of that name.")
         numbers = body.get("rows")

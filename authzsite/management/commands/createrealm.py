@@ -26,6 +26,11 @@ class Command(OperatorCommand):
         parser.add_argument("--owner", help="user name of its owner; default: the user of this shell")
         parser.add_argument("--authorization", choices=Mode.Choice.values, default=Mode.Choice.ON)
         parser.add_argument("--comment", default="")
+        parser.add_argument(
+            "--switching",
+            choices=("owner", "release"),
+            help="of a metalake: who enables and disables catalogs; release: whoever may use them, as 1.3.1",
+        )
         cdap = parser.add_argument_group("of a CDAP instance")
         cdap.add_argument(
             "--policy", choices=POLICIES, help=f"its generation of rules; default: {POLICIES[-1]}"
@@ -61,5 +66,8 @@ class Command(OperatorCommand):
         if kind != Realm.Kind.CDAP:
             if given:
                 self.fail(f"--{min(given).replace('_', '-')} is for CDAP realms only", code=2)
-            return {}
+            switching = options.get("switching")
+            if switching and kind != Realm.Kind.GRAVITINO:
+                self.fail("--switching is for metalakes only", code=2)
+            return {"switching": switching} if switching else {}
         return {"policy": POLICIES[-1], "authentication": "on", **given}

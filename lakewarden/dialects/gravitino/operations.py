@@ -49,7 +49,7 @@ _ROWS: tuple[tuple[str, str, Mapping[str, Condition]], ...] = (
     ("Catalog.listCatalogs", "List catalogs", _on("metalake", member)),
     ("Catalog.createCatalog", "Create catalog", _on("metalake", can("CREATE_CATALOG") | _OWNER)),
     ("Catalog.testConnection", "Test a connection", _on("metalake", can("CREATE_CATALOG") | _OWNER)),
-    ("Catalog.setCatalog", "Enable or disable", _on("catalog", LOAD_CATALOG)),
+    ("Catalog.setCatalog", "Enable or disable", _on("catalog", TOP)),
     ("Catalog.loadCatalog", "Open", _on("catalog", LOAD_CATALOG)),
     ("Catalog.alterCatalog", "Alter", _on("catalog", TOP)),
     ("Catalog.dropCatalog", "Drop", _on("catalog", TOP)),
