@@ -49,12 +49,26 @@ def test_opened_read_ended_and_closed_by_another(ana: Caller) -> None:
 
 def test_the_list_asks_the_database_as_often_for_many_as_for_one(ana: Caller) -> None:
     often = []
-    for type_, name in (("table", "shop.sales.orders"), ("schema", "shop.sales"), ("catalog", "shop")):
-        assert send(ana, {**GOOD, "resource": {"type": type_, "id": f"demo/{name}"}}).status_code == 201
+    for name in ("orders", "items", "naïve 店 😀"):
+        wanted = {"type": "table", "id": f"demo/shop.sales.{name}"}
+        assert send(ana, {**GOOD, "resource": wanted}).status_code == 201
         with CaptureQueriesContext(connection) as queries:
             assert ana.get("/authz/v1/emergencies").status_code == 200
         often.append(len(queries))
     assert len(set(often)) == 1
+
+
+def test_one_at_a_time_on_one_branch(ana: Caller) -> None:
+    branch = [("table", "shop.sales.orders"), ("schema", "shop.sales"), ("catalog", "shop"), ("metalake", "")]
+    bodies = [
+        {**GOOD, "resource": {"type": type_, "id": f"demo/{name}" if name else "demo"}}
+        for type_, name in branch
+    ]
+    assert [send(ana, body).status_code for body in bodies[1:2]] == [201]
+    told = [send(ana, body) for body in bodies]
+    assert {answer.status_code for answer in told} <= {404, 409}
+    assert told[0].status_code == told[2].status_code == 409
+    assert "overlaps" in told[0].json()["detail"]
 
 
 def test_the_same_key_is_the_same_emergency(ana: Caller) -> None:

@@ -19,6 +19,7 @@ from authzsite.api.v1.review_bodies import plan_of, row_wire, verdicts_of, wire,
 from policies import access_log
 from policies.errors import NotFound, Refused
 from policies.models import Review
+from policies.queries import admitted
 from policies.reviews import (
     closing,
     consequences,
@@ -188,7 +189,7 @@ class Pass(_OfOne):
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
         body = read_object(request._request)
-        to = named.somebody_known(named.text(body, "to"), caller.principal)
+        to = _colleague(named.text(body, "to"), review, caller.principal)
         if to is None:
             raise NotFound("There is nobody of that name.")
         numbers = body.get("rows")
@@ -199,6 +200,14 @@ class Pass(_OfOne):
             review, to, by=caller.actor(), rows=chosen, reason=str(body.get("reason", ""))[:4000]
         )
         return respond({"passed": many})
+
+
+def _colleague(text: str, review: Review, viewer: Principal) -> Principal | None:
+    """Whom a name means among the people of the review's realm and those the viewer may look up."""
+    found = named.somebody(text)
+    if found is not None and admitted(telling.place_of(review)).filter(pk=found.pk).exists():
+        return found
+    return named.somebody_known(text, viewer)
 
 
 def _numbers(value: object) -> bool:
