@@ -301,7 +301,7 @@ def visit_role(request: Request, id: int, *, past: bool = False) -> Seen:
 def room(request: Request, id: int) -> HttpResponse:
     """What it gives and who holds it."""
     seen = visit_role(request, id)
-    holders = seen.holders()
+    holders, gives = seen.holders(), seen.gives()
     latest = history.page(
         history.Filter(object=seen.node),
         history.sight(seen.place.asker, [seen.root]),
@@ -315,8 +315,8 @@ def room(request: Request, id: int) -> HttpResponse:
         "actions": seen.actions(),
         "facts": seen.facts(holders),
         "reasons": seen.reasons(),
-        "gives": seen.gives(),
-        "gives_empty": "Nothing yet." if seen.gives_nothing else "Nothing that you may see.",
+        "gives": gives,
+        "gives_empty": "Nothing that you may see." if gives or not seen.gives_nothing else "Nothing yet.",
         "holders": holders,
         "holders_csv": reverse("console:role_holders_csv", args=[id]),
         "gives_csv": reverse("console:role_gives_csv", args=[id]),
