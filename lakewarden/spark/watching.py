@@ -150,7 +150,8 @@ class Watching:
         """
         frames = self._frames()
         if any(part in frames for part in _PARTS):
-            return True
+            # the list itself is asked for; only the tables in it are looked up by the way
+            return not any(touch.action == USE for touch in touches)
         changed: set[tuple[str, ...]] = getattr(self._threads, "changed", set())
         own = all(touch.action == READ and touch.name in changed for touch in touches if not touch.inside)
         return own and any(part in frames for part in _RUNNING)
