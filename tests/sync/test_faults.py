@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import random
+import signal
 import time
 from collections.abc import Iterator
 
 import pytest
+from django.db import ConnectionHandler, DatabaseError, connection
 from django.test import Client
 
 from accounts import people
+from authzsite import embedded
 from policies import decisions
 from policies.models import Backend, OutboxEntry
 from policies.services import grants
 from policies.services.grants import Wish
+from policies.sync import restored
 from policies.sync.seal import seal
 from policies.verify import verify
+from tests.conftest import VAR
 from tests.factories import acting, owned, the
 from tests.standins.faults import Proxy
 from tests.sync.conftest import Source, make_governed
@@ -150,3 +157,51 @@ def test_a_line_frozen_for_good_is_told_within_a_minute(
     assert "Not answering" in olivia.get(f"/sync/{Backend.objects.get().pk}").content.decode()
     line.become("pass")
     converged(olivia, source)
+
+
+@pytest.fixture
+def crashing() -> Iterator[embedded.PostgreSQL]:
+    """A durable PostgreSQL of its own, to be killed."""
+    server = embedded.PostgreSQL(VAR / "crashing")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_killed_database_is_never_one_put_back(
+    db: None, crashing: embedded.PostgreSQL, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Asked while it is killed, it gives its identity or an error, and nothing between."""
+    whole = set()
+    chance = random.Random(3)
+    for _ in range(4):
+        until = time.monotonic() + chance.uniform(0.3, 1.5)
+        killed = False
+        while time.monotonic() < until + 3:
+            if not killed and time.monotonic() > until:
+                pid = int((crashing.cluster / "postmaster.pid").read_text().split()[0])
+                os.kill(pid, signal.SIGKILL)
+                killed = True
+            with contextlib.suppress(DatabaseError):
+                whole.add(identity_of(crashing, monkeypatch))
+    assert len(whole) == 1
+
+
+def identity_of(server: embedded.PostgreSQL, monkeypatch: pytest.MonkeyPatch) -> str:
+    values = {
+        **connection.settings_dict,
+        "HOST": str(server.socket_dir),
+        "USER": "postgres",
+        "NAME": "postgres",
+    }
+    values["ENGINE"] = "authzsite.bounded_database"
+    other = ConnectionHandler({"default": values})["default"]
+    with monkeypatch.context() as patch:
+        patch.setattr(restored, "connection", other)
+        patch.setattr(restored.transaction, "atomic", lambda: contextlib.nullcontext())
+        try:
+            return restored.identity()
+        finally:
+            other.close()
