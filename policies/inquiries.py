@@ -33,11 +33,13 @@ WRITTEN_EVERY = 10.0
 def admits(asker: Principal, root: Node, slice_: Slice) -> bool:
     """Whether a realm admits a principal, itself or through a group; `slice_` is its slice of the realm.
 
-    Where everybody belongs to the realm it must be admitted by name nevertheless.  No query, or one for as
-    long as the slice is good.
+    Where everybody belongs to the realm by its law, so does every service account, until the realm admits
+    one by name: from then on only those.  No query; in such a realm one, and one more for as long as the
+    slice is good.
     """
     if dialects.get(root.kind).open_to_all:
-        return slices.following(slice_, f"admitted to {root.id}", lambda: _admitted_by_name(root, slice_))
+        named = slices.following(slice_, f"admitted to {root.id}", lambda: _admitted_by_name(root, slice_))
+        return named or not _admits_services_by_name(root)
     # the law counts a group among one's own only where the realm admits it
     return slice_.member or any(pk != asker.pk for pk in principals_in(slice_.selves))
 
@@ -45,6 +47,11 @@ def admits(asker: Principal, root: Node, slice_: Slice) -> bool:
 def _admitted_by_name(root: Node, slice_: Slice) -> bool:
     rows = RealmMember.objects.open().within(timezone.now()).filter(realm=root.realm_id)
     return rows.filter(principal__in=principals_in(slice_.selves)).exists()
+
+
+def _admits_services_by_name(root: Node) -> bool:
+    rows = RealmMember.objects.open().within(timezone.now()).filter(realm=root.realm_id)
+    return rows.filter(principal__kind=Principal.Kind.SERVICE).exists()
 
 
 class _Tally:
