@@ -26,7 +26,7 @@ from lakewarden import dialects
 from lakewarden.facts import OWNER
 from policies import emergency, history
 from policies.access import Access
-from policies.queries import owners_along
+from policies.queries import count_admitted, owners_along
 from policies.uses import last_use
 
 TABS = (
@@ -195,7 +195,11 @@ class Head:
         return Fact("Owner", owner.label, note=note)
 
     def _others(self) -> Iterable[Fact]:
-        if self.node.type in naming.CONTAINERS:
+        if self.node.type == "metalake" and self.place.slice.mode == "on":
+            # who belongs to it may use it, without any right of their own
+            members = count_admitted(self.node, self.place.now)
+            yield Fact("Can use it", able_words(*members), note="its members")
+        elif self.node.type in naming.CONTAINERS:
             yield Fact("Can use it", able_words(*self.who_has.map.count("use")))
         else:
             yield Fact("Can read", able_words(*self.who_has.map.count("read")))

@@ -349,7 +349,8 @@ class WhoHas:
         people, services = self.map.count(self.main)
         denied = sum(row.denied for row in self.all)
         able, rows = able_words(people, services), words.count(len(self.all), "row")
-        text = f"{able} with access in {rows}, nearest path first"
+        kind = "rights of their own" if self.node.type == "metalake" else "access"
+        text = f"{able} with {kind} in {rows}, nearest path first"
         extra = [f"{words.number(denied)} denied"] if denied else []
         extra += [f"{words.number(len(self.foreign))} foreign"] if self.foreign else []
         return f"{text}; {', '.join(extra)}" if extra else text

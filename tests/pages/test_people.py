@@ -12,6 +12,7 @@ from accounts.models import Token, User
 from accounts.people import ensure
 from accounts.tokens import recognise
 from catalog.nodes import Node
+from policies import decisions
 from policies.models import AccessRecord, Event
 from policies.services import grants
 from policies.services.grants import Wish
@@ -148,3 +149,17 @@ def test_strangers_find_nobody(shop: Node, signed_in: Enter) -> None:
     a_person("zoe")
     admit(shop, "user:noah")
     assert "<b>noah</b>" not in text_of(signed_in("zoe"), "/people")
+
+
+def test_as_many_may_use_a_metalake_as_belong_to_it(shop: Node, signed_in: Enter) -> None:
+    """Whoever is a member themselves counts, and to each of them the law says yes."""
+    a_person("noah", "staff")  # in an admitted group, and no member
+    a_person("zoe")
+    admit(shop, "service:loader")
+    people = [a_person(name) for name in ("marek", "olivia", "ana", "mia", "carl", "noah", "zoe")]
+    able = [person.name for person in people if decisions.ask(person, "use", shop)]
+    page = text_of(signed_in("marek"), f"/objects/{shop.id}")
+    said = re.search(r"Can use it.*?(\d+) people, (\d+) service", page, re.S)
+    assert said is not None
+    assert (int(said[1]), int(said[2])) == (len(able), 1)
+    assert "zoe" not in able
