@@ -51,9 +51,9 @@ SELECT {role}, code, '', 'allow', p.securable_id, '', 1, 'hand'
 def fill(facts: int) -> None:
     """About so many rows: five for each table, three for each person."""
     from django.core.management import call_command
-    from django.db import connection
 
     call_command("migrate", verbosity=0)
+    from tests import bulk
     from tests.factories import the
     from tests.policies.conftest import make_shop
 
@@ -67,9 +67,7 @@ def fill(facts: int) -> None:
         "tables": facts * 9 // 10 // 5,
         "people": facts // 10 // 3,
     }
-    with connection.cursor() as cursor:
-        for statement in WORLD:
-            cursor.execute(statement.format(**values))
+    bulk.run([statement.format(**values) for statement in WORLD])
 
 
 def measure(facts: int) -> None:

@@ -98,7 +98,7 @@ def world() -> dict[str, Any]:
 
 
 def run(made: dict[str, Any], statements: tuple[str, ...], last: int = 0) -> None:
-    from django.db import connection
+    from tests import bulk
 
     values = {
         "people": PEOPLE,
@@ -110,9 +110,7 @@ def run(made: dict[str, Any], statements: tuple[str, ...], last: int = 0) -> Non
         "first": made["rows"],
         "last": last,
     }
-    with connection.cursor() as cursor:
-        for statement in statements:
-            cursor.execute(statement.format(**values).replace("%%", "%"))
+    bulk.run([statement.format(**values).replace("%%", "%") for statement in statements])
     made["rows"] = last
 
 

@@ -31,6 +31,7 @@ def world() -> Any:
     from policies.models import Counter, Grant
     from policies.services import objects, roles
     from policies.services.objects import NewObject
+    from tests import bulk
     from tests.api.world import BY, Caller, make_shop, token, user
 
     shop = make_shop()
@@ -41,11 +42,12 @@ def world() -> Any:
         role = roles.create(shop.realm, f"role_{number}", **BY)
         roles.assign(role, user("ana"), **BY)
         # past the services, because ten thousand changes take minutes
-        Grant.objects.bulk_create(
-            Grant(role_id=role.id, securable_id=table.id, privilege=code, effect="allow", opened=revision)
+        rows = [
+            Grant(role_id=role.id, securable_id=table.id, privilege=code, effect="allow")
             for table in tables[number::20]
             for code in ("SELECT_TABLE", "MODIFY_TABLE")
-        )
+        ]
+        bulk.put(rows, revision)
     return Caller(token("user", "ana"))
 
 

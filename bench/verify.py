@@ -43,13 +43,14 @@ def fill(changes: int) -> None:
     from policies.authority import OPERATOR, of_operator
     from policies.models import Change, Counter, Event, RealmMember
     from policies.services import realms
+    from tests import bulk
 
     people = Principal.objects.bulk_create(Principal(kind="user", name=f"p{number}") for number in range(400))
     realm = realms.create("gravitino", "bench", owner=people[0], by=OPERATOR, authority=of_operator(OPERATOR))
     begun, at = Counter.objects.get(), timezone.now()
     digest, start = begun.digest, begun.revision
     changes += start
-    with connection.cursor() as cursor:
+    with bulk.past_the_door([RealmMember]), connection.cursor() as cursor:
         for name in SEARCHES:
             cursor.execute(f"DROP INDEX {name}")
         for first in range(start + 1, changes + 1, STEP):
@@ -60,6 +61,7 @@ def fill(changes: int) -> None:
             copy(cursor, Change, [change for change, _, _ in rows])
             copy(cursor, Event, [event for _, event, _ in rows])
             copy(cursor, RealmMember, [fact for _, _, fact in rows if fact is not None])
+        bulk.seal(RealmMember)
         cursor.execute("ANALYZE")
     Counter.objects.update(revision=changes, digest=digest)
 
