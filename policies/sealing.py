@@ -27,7 +27,7 @@ from policies import authority
 from policies.archiving import reading
 from policies.authority import OPERATOR
 from policies.changes import change
-from policies.events import FACTS_SET_RIGHT
+from policies.events import FACTS_SEALED, FACTS_SET_RIGHT
 from policies.models import Counter, GroupDuty, UnsealedFact, UserDuty
 from policies.replay.kept import KeptReplay, given_duties
 from policies.saying import said
@@ -46,10 +46,14 @@ TRUNCATE told_facts
 
 @dataclass
 class Findings:
-    """How many facts were sealed, and in words what the record does not bear out."""
+    """How many facts were sealed, and in words what the record does not bear out.
+
+    `unsealed` are those among the sealed that bore no good seal of any key.
+    """
 
     sealed: int = 0
     wrong: list[str] = field(default_factory=list)
+    unsealed: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -64,9 +68,10 @@ class Told:
 def seal_what_is_told() -> Findings:
     """Seal with the newest key each fact that is as the record says; what is not is listed.
 
-    Raises ArchiveBroken.
+    Proves nothing by itself: who calls has read the record and found it whole.  What bore no good seal is
+    named in the record, but for the first sealing of all.  Raises ArchiveBroken.
     """
-    found = Findings()
+    found, first = Findings(), is_new()
     with transaction.atomic():
         last = _read_the_record()
         for model in fact_models():
@@ -74,6 +79,8 @@ def seal_what_is_told() -> Findings:
             for facts in _in_parts(rows.order_by("pk").iterator(chunk_size=CHUNK)):
                 _seal(facts, found)
         _seal_duties(last, found)
+    if found.unsealed and not first:
+        _record_sealed(found.unsealed)
     _forget_mended()
     return found
 
@@ -99,6 +106,13 @@ def set_right() -> list[str]:
 def is_new() -> bool:
     """Whether nothing was ever sealed here: a site that comes from before there were seals."""
     return not any(model._default_manager.filter(seal__isnull=False).exists() for model in fact_models())
+
+
+def _record_sealed(codes: list[str]) -> None:
+    """Say what is decided on again from now on: nobody can tell why it bore no good seal."""
+    with change(FACTS_SEALED, realm=None, by=OPERATOR) as current:
+        told = said(FACTS_SEALED, None, many=f"{len(codes)} facts", facts=", ".join(codes[:NAMED]))
+        current.say(told, by=authority.of_operator(OPERATOR))
 
 
 def _read_the_record() -> int:
@@ -167,6 +181,8 @@ def _seal(facts: list[Fact], found: Findings) -> None:
         if problem := _problem(fact, told.get(fact_code(fact))):
             found.wrong.append(f"{fact_code(fact)}: {problem}")
         elif not (is_newest(fact.seal) and is_fact_sealed(fact)):
+            if not is_fact_sealed(fact):
+                found.unsealed.append(fact_code(fact))
             seal_fact(fact)
             good.append(fact)
     if good:
@@ -179,6 +195,8 @@ def _seal_duties(last: int, found: Findings) -> None:
         if not is_told:
             found.wrong.append(f"{row._meta.model_name}:{row.pk}: no change gave it")
         elif not (is_newest(row.seal) and sealed_duties.is_row_sealed(row)):
+            if not sealed_duties.is_row_sealed(row):
+                found.unsealed.append(f"{row._meta.model_name}:{row.pk}")
             sealed_duties.seal_row(row)
             found.sealed += 1
 
@@ -211,7 +229,9 @@ def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]
     """Each fact as the record tells it, and none that it does not; what was done, in words."""
     for facts in _in_parts(model.objects.order_by("pk").iterator(chunk_size=CHUNK)):
         told = _told(model, [fact_code(fact) for fact in facts])
-        _seal(facts, Findings())
+        found = Findings()
+        _seal(facts, found)
+        yield from (f"{code} (it bore no good seal)" for code in found.unsealed)
         for fact in facts:
             code = fact_code(fact)
             if problem := _problem(fact, told.get(code)):

@@ -26,8 +26,8 @@ from catalog.nodes import Node
 from policies import decisions, sealing, slices, tasks, unsealed
 from policies.changes import change
 from policies.errors import Unsealed
-from policies.events import ROLE_ASSIGNED
-from policies.models import Assignment, Grant, Notice, Ownership, UnsealedFact, UserDuty
+from policies.events import FACTS_SEALED, ROLE_ASSIGNED
+from policies.models import Assignment, Event, Grant, Notice, Ownership, UnsealedFact, UserDuty
 from policies.saying import said
 from policies.services import duties, roles
 from policies.verify import verify
@@ -227,6 +227,39 @@ def test_an_upgrade_seals_what_the_record_bears_out_and_names_the_rest(world: Wo
     slices.forget_all()
     assert world.may("ana") and not world.may("eve") and not world.may("ben")
     assert sealing.seal_what_is_told().sealed == 0
+
+
+EVENT = """
+INSERT INTO policies_event
+SELECT (jsonb_populate_record(e, jsonb_build_object('id', 90000, 'number', 99, 'change_id', {revision},
+        'data', jsonb_set(e.data, '{{fact}}', '"assignment:{forged}"')
+                || jsonb_build_object('state', e.data->'state' || '{{"holder_id": {eve}}}')))).*
+  FROM policies_event e WHERE data->>'fact' = 'assignment:{own}'"""
+
+
+@pytest.mark.parametrize("words", [["--seal"], ["--if-new"], ["--set-right"]])
+def test_an_event_written_into_the_record_launders_no_fact(world: World, words: list[str]) -> None:
+    numbers = {name: row.pk for name, row in world.people.items()}
+    past_triggers(COPY.format(who="{eve}", ana="{ana}").format(**numbers))
+    forged = Assignment.objects.get(holder=world.people["eve"])
+    own = Assignment.objects.filter(holder=world.people["ana"]).earliest("pk")
+    past_triggers(
+        EVENT.format(revision=forged.opened, forged=forged.pk, eve=numbers["eve"], own=own.pk),
+        *(f"UPDATE {model._meta.db_table} SET seal = NULL" for model in FACTS if model.objects.exists()),
+    )
+    with pytest.raises(SystemExit):
+        call_command("facts", *words)
+    assert not Assignment.objects.exclude(seal=None).exists()
+
+
+def test_what_is_sealed_again_is_named_in_the_record(world: World) -> None:
+    denial = Grant.objects.get(effect="deny")
+    past_triggers("UPDATE policies_grant SET seal = NULL WHERE effect = 'deny'")
+    call_command("facts", "--seal")
+    [event] = Event.objects.filter(kind=FACTS_SEALED)
+    assert event.data["facts"] == f"grant:{denial.pk}"
+    call_command("facts", "--seal")
+    assert Event.objects.filter(kind=FACTS_SEALED).count() == 1
 
 
 def stated(model: type[Fact]) -> set[tuple[Any, ...]]:

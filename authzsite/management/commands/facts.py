@@ -24,7 +24,7 @@ class Command(OperatorCommand):
             "--seal",
             action="store_true",
             help="seal with the newest key all facts that the record bears out: after an upgrade from before "
-            "there were seals, and before an old key is taken away",
+            "there were seals, and before an old key is taken away; the record must be whole",
         )
         either.add_argument(
             "--if-new", action="store_true", help="the same, on a site that was never sealed; else nothing"
@@ -63,16 +63,21 @@ class Command(OperatorCommand):
             self.fail(f"{wrong} facts were not sealed and count for nothing; see above")
 
     def _seal_first(self) -> int:
+        self._read_the_record()
         found = sealing.seal_what_is_told()
         for line in found.wrong:
             self.stdout.write(line)
         self.stdout.write(f"{found.sealed} facts sealed; {len(found.wrong)} the record does not bear out")
         return len(found.wrong)
 
-    def _set_right(self) -> None:
+    def _read_the_record(self) -> None:
+        """A fact is what the record says only where nobody wrote into the record."""
         verdict = verify(facts=False)
         if not verdict:
-            self.fail(f"the record itself is broken: {verdict.broken}")
+            self.fail(f"the record itself is broken: {verdict.broken}; nothing was sealed or set right")
+
+    def _set_right(self) -> None:
+        self._read_the_record()
         done = sealing.set_right()
         for line in done:
             self.stdout.write(line)
