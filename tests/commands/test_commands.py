@@ -54,7 +54,7 @@ def test_the_commands_of_the_operators_page_run_as_they_stand(
     block = re.search(r"## Realms.*?```\n(.*?)```", page, re.S)
     assert block
     lines = [line.removeprefix("python manage.py ") for line in block[1].strip().splitlines()]
-    assert len(lines) == 8
+    assert len(lines) == 9
     monkeypatch.setenv("SHOP_PASSWORD", "secret")
     people.make_account("ada")
     for line in lines:
