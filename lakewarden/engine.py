@@ -28,8 +28,9 @@ class Decision(NamedTuple):
 
     `reason` is `allowed`, or why not: `missing` something that can be given, `denied` by a rule that must end
     first, `not_a_member` of the realm, `realm_off` (authorization is switched off, and this is about it),
-    `unknown_operation`, `unknown_object` (no such type, or not a place where the operation applies),
-    `incomplete` (what else the operation is about, beside the object or inside it, was not named).
+    `switched_off` (what it is about, or lies in, is), `unknown_operation`, `unknown_object` (no such type, or
+    not a place where the operation applies), `incomplete` (what else the operation is about, beside the
+    object or inside it, was not named).
     """
 
     allowed: bool

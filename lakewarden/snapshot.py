@@ -28,9 +28,12 @@ from lakewarden.facts import Level, Lineage, Rule, Slice, Station
 from lakewarden.locations import above, normal
 from lakewarden.objects import ObjectRef
 from lakewarden.principals import BadPrincipal, Principal
+from lakewarden.switches import SWITCHED_OFF, blocking
 from lakewarden.transport import ConsoleError
 
 SCHEMA = 1
+SCHEMA_OFF = 2
+"""With what is switched off in it: a client that would not heed that refuses the whole."""
 SKEW = 120.0
 """How many seconds the console's clock may be ahead of ours."""
 LONGEST = 24 * 3600.0
@@ -75,7 +78,7 @@ class Snapshot:
     say the same place.  `hidden` are the digests of keys and places that may not be read off, and of the
     places that such a place lies in (see `around`); `apart` has the schemas whose real way down is not the
     one that their names tell.  `hidden_spellings` leads from the digest of a key in any case to those of the
-    keys.
+    keys.  `off` are the keys of what is switched off.
     """
 
     realm: str
@@ -92,6 +95,7 @@ class Snapshot:
     salt: str = ""
     apart: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     hidden_spellings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    off: frozenset[str] = frozenset()
 
     @classmethod
     def read(cls, data: Data, *, now: float | None = None) -> Snapshot:
@@ -177,7 +181,7 @@ class Snapshot:
         found: dict[str, list[str]] = {}
         ruled = (str(rule.object) for rule in self.slice.rules)
         placed = (key_of(ref) for refs in self.locations.values() for ref in refs)
-        for key in {*ruled, *self.apart, *placed}:
+        for key in {*ruled, *self.apart, *placed, *self.off}:
             found.setdefault(any_case(key), []).append(key)
         return {folded: sorted(keys) for folded, keys in found.items()}
 
@@ -194,7 +198,10 @@ class Snapshot:
         lineage = self.lineage(ref) if lineage is None else lineage
         if not lineage:
             return Decision(False, operation, self.revision, UNKNOWN_OBJECT)
-        return engine.decide(self.slice, operation, lineage, now=now)
+        decision = engine.decide(self.slice, operation, lineage, now=now)
+        if decision and blocking(lineage, operation, self.off):
+            return Decision(False, operation, self.revision, SWITCHED_OFF)
+        return decision
 
     def explain(
         self, action: str, ref: ObjectRef, *, now: float | None = None, lineage: Lineage | None = None
@@ -206,6 +213,11 @@ class Snapshot:
         if not lineage or (not decision and any(level.key in self.hidden for level in lineage)):
             lack = Lack("object", object=key_of(ref), object_type=ref.type, name=str(ref))
             return Explanation(decision, Node(False, "unknown", UNKNOWN_OBJECT), missing=(lack,))
+        stopped = blocking(lineage, decision.operation, self.off)
+        if decision.reason == SWITCHED_OFF and stopped is not None:
+            name = str(stopped.key).partition(":")[2]
+            lack = Lack(SWITCHED_OFF, object=stopped.key, object_type=stopped.type, name=name)
+            return Explanation(decision, Node(False, SWITCHED_OFF), missing=(lack,))
         names = {level.key: str(level.key).partition(":")[2] for level in lineage}
         return explain(self.slice, decision.operation, lineage, now=now, names=names)
 
@@ -325,8 +337,9 @@ def _object(data: Data) -> Mapping[str, Any]:
 
 
 def _checked(wire: Mapping[str, Any]) -> Mapping[str, Any]:
-    if wire.get("schema") != SCHEMA:
-        raise BadSnapshot("schema", f"this client reads snapshots of schema {SCHEMA} alone")
+    if wire.get("schema") not in (SCHEMA, SCHEMA_OFF):
+        text = f"this client reads snapshots of schemas {SCHEMA} and {SCHEMA_OFF} alone"
+        raise BadSnapshot("schema", text)
     try:
         digest = sealed(wire)["digest"]
     except (TypeError, ValueError, RecursionError):
@@ -355,6 +368,7 @@ def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
         salt=wire["salt"],
         apart={keys[one]: tuple(keys[each] for each in way) for one, way in wire["apart"]},
         hidden_spellings=_hidden_spellings(wire["spellings"], keys),
+        off=frozenset(keys[one] for one in wire["off"]) if wire["schema"] == SCHEMA_OFF else frozenset(),
     )
 
 

@@ -6,7 +6,7 @@ Facts are read in one statement; names and locations in a second one, as they we
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,8 +22,8 @@ from lakewarden import dialects
 from lakewarden.facts import Key, Level, Rule, Slice, Station
 from lakewarden.locations import above, normal
 from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import NESTED, SCHEMA, any_case, inside_of, key_in, veiled
-from policies import decisions, facts
+from lakewarden.snapshot import NESTED, SCHEMA, SCHEMA_OFF, any_case, inside_of, key_in, veiled
+from policies import decisions, facts, switches
 from policies.facts import Loaded
 
 PERIOD = timedelta(minutes=5)
@@ -63,19 +63,21 @@ class Held:
     nodes: dict[Key, Node]
     places: dict[Key, tuple[str, ...]]
     groups: tuple[str, ...]
+    off: frozenset[Key] = frozenset()
 
 
 def hold(subject: Principal, root: Node, *, now: datetime) -> Held:
-    """Everything of one principal in one realm.  Two queries."""
+    """Everything of one principal in one realm.  Two queries, and one when something was changed."""
     loaded = _load(subject, root, now)
     slice_ = loaded.slice_of(subject, _number(subject))
-    nodes, places = _named(slice_, root)
+    off = switches.off.at(slice_.revision)
+    nodes, places = _named(slice_, root, off)
     groups = tuple(
         name
         for _, name, window in loaded.groups.get(_number(subject), ())
         if facts.contains(window, now.timestamp())
     )
-    return Held(slice_, loaded.good_until(_number(subject)), nodes, places, groups)
+    return Held(slice_, loaded.good_until(_number(subject)), nodes, places, groups, off & nodes.keys())
 
 
 def belongs(slice_: Slice) -> bool:
@@ -103,11 +105,13 @@ def _number(subject: Principal) -> int:
     return subject.pk or STRANGER
 
 
-def _named(slice_: Slice, root: Node) -> tuple[dict[Key, Node], dict[Key, tuple[str, ...]]]:
-    """The objects that the slice speaks of and those whose data lies somewhere.  One query."""
+def _named(
+    slice_: Slice, root: Node, off: Collection[Key]
+) -> tuple[dict[Key, Node], dict[Key, tuple[str, ...]]]:
+    """What the slice speaks of, what is off, and what has data somewhere.  One query."""
     if not belongs(slice_):
         return {root.id: root}, {}
-    keys = {root.id, *(rule.object for rule in slice_.rules), *slice_.selves}
+    keys = {root.id, *(rule.object for rule in slice_.rules), *slice_.selves, *off}
     values: dict[str, Any] = {
         "realm": root.realm_id,
         "root": root.id,
@@ -156,10 +160,11 @@ class _Wire:
             "facts": [self.fact(rule) for rule in self.rules()],
             "selves": [*self.selves()],
             "apart": [*self.apart()],
+            **self.off(),
         }
         locations, hidden = self.locations()
         return {
-            "schema": SCHEMA,
+            "schema": SCHEMA_OFF if "off" in told else SCHEMA,
             "realm": self.root.realm,
             "principal": str(slice_.principal),
             "dialect": slice_.dialect,
@@ -244,6 +249,12 @@ class _Wire:
             if kind in self.law.types:
                 self.names.append([kind, ObjectRef(kind, self.root.realm, (name,)).id])
                 yield len(self.names) - 1
+
+    def off(self) -> dict[str, list[int]]:
+        """What is switched off, where anything is."""
+        nodes = self.held.nodes
+        off = [self.number(nodes[key]) for key in sorted(self.held.off, key=str)]
+        return {"off": off} if off else {}
 
     def apart(self) -> Iterable[tuple[int, list[int]]]:
         """Schemas that stand elsewhere than their names tell, each with the schemas it does stand in."""

@@ -1,19 +1,15 @@
-"""What is switched off: a metalake or catalog that its owner disabled, in which nothing can be used."""
+"""What is switched off now, for everybody who decides; the rule is `lakewarden.switches`."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from threading import Lock
 
 from catalog.models import Detail
 from catalog.nodes import Node
-
-SWITCHED = ("metalake", "catalog")
-"""The types of objects that can be switched off."""
-WHILE_OFF = {
-    "metalake": ("Metalake.loadMetalake", "Metalake.setMetalake", "Metalake.dropMetalake"),
-    "catalog": ("Catalog.loadCatalog", "Catalog.setCatalog", "Catalog.dropCatalog", "Owner.", "Permission."),
-}
-"""How what can be done nevertheless begins: look at it, switch it on, drop it, say who may do what."""
+from lakewarden import switches
+from lakewarden.facts import Lineage
+from lakewarden.switches import SWITCHED
 
 
 class _Off:
@@ -25,8 +21,7 @@ class _Off:
     def at(self, revision: int) -> frozenset[int]:
         with self.lock:
             if revision != self.revision:
-                rows = Detail.objects.filter(securable__type__in=SWITCHED, content__in_use=False)
-                self.keys, self.revision = frozenset(rows.values_list("securable", flat=True)), revision
+                self.keys, self.revision = now(), revision
             return self.keys
 
     def forget(self) -> None:
@@ -37,15 +32,24 @@ class _Off:
 off = _Off()
 
 
+def now() -> frozenset[int]:
+    """The numbers of what is off.  One query."""
+    rows = Detail.objects.filter(securable__type__in=SWITCHED, content__in_use=False)
+    return frozenset(rows.values_list("securable", flat=True))
+
+
+def is_off(levels: Lineage, off: Collection[int]) -> bool:
+    """Whether nothing on which data stands can be used there, neither by anybody nor out in a backend."""
+    return switches.blocking(levels, "", off) is not None
+
+
 def blocking(node: Node, operation: str, revision: int) -> Node | None:
     """The object, on the way to this one or itself, that is off and keeps the operation from being done.
 
     A query when something was changed since the last question, none else.
     """
     keys = off.at(revision)
-    if not keys:
+    level = switches.blocking(node.levels, operation, keys) if keys else None
+    if level is None:
         return None
-    for place in (*node.above(), node):
-        if place.id in keys and not operation.startswith(WHILE_OFF[place.type]):
-            return place
-    return None
+    return next(place for place in (*node.above(), node) if place.id == level.key)

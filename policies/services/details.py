@@ -8,9 +8,12 @@ from typing import Any
 
 from catalog.models import Detail
 from catalog.nodes import Node
+from lakewarden.switches import SWITCHED
+from policies import outbox
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
+from policies.models import Backend
 from policies.saying import said
 from policies.services import realm_of
 from policies.sync.seal import seal
@@ -66,6 +69,9 @@ def switch(node: Node, *, on: bool, by: Actor, authority: Authority) -> bool:
         row.save(update_fields=["content", "altered"])
         how = "enabled" if on else "disabled"
         current.say(said(OBJECT_SWITCHED, node, type=node.type, how=how), by=authority)
+        if node.type in SWITCHED:
+            for backend in Backend.objects.filter(realm=node.realm_id):
+                outbox.ask(backend, current.revision, revokes=not on)
     return True
 
 

@@ -22,7 +22,7 @@ from lakewarden import dialects, engine
 from lakewarden.backends.base import Backend, Desired, ObjectKind, Right
 from lakewarden.backends.kinds import Kind
 from lakewarden.facts import Level, Lineage, Slice
-from policies import facts
+from policies import facts, switches
 from policies.models import RealmMember
 
 
@@ -43,7 +43,8 @@ class Wanted:
         self, backend: Backend, kind: Kind, catalog: Node, targets: Iterable[Target], *, now: datetime
     ):
         self.backend, self.kind, self.catalog, self.now = backend, kind, catalog, now
-        self.targets = tuple(targets)
+        off = switches.now()
+        self.targets = tuple(one for one in targets if not switches.is_off(one.levels, off))
         self.law = dialects.get(catalog.kind)
         self._resolved: dict[facts.Signature, frozenset[Right]] = {}
         self._mirrored: dict[int, frozenset[Right]] = {}

@@ -14,7 +14,7 @@ from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient, kind_of
 from lakewarden.backends.ordering import alone
-from policies import unsealed
+from policies import switches, unsealed
 from policies.models import Backend, SyncRun
 from policies.models.sync import LASTING
 from policies.services.grants import revision_now
@@ -197,7 +197,9 @@ class Look:
 
     def _takes_too_much(self) -> bool:
         confirmed = bool(self.row.confirmed) and self.row.confirmed == guard.digest(self.plan)
-        return guard.too_much(self.losing, self.holders, self.row.share) and not confirmed
+        if confirmed or not guard.too_much(self.losing, self.holders, self.row.share):
+            return False
+        return not switches.is_off(self.catalog.levels, switches.now())  # whose owner decided to take it all
 
     def report(self) -> Report:
         failed = [outcome for outcome in self.outcomes if outcome.error]

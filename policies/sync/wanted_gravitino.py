@@ -21,7 +21,7 @@ from catalog.nodes import Node
 from catalog.queries import realm_named
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
-from policies import facts
+from policies import facts, switches
 from policies.models import Ownership, RealmMember
 from policies.sync.backends.gravitino_names import (
     DENY,
@@ -81,6 +81,8 @@ class _Mirror:
 
     def __post_init__(self) -> None:
         self.inexpressible: list[str] = []
+        off = switches.now()
+        self.off = {key for key, one in self.targets.items() if switches.is_off(one.levels, off)}
 
     def desired(self) -> Desired:
         roles: dict[str, frozenset[Right]] = {}
@@ -132,6 +134,7 @@ class _Mirror:
             Right(target.kind, target.path, code if allow else DENY + code)
             for securable, code, allow, window, *_ in self.loaded.grants.get(role, ())
             if self._holds(window) and code not in HERE and (target := self.targets.get(securable))
+            if not (allow and securable in self.off)
         )
 
     def _owned(self) -> dict[str, set[Right]]:

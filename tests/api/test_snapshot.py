@@ -18,7 +18,7 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.objects import ObjectRef
 from lakewarden.snapshot import BadSnapshot, Snapshot, sealed
-from policies import slices
+from policies import slices, switches
 from policies.models import AccessRecord
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
@@ -323,6 +323,7 @@ def test_it_is_read_and_nothing_else(shop: Shop, ana: Caller, method: str) -> No
 def test_the_number_of_queries_does_not_grow(shop: Shop, ana: Caller) -> None:
     def count() -> int:
         slices.forget_all()
+        switches.off.forget()
         with CaptureQueriesContext(connection) as seen:
             take(ana)
         return len(seen)

@@ -8,6 +8,8 @@ import pytest
 
 from catalog.models import Realm
 from catalog.queries import realm_named
+from lakewarden.objects import ObjectRef
+from lakewarden.snapshot import Snapshot
 from tests.api_gravitino.test_rules import shop  # noqa: F401 - a fixture
 from tests.api_gravitino.world import ADMIN, OK, Lake, beside
 
@@ -77,3 +79,40 @@ def test_searches_agree(used: Lake) -> None:
     assert {"type": "table", "id": f"{used.name}/rel.s.t"} in found()
     used.send("PATCH", "/catalogs/rel", OFF, who=ADMIN)
     assert {"type": "table", "id": f"{used.name}/rel.s.t"} not in found()
+
+
+def test_snapshots_agree(used: Lake) -> None:
+    used.send("PATCH", "/catalogs/rel", OFF, who=ADMIN)
+    held = snapshot(used)
+    table = ObjectRef("table", used.name, ("rel", "s", "t"))
+    refused = held.decide("read", table)
+    assert (refused.allowed, refused.reason) == (False, "switched_off")
+    assert held.explain("read", table).missing[0].name == f"{used.name}/rel"
+    assert held.decide("Catalog.loadCatalog", ObjectRef("catalog", used.name, ("rel",)))
+    # under a spelling that only the switch knows, too
+    other = ObjectRef("table", used.name, ("REL", "s", "t"))
+    assert not all(held.decide("read", other, lineage=way) for way in held.lineages(other))
+    used.send("PATCH", "/catalogs/rel", ON, who=ADMIN)
+    assert snapshot(used).decide("read", table)
+
+
+def test_a_snapshot_of_a_metalake_that_is_off_allows_nothing_in_it(used: Lake) -> None:
+    used.send("PATCH", "", OFF, who=ADMIN)
+    table = ObjectRef("table", used.name, ("rel", "s", "t"))
+    assert snapshot(used).decide("read", table).reason == "switched_off"
+    used.send("PATCH", "", ON, who=ADMIN)
+    assert snapshot(used).decide("read", table)
+
+
+def test_an_old_client_refuses_a_snapshot_of_what_is_off(used: Lake) -> None:
+    assert fetched(used)["schema"] == 1
+    used.send("PATCH", "/catalogs/rel", OFF, who=ADMIN)
+    assert fetched(used)["schema"] == 2
+
+
+def fetched(lake: Lake, who: str = "ana") -> Any:
+    return lake.site.send("GET", f"/authz/v1/snapshot?realm={lake.name}", who=who).body
+
+
+def snapshot(lake: Lake) -> Snapshot:
+    return Snapshot.read(fetched(lake))

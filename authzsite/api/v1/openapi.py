@@ -26,7 +26,7 @@ from authzsite.api.v1.describing import (
     record,
     ref,
 )
-from lakewarden.snapshot import SCHEMA
+from lakewarden.snapshot import SCHEMA, SCHEMA_OFF
 
 SCHEMAS: dict[str, Schema] = {
     "Problem": record(("title", "status", "detail"), title=TEXT, status=WHOLE, detail=TEXT),
@@ -77,7 +77,7 @@ SCHEMAS: dict[str, Schema] = {
     "Entry": record(("id", "kind", "at", "actor"), id=TEXT, kind=TEXT, at=MOMENT, actor=TEXT, text=TEXT),
     "Snapshot": record(
         ("schema", "realm", "principal", "dialect", "revision", "issued", "expires", "facts", "digest"),
-        schema={"const": SCHEMA},
+        schema={**WHOLE, "description": f"{SCHEMA}, or {SCHEMA_OFF} where something is switched off"},
         realm=TEXT,
         principal=PRINCIPAL,
         dialect=TEXT,
@@ -97,8 +97,13 @@ SCHEMAS: dict[str, Schema] = {
         ways=listed(listed(WHOLE)),
         selves=listed(WHOLE),
         apart=listed({"type": "array"}),
+        off={**listed(WHOLE), "description": "the names of what is switched off, in schema 2"},
         locations={"type": "object", "additionalProperties": WHOLE},
         hidden=listed(TEXT),
+        spellings={
+            **listed({"type": "array"}),
+            "description": "a hidden name in any case, as a digest, and its number",
+        },
         salt=TEXT,
         digest={**TEXT, "description": "SHA-256 over the rest, as JSON with sorted names and no spaces"},
     ),
