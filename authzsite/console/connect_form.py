@@ -27,8 +27,8 @@ SERVER = ("host", "port", "user")
 OWN = "its-"
 """Before the name of what only one kind asks for, so that it is never taken for what all do."""
 PLACE = ("host", "port")
-SAME = (*PLACE, "user")
-"""A kept password is used again only for the very account that it was given for."""
+SECRET = {"password"}
+"""What a kept URL may say among its options, and what is never taken from there."""
 READ_AS = {"database": "dbname", "tls": "sslmode"}
 """What a driver calls, in a URL that it reads, what the form asks for."""
 
@@ -106,30 +106,43 @@ class Wanted:
     @cached_property
     def password(self) -> str:
         """What was typed now, or in the try before, or what is kept already."""
+        return self._typed or self._kept_password()
+
+    @cached_property
+    def _typed(self) -> str:
         typed = str(self.data.get("password", ""))
-        if typed:
-            return typed
-        kept = _opened(str(self.data.get("sealed", ""))[:4000], self.ward)
-        if kept is not None:
-            return kept
-        return self._kept_password()
+        return typed or _opened(str(self.data.get("sealed", ""))[:4000], self.ward)
 
     def _kept_password(self) -> str:
+        """What is kept, for the very connection that it was given for and for nothing else.
+
+        Who renews a connection need not be who knows its password.
+        """
         if self.before is None or self.kind is None or self.before.kind != self.kind.code:
             return ""
-        parts = kept_parts(self.before)
-        same = all(parts.get(name, "") == self.said(name) for name in SAME)
-        return parts.get("password", "") if same else ""
+        kept = kept_parts(self.before)
+        secret = kept.get("password", "")
+        try:
+            asked = self.kind.parts(self._url_with(self.kind, secret))
+        except BackendError:
+            return ""
+        return secret if _alike(asked, kept, self.kind) else ""
 
     @property
     def sealed(self) -> str:
-        """The password, as only this very person can hand it in again."""
-        return seal(f"{self.ward.asker.pk} {self.password}") if self.password else ""
+        """The password that this very person typed, as only they can hand it in again.
+
+        Never one that was kept: handed in again, it would be sent wherever the form says.
+        """
+        return seal(f"{self.ward.asker.pk} {self._typed}") if self._typed else ""
 
     def url(self, kind: Kind) -> str:
+        return self._url_with(kind, self.password)
+
+    def _url_with(self, kind: Kind, password: str) -> str:
         own = {one.id.removeprefix(OWN): one.value for one in self.fields()}
         server = {name: self.said(name) for name in SERVER} if self.asks_server else {}
-        return self._with_kept(kind, kind.address({**server, **own, "password": self.password}))
+        return self._with_kept(kind, kind.address({**server, **own, "password": password}))
 
     def _with_kept(self, kind: Kind, url: str) -> str:
         """The URL with what was said of the same server by command, as an own authority, and no form asks."""
@@ -139,7 +152,7 @@ class Wanted:
         if any(parts.get(name, "") != self.said(name) for name in PLACE):
             return url
         asked = {name for one in kind.fields for name in (one.name, READ_AS.get(one.name, ""))}
-        asked |= {name for name, _ in parse_qsl(urlsplit(url).query)}
+        asked |= {name for name, _ in parse_qsl(urlsplit(url).query)} | SECRET
         kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in asked]
         return f"{url}{'&' if '?' in url else '?'}{urlencode(kept)}" if kept else url
 
@@ -196,12 +209,26 @@ def _whole(row: Backend) -> str:
         return ""
 
 
-def _opened(sealed: str, ward: Ward) -> str | None:
-    """A password that this very person typed before."""
+def _alike(asked: Mapping[str, str], kept: Mapping[str, str], kind: Kind) -> bool:
+    """Whether two URLs say the same in all their parts; what one leaves out is what is usual."""
+    usual = {
+        name: one.choices[0][0]
+        for one in kind.fields
+        if one.choices
+        for name in (one.name, READ_AS.get(one.name, ""))
+    }
+    return all(
+        asked.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))
+        for name in asked.keys() | kept.keys()
+    )
+
+
+def _opened(sealed: str, ward: Ward) -> str:
+    """A password that this very person typed before; "" when there is none."""
     if not sealed:
-        return None
+        return ""
     try:
         whose, _, password = unseal(sealed).partition(" ")
     except BackendError:
-        return None
-    return password if whose == str(ward.asker.pk) else None
+        return ""
+    return password if whose == str(ward.asker.pk) else ""

@@ -240,3 +240,25 @@ def test_a_kept_password_goes_to_no_other_kind_or_port(lake: Node, source: Sourc
     for changed in ({"port": "1"}, {"kind": "mariadb"}):
         answer = posted(marek, page, **filled(source, password="", **changed), step="try")
         assert 'name="sealed" value=""' in answer.content.decode(), changed
+
+
+def test_a_kept_password_is_handed_to_nobody_who_could_send_it_elsewhere(
+    lake: Node, source: Source, signed_in: Enter
+) -> None:
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql"
+    posted(marek, page, **filled(source), step="connect")
+    again = posted(marek, page, **filled(source, password="", policy="repair"), step="try")
+    assert "connected to database governed" in again.content.decode()  # the very same: it is used
+    assert 'name="sealed" value=""' in again.content.decode()  # but not handed out, to come back with a host
+
+
+@pytest.mark.parametrize(
+    "changed", [{"its-database": "postgres"}, {"its-tls": "require"}, {"user": "ana"}, {"catalog": "other"}]
+)
+def test_a_kept_password_opens_nothing_but_what_it_was_given_for(
+    changed: dict[str, str], lake: Node, source: Source, signed_in: Enter
+) -> None:
+    marek, page = signed_in("marek"), f"/realms/{lake.id}/connect?kind=postgresql"
+    posted(marek, page, **filled(source), step="connect")
+    answer = posted(marek, page, **filled(source, password="", **changed), step="try").content.decode()
+    assert "no password supplied" in answer
