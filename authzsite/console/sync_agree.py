@@ -41,8 +41,10 @@ def room(request: Request, id: int) -> HttpResponse:
     actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
     try:
         if done_before(actor) is None:
-            operating.agree(row, by=actor, reason=request.POST.get("reason", ""))
+            reason, digest = request.POST.get("reason", ""), request.POST.get("digest", "")
+            operating.agree(row, by=actor, reason=reason, digest=digest)
     except PolicyError as problem:
+        row.refresh_from_db()
         return _show(request, row, place, [Note("bad", "Not done.", str(problem))], status=422)
     say(request, f"{row.get_kind_display()} {place.name} may do what it is set to")
     return redirect("console:home")
@@ -51,10 +53,15 @@ def room(request: Request, id: int) -> HttpResponse:
 def _show(
     request: Request, row: Backend, place: Node, notes: list[Note], *, status: int = 200
 ) -> HttpResponse:
-    does = "repairs from then on" if row.policy == Backend.Policy.REPAIR else "goes on only reporting"
+    does = (
+        "repairs from then on"
+        if row.policy == Backend.Policy.REPAIR
+        else "goes on only reporting, until its owner sets it to repair"
+    )
     context: dict[str, Any] = {
         "notes": notes,
         "nonce": nonce_in(request),
+        "digest": operating.likeness(row),
         "reason": request.POST.get("reason", ""),
         "back": reverse("console:home"),
         "heading": f"Agree that {'/'.join(place.names)} governs {row}?",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
@@ -114,9 +115,16 @@ def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
     _set(row, BACKEND_CONFIRMED, {"confirmed": digest}, by=by, reason=reason, look=True, removes=removes)
 
 
-def agree(row: Backend, *, by: Actor, reason: str) -> None:
+def likeness(row: Backend) -> str:
+    """A digest of what a connection is: where it leads, as whom, and what it is set to."""
+    what = (row.kind, row.sealed_url, row.place, row.source, row.policy, row.awaits)
+    return hashlib.sha256(repr(what).encode()).hexdigest()
+
+
+def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
     """Let a connection do what it is set to, which only reported until somebody who runs the site agreed.
 
+    `digest` is the likeness of what they read of: its owner may renew it at any time, to lead elsewhere.
     Raises Refused, Invalid, Conflict.
     """
     catalog = _catalog(row)
@@ -124,8 +132,12 @@ def agree(row: Backend, *, by: Actor, reason: str) -> None:
         authority = offices.of_operations(by)
         if not reason.strip():
             raise Invalid("Say why; the reason is kept in the history for ever.")
-        if not Backend.objects.filter(pk=row.pk).exclude(awaits="").update(awaits=""):
+        row.refresh_from_db()
+        if not row.awaits:
             raise Conflict("Somebody has agreed already.")
+        if likeness(row) != digest:
+            raise Conflict("The connection is another one by now. Look at it again.")
+        Backend.objects.filter(pk=row.pk).update(awaits="")
         waiting_again(row)
         outbox.ask(row, current.revision)
         current.say(said(BACKEND_AGREED, catalog, backend=str(row)), by=authority)

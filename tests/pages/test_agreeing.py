@@ -12,6 +12,7 @@ from accounts import people
 from policies.models import Backend, Event
 from policies.sync import worker
 from tests.factories import admit, the
+from tests.pages.test_forms import hidden
 from tests.pages.test_owners_and_members import posted
 from tests.sync.conftest import Source, governed, source
 
@@ -50,8 +51,9 @@ def test_a_service_admin_agrees_though_in_no_realm(waiting: Backend, signed_in: 
     sam, page = signed_in("sam"), f"/sync/{waiting.pk}/agree"
     shown = sam.get(page).content.decode()
     assert "Agree that demo/shop governs" in shown or "demo/shop" in shown
-    assert posted(sam, page, reason=" ").status_code == 422
-    assert posted(sam, page, reason="the shop asked for it").status_code == 302
+    read = hidden(sam.get(page).content, "digest")
+    assert posted(sam, page, reason=" ", digest=read).status_code == 422
+    assert posted(sam, page, reason="the shop asked for it", digest=read).status_code == 302
     waiting.refresh_from_db()
     assert waiting.awaits == ""
     assert Event.objects.get(kind="backend.agreed").change.reason == "the shop asked for it"
@@ -90,3 +92,28 @@ def test_a_source_of_somebody_else_is_not_told_to_who_connects(
     assert "demo" not in body.replace("demo_", "")
     assert Backend.objects.count() == 1
     assert the("catalog", "shop")
+
+
+def test_nobody_agrees_to_another_connection_than_the_one_they_read_of(
+    waiting: Backend, signed_in: Enter
+) -> None:
+    sam, page = signed_in("sam"), f"/sync/{waiting.pk}/agree"
+    read = hidden(sam.get(page).content, "digest")
+    Backend.objects.filter(pk=waiting.pk).update(source="postgresql 7/8", place="elsewhere")
+    answer = posted(sam, page, reason="the shop asked for it", digest=read)
+    assert answer.status_code == 422
+    assert "another one by now" in answer.content.decode()
+    waiting.refresh_from_db()
+    assert waiting.awaits == "new"
+    assert posted(sam, page, reason="no page was read").status_code == 422
+    assert posted(sam, page, reason="so be it", digest=hidden(answer.content, "digest")).status_code == 302
+
+
+def test_who_agrees_to_a_report_reads_that_its_owner_may_set_it_to_repair(
+    waiting: Backend, signed_in: Enter
+) -> None:
+    Backend.objects.filter(pk=waiting.pk).update(policy="report")
+    assert (
+        "until its owner sets it to repair"
+        in signed_in("sam").get(f"/sync/{waiting.pk}/agree").content.decode()
+    )

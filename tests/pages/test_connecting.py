@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -262,3 +263,17 @@ def test_a_kept_password_opens_nothing_but_what_it_was_given_for(
     posted(marek, page, **filled(source), step="connect")
     answer = posted(marek, page, **filled(source, password="", **changed), step="try").content.decode()
     assert "no password supplied" in answer
+
+
+def test_a_connection_without_a_password_comes_with_none_of_the_consoles_own(
+    lake: Node, source: Source, signed_in: Enter, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    kept = tmp_path / "pgpass"
+    kept.write_text("*:*:*:*:secret\n")
+    kept.chmod(0o600)
+    page = f"/realms/{lake.id}/connect?kind=postgresql"
+    for name, value in (("PGPASSFILE", str(kept)), ("PGPASSWORD", "secret")):
+        with monkeypatch.context() as environment:
+            environment.setenv(name, value)
+            answer = posted(signed_in("marek"), page, **filled(source, password=""), step="try")
+        assert "no password supplied" in answer.content.decode(), name

@@ -85,7 +85,7 @@ def test_from_a_connection_to_an_adopted_grant(
     connect(page, source)
     row = Backend.objects.get()
     assert (row.policy, row.awaits) == ("repair", "new")
-    operating.agree(row, by=BY, reason="the shop's own people asked for it")
+    operating.agree(row, by=BY, reason="the shop's own people asked for it", digest=operating.likeness(row))
     read(page, scripts=scripts)
     grant(page)
     tasks.deliver(row.pk)

@@ -172,18 +172,20 @@ def test_what_somebody_connects_who_does_not_run_the_site_only_reports(
     assert connected(root, "shop", source, by=acting("olivia"), policy="report").awaits == "new"
     row = connected(root, "shop", source, by=acting("olivia"))
     with pytest.raises(Refused):
-        operating.agree(row, by=acting("olivia"), reason="mine")
+        operating.agree(row, by=acting("olivia"), reason="mine", digest=operating.likeness(row))
     with pytest.raises(Invalid):
-        operating.agree(row, by=BY, reason=" ")
+        operating.agree(row, by=BY, reason=" ", digest=operating.likeness(row))
     settings.LAKEWARDEN_SERVICE_ADMINS = ("sam",)
     a_person("sam")
-    operating.agree(row, by=acting("sam"), reason="the shop's own people asked")
+    operating.agree(
+        row, by=acting("sam"), reason="the shop's own people asked", digest=operating.likeness(row)
+    )
     row.refresh_from_db()
     assert not row.awaits and not only_reports(row)
     told = Event.objects.get(kind="backend.agreed")
     assert told.change.reason == "the shop's own people asked"
     with pytest.raises(Conflict):
-        operating.agree(row, by=acting("sam"), reason="again")
+        operating.agree(row, by=acting("sam"), reason="again", digest=operating.likeness(row))
     # the same system, agreed to before: a new password is no new connection
     assert connected(root, "shop", source, by=acting("olivia"), policy="report").awaits == ""
     assert Principal.objects.filter(pk=olivia.pk).exists()
@@ -200,7 +202,9 @@ def test_the_commands_of_who_runs_the_site(db: None, source: Source) -> None:
     row = Backend.objects.order_by("-pk")[0]
     assert not row.sole
     Backend.objects.filter(pk=row.pk).update(awaits="moved")
-    assert run("agree", "zebra/shop", "--reason", "looked at it").strip() == "zebra/shop repairs"
+    assert run("agree", "zebra/shop", "--reason", "looked at it").startswith(
+        "zebra/shop repairs: PostgreSQL "
+    )
 
 
 # looked at again at each run
@@ -233,7 +237,9 @@ def test_a_connection_that_leads_elsewhere_stops_and_is_told(
         assert given == [(None,)]
         notice = Notice.objects.filter(kind="sync.awaits", recipient__name="sam").get()
         assert notice.link == f"/sync/{governed.pk}/agree"
-        operating.agree(governed, by=BY, reason="it was moved on purpose")
+        operating.agree(
+            governed, by=BY, reason="it was moved on purpose", digest=operating.likeness(governed)
+        )
         worker.look(Backend.objects.get(pk=governed.pk), whole=True)
         assert not Notice.objects.filter(kind="sync.awaits", done__isnull=True).exists()
     finally:

@@ -21,6 +21,6 @@ class Command(OperatorCommand):
         row = Backend.objects.filter(catalog=connected_node(place).id).first()
         if row is None:
             raise NotFound(f"{place} is not connected")
-        operating.agree(row, by=self.by, reason=reason)
+        operating.agree(row, by=self.by, reason=reason, digest=operating.likeness(row))
         does = "repairs" if row.policy == Backend.Policy.REPAIR else "only reports, as it is set to"
-        self.stdout.write(f"{place} {does}")
+        self.stdout.write(f"{place} {does}: {row}")

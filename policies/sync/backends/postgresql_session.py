@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -39,6 +40,14 @@ _SETTINGS = {
     # shorter than we wait here, so that what is only slow is ended by the server, in words
     "statement_timeout": "35s",
     "idle_in_transaction_session_timeout": "60s",
+}
+_NOTHING_OF_OURS = {
+    # what a URL leaves out the driver would take from the account that the console runs as, for whoever asks
+    "password": "",
+    "passfile": f"{os.devnull}/none",
+    "sslcertmode": "disable",
+    "gssencmode": "disable",
+    "require_auth": "!gss,!sspi",
 }
 _TRANSIENT = {"40001", "40P01", "42710", "55006", "55P03", "57014", "57P01", "57P02", "57P03", "25P03"}
 _GONE = {"42704", "42P01", "3F000", "42883", "42703"}
@@ -196,7 +205,8 @@ def _connect(url: str) -> psycopg.Connection[Any]:
 
 def _judged(url: str) -> dict[str, Any]:
     said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
-    return dict(destinations.libpq(said))
+    own = {name: value for name, value in _NOTHING_OF_OURS.items() if name not in said}
+    return {**own, **destinations.libpq(said)}
 
 
 def _settle(connection: psycopg.Connection[Any]) -> None:
