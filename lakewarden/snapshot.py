@@ -31,8 +31,10 @@ from lakewarden.principals import BadPrincipal, Principal
 from lakewarden.switches import SWITCHED_OFF, blocking
 from lakewarden.transport import ConsoleError
 
-SCHEMA = 1
-SCHEMA_OFF = 2
+SCHEMA = 3
+"""What a snapshot must tell.  One of schema 1 or 2 may lack folders of hidden places, and other
+spellings of names: what it does not speak of would count as not there."""
+SCHEMA_OFF = 4
 """With what is switched off in it: a client that would not heed that refuses the whole."""
 SKEW = 120.0
 """How many seconds the console's clock may be ahead of ours."""
@@ -337,9 +339,11 @@ def _object(data: Data) -> Mapping[str, Any]:
 
 
 def _checked(wire: Mapping[str, Any]) -> Mapping[str, Any]:
-    if wire.get("schema") not in (SCHEMA, SCHEMA_OFF):
-        text = f"this client reads snapshots of schemas {SCHEMA} and {SCHEMA_OFF} alone"
-        raise BadSnapshot("schema", text)
+    given = wire.get("schema")
+    if given not in (SCHEMA, SCHEMA_OFF):
+        older = isinstance(given, int) and given < SCHEMA
+        text = f"this client reads snapshots of schemas {SCHEMA} and {SCHEMA_OFF} alone; update the "
+        raise BadSnapshot("schema", text + ("console" if older else "client"))
     try:
         digest = sealed(wire)["digest"]
     except (TypeError, ValueError, RecursionError):

@@ -43,7 +43,7 @@ def ref(full_name: str, type_: str = "table") -> ObjectRef:
 
 def test_it_says_whose_and_of_when_it_is(shop: Shop, ana: Caller) -> None:
     wire = take(ana).json()
-    assert (wire["schema"], wire["realm"], wire["principal"]) == (1, "demo", "user:ana")
+    assert (wire["schema"], wire["realm"], wire["principal"]) == (3, "demo", "user:ana")
     assert wire["revision"] > 0
     assert wire["issued"] < wire["expires"]
     assert wire["next_change_at"] is None

@@ -16,7 +16,7 @@ from lakewarden.cache import Cache
 from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
 from lakewarden.held import Held
 from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import LONGEST, SKEW, BadSnapshot, Snapshot, sealed
+from lakewarden.snapshot import LONGEST, SCHEMA, SCHEMA_OFF, SKEW, BadSnapshot, Snapshot, sealed
 
 from .conftest import TOKEN, Peer, answer, raw
 
@@ -32,7 +32,7 @@ def wire(**other: Any) -> dict[str, Any]:
     """Ana may use catalog shop and read schema shop.sales, all through role readers."""
     return sealed(
         {
-            "schema": 1,
+            "schema": SCHEMA,
             "realm": "demo",
             "principal": "user:ana",
             "dialect": "gravitino",
@@ -185,6 +185,13 @@ def test_a_no_of_the_console_is_obeyed_at_once(
         one.current()
 
 
+@pytest.mark.parametrize(("schema", "what"), [(1, "console"), (2, "console"), (SCHEMA_OFF + 1, "client")])
+def test_who_is_too_old_is_told_to_be_updated(console: Peer, clock: Clock, schema: int, what: str) -> None:
+    console.scripts = [answer(wire(schema=schema))]
+    with pytest.raises(BadSnapshot, match=f"update the {what}"):
+        held(console, clock).current()
+
+
 def test_nobody_goes_beyond_the_next_change(console: Peer, clock: Clock) -> None:
     console.scripts = [answer(wire(next_change_at=iso(NOW + 10))), DOWN]
     one = held(console, clock, refresh=60, failures=99)
@@ -225,7 +232,8 @@ def test_a_clock_set_back_asks_again(console: Peer, clock: Clock) -> None:
 LIES = {
     "changed on its way": ({**wire(), "revision": 9}, "digest"),
     "without digest": ({k: v for k, v in wire().items() if k != "digest"}, "digest"),
-    "of another schema": (wire(schema=2), "schema"),
+    "of another schema": (wire(schema=SCHEMA_OFF + 1), "schema"),
+    "of a console that tells less": (wire(schema=SCHEMA - 1), "schema"),
     "expired": (wire(issued=iso(NOW - 7200), expires=iso(NOW - 3600)), "expired"),
     "from the future": (wire(issued=iso(NOW + SKEW + 200)), "clock"),
     "good for ever": (wire(expires=iso(NOW + LONGEST + 1)), "expired"),

@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 from typing import Any
 
 from lakewarden.facts import Rule
-from lakewarden.snapshot import sealed
+from lakewarden.snapshot import SCHEMA, sealed
 from lakewarden.testing import snapshot
 
 
@@ -24,7 +24,7 @@ def wire(
     names += [key for keys in places.values() for key in keys if key not in names]
     return sealed(
         {
-            "schema": 1,
+            "schema": SCHEMA,
             "realm": "demo",
             "principal": "user:ana",
             "dialect": "gravitino",
