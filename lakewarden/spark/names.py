@@ -36,6 +36,7 @@ _HARMLESS = (
 """Tables of Spark's own that hold nobody's data: they make up rows, or throw them away."""
 
 ELSEWHERE = "it may lead elsewhere than the name says, and the guard cannot tell where"
+_STRANGE = "it is none of the formats that the guard knows"
 _QUOTED = frozenset('"`')
 _ANALYSIS = "org.apache.spark.sql.catalyst.analysis."
 _IDENTIFIER = "org.apache.spark.sql.catalyst.TableIdentifier"
@@ -246,8 +247,25 @@ class Namer:
     def _foreign(self, relation: Any) -> str:
         class_name = class_of(relation)
         if class_name.endswith(".JDBCRelation"):
-            return f"jdbc {_without_secrets(relation.jdbcOptions().url())}"
+            return connection(str(relation.jdbcOptions().url())).parts[0]
         return class_name
+
+    def unresolved(self, thing: Any) -> Names:
+        """What is strange of a source that Spark has not looked up yet; its paths are judged when it has."""
+        name, given = str(thing.format()), pairs(thing.options().originalMap())
+        if name.lower() == _OWN_FORMAT:
+            return self._own_format({option.lower(): value for option, value in given.items()})
+        if options.makes_up(name):
+            return ()
+        if not options.is_provider(name):
+            url = next((value for option, value in given.items() if option.lower() == "url"), "")
+            return (
+                (connection(url),)
+                if name.lower() == "jdbc"
+                else (Name(UNKNOWN, (f"format {name}", _STRANGE)),)
+            )
+        given = {option: value for option, value in given.items() if option.lower() != "basepath"}
+        return misled_files(given, "files")
 
     def hive(self, thing: Any) -> Names:
         table = thing.tableMeta()
@@ -394,6 +412,11 @@ def is_jdbc(catalog: Any) -> bool:
 def has_method(thing: Any, method: str) -> bool:
     """Whether a Java object has a method.  py4j itself would only know when it is called."""
     return any(one.getName() == method for one in thing.getClass().getMethods())
+
+
+def connection(url: str) -> Name:
+    """A database that no catalog stands for."""
+    return Name(UNKNOWN, (f"jdbc {_without_secrets(url)}", ELSEWHERE))
 
 
 def _without_secrets(url: str) -> str:

@@ -78,7 +78,8 @@ def _opens_nothing(name: str, value: str, harmless: frozenset[str]) -> bool:
 
 
 FORMATS = frozenset(
-    {"avro", "binaryfile", "csv", "delta", "hive", "iceberg", "json", "orc", "parquet", "text", "xml"}
+    {"avro", "binaryfile", "csv", "delta", "hive", "iceberg", "image", "json", "libsvm", "orc", "parquet"}
+    | {"text", "xml"}
 )
 """Formats of tables that are files in a place and nothing else, as statements name them."""
 
@@ -93,7 +94,10 @@ _CLASSES = (
     "org.apache.spark.sql.execution.datasources.orc.",
     "org.apache.spark.sql.execution.datasources.parquet.",
     "org.apache.spark.sql.execution.datasources.text.",
-    "org.apache.spark.sql.execution.datasources.v2.",
+    *(
+        f"org.apache.spark.sql.execution.datasources.v2.{name}."
+        for name in ("csv", "json", "orc", "parquet", "text", "xml")
+    ),
     "org.apache.spark.sql.execution.datasources.xml.",
     "org.apache.spark.sql.hive.execution.HiveFileFormat",
     "org.apache.spark.sql.hive.orc.",
@@ -102,12 +106,17 @@ _CLASSES = (
 
 def is_format(class_name: str) -> bool:
     """Whether a class reads and writes files in one of the formats."""
-    return class_name.startswith(_CLASSES) and ".jdbc." not in class_name
+    return class_name.startswith(_CLASSES)
 
 
 def is_provider(name: str) -> bool:
     """Whether what stands behind USING, or what a stream reads, is one of the formats."""
     return name.lower() in FORMATS or is_format(name)
+
+
+def makes_up(name: str) -> bool:
+    """Whether a format makes up its rows, and opens nothing."""
+    return name.lower() in {"rate", "rate-micro-batch"}
 
 
 _HIVE = frozenset(

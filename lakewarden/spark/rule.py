@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Protocol
 
-from lakewarden.spark import errors, foreign
+from lakewarden.spark import earlier, errors, foreign
 from lakewarden.spark.schemas import list_the_open
 
 
@@ -15,6 +15,10 @@ class Watch(Protocol):
     def begin(self, session: Any) -> None: ...
 
     def look(self, session: Any, plan: Any) -> None: ...
+
+    def look_before(self, session: Any, source: Any) -> None: ...
+
+    def connects(self, session: Any, url: str) -> None: ...
 
     def foreign(self, session: Any, name: str) -> Exception: ...
 
@@ -58,14 +62,23 @@ class _Rule:
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
         self.watch: Watch | None = None
-        self.parsers = foreign.Parsers(jvm)
+        self.parsers, self.earlier = foreign.Parsers(jvm), earlier.Rules(jvm)
         self._functions: foreign.Kept = []
+        self._guarded: set[str] = set()
 
     def begin(self, spark: Any, watch: Watch) -> None:
         """Sessions that begin from now on ask `watch`, and are closed to what is foreign."""
         registry = self._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
         self.watch, self.parsers.on = watch, True
         self._functions = self.forbid(spark, registry)
+        companion = _companion(spark, spark._jsparkSession)
+
+        def connects(url: Any) -> None:
+            session = companion.active()
+            if self.guards(session):
+                watch.connects(session, str(url))
+
+        self.earlier.begin(watch.look_before, connects)
 
     def forbid(self, spark: Any, registry: Any) -> foreign.Kept:
         watch, companion = self.watch, _companion(spark, spark._jsparkSession)
@@ -79,10 +92,19 @@ class _Rule:
     def end(self) -> None:
         """Sessions that begin from now on are as Spark makes them."""
         self.watch, self.parsers.on = None, False
+        self.earlier.end()
         foreign.restore(self._functions)
 
+    def guards(self, session: Any) -> bool:
+        """Whether a session asks; one from before the guard has its analyser already."""
+        session.sessionState().analyzer()
+        return str(session.sessionUUID()) in self._guarded
+
     def apply(self, session: Any) -> _Check | _Free:
-        return _Check(self._jvm, session, self.watch) if self.watch is not None else _Free()
+        if self.watch is None:
+            return _Free()
+        self._guarded.add(str(session.sessionUUID()))
+        return _Check(self._jvm, session, self.watch)
 
 
 class AlreadyGuarded(RuntimeError):
@@ -123,6 +145,7 @@ def _rule(spark: Any) -> _Rule:
     rule = _Rule(spark._jvm)
     extensions.injectCheckRule(rule)
     extensions.injectParser(rule.parsers)
+    extensions.injectHintResolutionRule(rule.earlier)  # hints come before anything is looked up
     _rules.append((extensions, rule))
     return rule
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.explain import Lack as Lacking
 from lakewarden.snapshot import Snapshot
-from lakewarden.spark.names import Console
+from lakewarden.spark.names import Console, Namer, Names, connection
 from lakewarden.spark.naming import Asked, Catalogs, Nameless, questions
 from lakewarden.spark.plans import Folders, PlanWalk
 from lakewarden.spark.settings import Settings
@@ -104,14 +104,28 @@ class Watching:
                 return
             raise
         asked = questions(touches, snapshot, self.catalogs)
-        answers = [self._refusal(each, snapshot) for each in asked]
-        refusals = [refusal for refusal in answers if refusal is not None]
+        refusals = self._refusals(asked, snapshot)
         if refusals:
             if self._stands_elsewhere(touches):
                 return
             raise AccessDenied(refusals, asked=len(asked))
         self._threads.changed = {touch.name for touch in touches if touch.action not in (READ, USE)}
         self.uses.seen(snapshot.principal, asked)
+
+    def look_before(self, session: Any, source: Any) -> None:
+        """Let Spark look up a source that a program reads by its format, or raise AccessDenied."""
+        self._refuse(session, Namer(session, self._console).unresolved(source))
+
+    def connects(self, session: Any, url: str) -> None:
+        """Raise AccessDenied: Spark is about to connect to a database that no catalog stands for."""
+        self._refuse(session, (connection(url),))
+
+    def _refuse(self, session: Any, names: Names) -> None:
+        snapshot = self._who(session).current()
+        touches = [Touch(READ, name.kind, name.parts) for name in names]
+        asked = questions(touches, snapshot, self.catalogs)
+        if asked:
+            raise AccessDenied(self._refusals(asked, snapshot), asked=len(asked))
 
     def foreign(self, session: Any, name: str) -> Exception:
         """The refusal of a function that calls foreign code."""
@@ -162,6 +176,10 @@ class Watching:
 
     def _frames(self) -> str:
         return str(self._text.exceptionString(self._throwable()))
+
+    def _refusals(self, asked: Iterable[Asked], snapshot: Snapshot) -> list[Decision]:
+        answers = (self._refusal(each, snapshot) for each in asked)
+        return [refusal for refusal in answers if refusal is not None]
 
     def _refusal(self, asked: Asked, snapshot: Snapshot) -> Decision | None:
         question = Question(snapshot.principal, asked.action, asked.ref)

@@ -166,6 +166,37 @@ def test_a_table_made_with_a_connector_is_refused_when_made_and_when_read(
         spark.table("hr.earlier")
 
 
+@pytest.mark.parametrize("way", ["load", "class", "predicates", "table", "view"])
+def test_nothing_runs_over_a_connection_that_is_refused(program: Program, plain: Any, way: str) -> None:
+    writes = 'INSERT INTO "sales"."written" VALUES (1)'
+    given = {"url": URL, "driver": DERBY, "dbtable": "SYSIBM.SYSDUMMY1", "sessionInitStatement": writes}
+    said = ", ".join(f"{name} '{value}'" for name, value in given.items())
+    provider = "org.apache.spark.sql.execution.datasources.jdbc.JdbcRelationProvider"
+
+    def read(spark: Any) -> Any:
+        if way == "predicates":
+            reader = spark.read.option("sessionInitStatement", writes)
+            return reader.jdbc(URL, given["dbtable"], predicates=["1 = 1"], properties={"driver": DERBY})
+        if way in ("table", "view"):
+            return spark.table(f"hr.connected_{way}")
+        return spark.read.format("jdbc" if way == "load" else provider).options(**given).load()
+
+    plain.sql("CREATE TABLE IF NOT EXISTS pg.sales.written (id INT)")
+    plain.sql(f"CREATE TABLE IF NOT EXISTS hr.connected_table USING jdbc OPTIONS ({said})")
+    plain.sql("CREATE VIEW IF NOT EXISTS hr.connected_view AS SELECT 1 AS a")
+    if way == "view":
+        plain.sql("ALTER VIEW hr.connected_view AS SELECT * FROM hr.connected_table")
+    plain.sql("REFRESH TABLE hr.connected_table")
+    before = plain.table("pg.sales.written").count()
+    with pytest.raises(AccessDenied, match=r"jdbc|JdbcRelationProvider"):
+        read(program.may(EVERYTHING))
+    assert plain.table("pg.sales.written").count() == before
+    if way == "predicates":  # asks the thread's session, which is the guarded one
+        return
+    read(plain).collect()
+    assert plain.table("pg.sales.written").count() > before  # it would have
+
+
 def test_properties_of_a_table_in_a_database_are_no_sql(program: Program) -> None:
     spark = program.may(EVERYTHING)
     for deed in (
