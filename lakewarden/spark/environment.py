@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -38,6 +39,17 @@ _NAMES = """
     SPARK_USER
 """
 _INHERITED = frozenset(_NAMES.split())
+_SECRET = re.compile(r"secret|passw|passphrase|token|(access|account)[._]?key|credential", re.IGNORECASE)
+_NO_SECRET = re.compile(
+    r"(class|enabled|file|hours|impl|interval|keytab|length|ms|path|principal|provider|ratio|regex|renewal|"
+    r"size|timeout|ttl|type)s?$",
+    re.IGNORECASE,
+)
+_SWITCH = re.compile(r"true|false|[0-9.]{1,6}(ms|s|m|h|d)?", re.IGNORECASE)
+_IN_ADDRESS = re.compile(
+    r"//[^/@?#\s]*:[^/@?#\s]+@|\bthin:[^/@\s]+/[^/@\s]+@|(password|passwd|pwd|secret|token|accesskey)\w*=",
+    re.IGNORECASE,
+)
 _NOT_DUMPABLE = 4  # PR_SET_DUMPABLE of Linux
 
 
@@ -45,6 +57,17 @@ def inherited(environment: Mapping[str, str], admitted: Iterable[str] = ()) -> d
     """The variables that Spark, and with it the functions of clients, may see; `admitted` are names more."""
     names = _INHERITED.union(admitted)
     return {name: value for name, value in environment.items() if name in names or name.startswith("LC_")}
+
+
+def exposed(settings: Mapping[str, str]) -> list[str]:
+    """The settings of Spark that hold a secret; every client of a server may read all of its settings."""
+    return sorted(name for name, value in settings.items() if value and _is_secret(name, value))
+
+
+def _is_secret(name: str, value: str) -> bool:
+    if _IN_ADDRESS.search(value):
+        return True
+    return bool(_SECRET.search(name)) and not (_NO_SECRET.search(name) or _SWITCH.fullmatch(value))
 
 
 def begin_again(arguments: Iterable[str], admitted: Iterable[str] = ()) -> None:

@@ -18,14 +18,13 @@ from lakewarden.client import Client
 from lakewarden.held import Held
 from lakewarden.principals import Principal
 from lakewarden.spark import rule
+from lakewarden.spark.environment import exposed
 from lakewarden.spark.guarding import Reports, run_of
 from lakewarden.spark.naming import SETTING, Catalogs
 from lakewarden.spark.scala import each, settings
 from lakewarden.spark.uses import Reporter, Uses, spool_folder
 from lakewarden.spark.watching import Holder, Watching
 from lakewarden.transport import ConsoleError, NotConfigured
-
-PLUGIN = "org.apache.spark.sql.connect.SparkConnectPlugin"
 
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:
@@ -47,8 +46,7 @@ class Users:
     """Who works in which session, and the snapshots of each; asked from many threads."""
 
     def __init__(self, jvm: Any, client: Client, realm: str, *, refresh: float) -> None:
-        service = getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$")
-        self._sessions = service.__getattr__("MODULE$").sessionManager()
+        self._sessions = _service(jvm).sessionManager()
         self._client, self._realm, self._refresh = client, realm, refresh
         self._users: dict[str, str] = {}
         self._held: dict[str, Held] = {}
@@ -89,15 +87,21 @@ class Server:
     def start(self, host: str, port: int) -> None:
         """Answers as soon as clients are served."""
         Held(self._client, self._realm).current()  # the console is there, knows the realm and takes the token
+        _without_secrets(self._configuration)
         _free(host, port)
-        self.spark = spark = _session(
+        spark = _session(
             {
                 **self._configuration,
-                "spark.plugins": PLUGIN,
                 "spark.connect.grpc.binding.address": host,
                 "spark.connect.grpc.binding.port": str(port),
             }
         )
+        try:
+            _without_secrets(dict(spark.sparkContext.getConf().getAll()))  # those of files, too
+        except NotConfigured:
+            spark.stop()
+            raise
+        self.spark = spark
         # clients read the refusal itself, not our traceback
         spark.sparkContext._gateway.python_parameters.propagate_java_exceptions = True
         uses, users = Uses(), Users(spark._jvm, self._client, self._realm, refresh=60.0)
@@ -111,6 +115,7 @@ class Server:
         )
         rule.put(spark, self._watching)
         self._reports.start()
+        _service(spark._jvm).start(spark.sparkContext._jsc.sc())  # no client comes before the guard does
 
     @property
     def console(self) -> str:
@@ -138,6 +143,11 @@ class Server:
             self.stop()
 
 
+def _service(jvm: Any) -> Any:
+    """Spark's own service, of which there is one."""
+    return getattr(getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$")
+
+
 def _free(host: str, port: int) -> None:
     """Raises NotConfigured where nobody can listen; Spark would say so in a hundred lines."""
     try:
@@ -146,6 +156,15 @@ def _free(host: str, port: int) -> None:
             tried.bind((host, port))
     except (OSError, OverflowError) as error:
         raise NotConfigured(f"cannot listen on {host}:{port}: {error}") from None
+
+
+def _without_secrets(settings: Mapping[str, str]) -> None:
+    """Raises NotConfigured where a setting holds a secret, for clients may read every setting."""
+    if found := exposed(settings):
+        raise NotConfigured(
+            f"every client could read the setting {', '.join(found)}: take it out, and put the secret where "
+            "the driver or Hadoop finds it by itself (a password file, a key store, a role of the machine)"
+        )
 
 
 def _session(configuration: Mapping[str, str]) -> Any:

@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
 
 from lakewarden.__main__ import main
+from lakewarden.spark.environment import exposed
 from tests.client.conftest import TOKEN, answer
 from tests.spark.test_guard import READER, Console
 from tests.spark.wire import wire
@@ -64,6 +65,11 @@ RAW = "org.apache.hadoop.fs.RawLocalFileSystem"
 said("option", lambda: emp.option("fs.file.impl", RAW).parquet(sys.argv[2]).count())
 said("jdbc", lambda: spark.sql("CREATE TABLE here USING jdbc OPTIONS (url 'jdbc:x', dbtable 't')").count())
 said("format", lambda: spark.read.format("lakewarden").options(realm="demo", view="grants").load().count())
+gone = {"url": "jdbc:derby:" + sys.argv[2] + "-made;create=true", "dbtable": "SYSIBM.SYSDUMMY1"}
+gone["driver"] = "org.apache.derby.jdbc.EmbeddedDriver"
+said("connects", lambda: spark.read.format("jdbc").options(**gone).load().schema)
+said("connected", lambda: spark.read.jdbc(
+    gone["url"], gone["dbtable"], predicates=["1=1"], properties={"driver": gone["driver"]}).schema)
 said("setting", lambda: [spark.conf.set("fs.file.impl", RAW), emp.parquet(sys.argv[2]).count()])
 said("own", lambda: spark.range(3).select(udf(lambda n: n + 1, "bigint")("id")).count())
 """
@@ -179,8 +185,9 @@ def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
         assert "LAKEWARDEN-REFUSED" in told[deed], told[deed]
         assert "user:ana may not drop" in told[deed]
     assert "user:ana may not run function java_method" in told["java"]
-    for deed in ("glob", "above", "option", "jdbc", "setting"):
+    for deed in ("glob", "above", "option", "jdbc", "connects", "connected", "setting"):
         assert "LAKEWARDEN-REFUSED" in told[deed], told[deed]
+    assert not (lake / "emp-made").exists()
     assert told["format"].startswith("!"), told["format"]
     assert told["own"] == "= 3"
     assert told["variable"] == "= ${env:PATH}${system:user.home}"
@@ -222,6 +229,54 @@ def test_it_does_not_start_without_a_console(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "gave no answer" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "spark.sql.catalog.pg.password=s3cret",
+        "spark.sql.catalog.pg.url=jdbc:postgresql://db/shop?user=a&password=s3cret",
+        "spark.hadoop.fs.s3a.secret.key=s3cret",
+        "spark.hadoop.javax.jdo.option.ConnectionPassword=s3cret",
+        "spark.authenticate.secret=s3cret",
+    ],
+)
+def test_it_does_not_start_with_a_secret_that_clients_could_read(
+    console: Everybody, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], setting: str
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", console.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
+    assert main(["connect-server", "--realm", "demo", "--port", "0", "--conf", setting]) == 2
+    said = capsys.readouterr().err
+    assert f"every client could read the setting {setting.partition('=')[0]}:" in said
+    assert "password file" in said
+    assert "s3cret" not in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "secret"),
+    [
+        ("spark.ssl.keyStorePassword", "x", True),
+        ("spark.hadoop.fs.s3a.access.key", "AKIA", True),
+        ("spark.hadoop.fs.s3a.session.token", "x", True),
+        ("spark.hadoop.fs.azure.account.key.a.dfs.core.windows.net", "x", True),
+        ("spark.sql.catalog.pg.url", "jdbc:oracle:thin:scott/tiger@db:1521/x", True),
+        ("spark.sql.catalog.pg.url", "jdbc:mysql://root:x@db/shop", True),
+        ("spark.sql.catalog.pg.url", "jdbc:sqlserver://db;user=a;password=x", True),
+        ("spark.executorEnv.AWS_SECRET_ACCESS_KEY", "x", True),
+        ("spark.driver.extraJavaOptions", "-Djavax.net.ssl.trustStorePassword=x", True),
+        ("spark.sql.catalog.pg.url", "jdbc:postgresql://db:5432/shop", False),
+        ("spark.sql.catalog.pg.user", "spark", False),
+        ("spark.authenticate.secret.file", "/etc/spark/secret", False),
+        ("spark.security.credentials.hive.enabled", "true", False),
+        ("spark.hadoop.hadoop.security.credential.provider.path", "jceks://file/x", False),
+        ("spark.redaction.regex", "(?i)secret|password", False),
+        ("spark.sql.maxMetadataStringLength", "100", False),
+    ],
+)
+def test_which_settings_hold_secrets(name: str, value: str, secret: bool) -> None:
+    assert exposed({name: value}) == ([name] if secret else [])
 
 
 @pytest.mark.parametrize(
