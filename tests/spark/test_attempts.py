@@ -64,6 +64,8 @@ class World:
             return Outcome(outcome.shown + printed.getvalue(), outcome.error)
         finally:
             self.program.may("owner metalake demo")
+            for setting in ("enabled", "enabledTentatively"):  # that analyser knows few statements
+                spark.conf.unset(f"spark.sql.analyzer.singlePassResolver.{setting}")
             spark.sql("USE spark_catalog.default")
             spark.sql("RESET")
 
