@@ -198,7 +198,7 @@ class RequestPart(models.Model):
     `needed` has, for each privilege (for "" otherwise), the numbers of the wants that need it.  `places` are
     the keys of the object and all above it (see `policies.requests.places`), `addressed` those of them whose
     deciders are called on now.  `given`: the privileges approved; `role`: the role that is given in their
-    stead.  `decided_for` is the absent person for whom a substitute decided.
+    stead.  `decided_for` is the absent person for whom a substitute decided.  `seal` is that of an approval.
     """
 
     class Kind(models.TextChoices):
@@ -227,6 +227,7 @@ class RequestPart(models.Model):
     lasts = models.CharField(max_length=32, blank=True)
     until = models.DateTimeField(null=True)
     carried = models.BooleanField(default=False)
+    seal = models.BinaryField(max_length=36, null=True)
 
     class Meta:
         constraints = [UniqueConstraint(fields=["request", "number"], name="one_part_a_number")]

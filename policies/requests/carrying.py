@@ -18,6 +18,7 @@ from policies.history import privilege_label
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART
 from policies.requests import closing, following, mandates, places, telling, windows
+from policies.requests.approvals import UNSEALED, is_approval_sealed
 from policies.requests.mandates import Mandate
 from policies.requests.steps import GIVEN, REOPENED, stepped
 from policies.services import grants, members, patterns, roles
@@ -70,7 +71,8 @@ def _mandates(
 
 
 def _reopen(current: ChangeInProgress, request: AccessRequest, part: RequestPart, by: Actor) -> None:
-    PART.move(request.parts.filter(pk=part.pk), "reopen", given=[], role=None)
+    why = "" if is_approval_sealed(request, part) else UNSEALED
+    PART.move(request.parts.filter(pk=part.pk), "reopen", given=[], role=None, note=why)
     approver = part.decided_for or part.decided_by
     stepped(
         current,
@@ -78,6 +80,7 @@ def _reopen(current: ChangeInProgress, request: AccessRequest, part: RequestPart
         REOPENED,
         by=of_system("request"),
         part=part.number,
+        text=why,
         told=part_in_words(part),
         deputy=approver.pseudonym if approver else "",
     )

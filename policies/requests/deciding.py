@@ -17,6 +17,7 @@ from policies.history import privilege_label
 from policies.models import AccessRequest, RequestPart
 from policies.models.requests import GRANTED, PART, REQUEST, WAITING
 from policies.requests import carrying, closing, mandates, parties, places, proposing, telling, windows
+from policies.requests.approvals import seal_approval
 from policies.requests.carrying import part_in_words
 from policies.requests.mandates import Mandate
 from policies.requests.rules import LONGEST_REASON
@@ -63,7 +64,10 @@ def approve(
         _check_yes(request, yes, held, current.at)
         for one in held:
             _approve(current, request, one, yes, said)
-        carrying.carry(current, request, by, _with_parts(request, held))
+        approved = _with_parts(request, held)
+        for one in approved:
+            seal_approval(request, one.part)
+        carrying.carry(current, request, by, approved)
         _settle(request, current.at)
     return fresh(request)
 

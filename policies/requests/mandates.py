@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +16,9 @@ from policies.deciders import APPROVE, Rights
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, Substitute
 from policies.requests import parties, places
+from policies.requests.approvals import is_approval_sealed
 
+log = logging.getLogger(__name__)
 PEOPLE_ONLY = "Requests are decided by people, not by programs."
 
 
@@ -97,7 +100,13 @@ def _as(right: Rights, by: Actor, place: places.Place) -> Authority | None:
 
 
 def still(request: AccessRequest, part: RequestPart, by: Actor, *, now: datetime) -> Mandate | None:
-    """The right of who approved a part, asked again when it is carried out; None when it is gone."""
+    """The right of who approved a part, asked again when it is carried out; None when it is gone.
+
+    Nobody approved what bears no good seal.
+    """
+    if not is_approval_sealed(request, part):
+        log.error("the approval of %s was written past the console, or before there were seals", part)
+        return None
     approver, concerned = part.decided_for or part.decided_by, parties.of(request)
     if approver is None or not concerned.isdisjoint({approver.pk, part.decided_by_id}):
         return None

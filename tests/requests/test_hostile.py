@@ -5,18 +5,19 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
-from policies.models import AccessRequest, Event, RequestWant
+from policies.models import AccessRequest, Event, Grant
 from policies.requests import ageing, rules, seeing
 from policies.separation.sides import Side
 from policies.services import accounts, members, separation
 from tests.factories import AUTHORITY, BY, a_role, admit, the
 from tests.requests.test_api import BASE, asked, caller
-from tests.requests.world import approve, ask, by, refuse, who
+from tests.requests.world import approve, ask, begins_now, by, can, refuse, who
 
 
 def test_whom_it_does_not_concern_learns_not_even_that_it_lapsed(shop: Node) -> None:
@@ -67,8 +68,7 @@ def test_why_it_could_not_begin_names_nobody_else_to_who_asked(shop: Node) -> No
     start = timezone.now() + timedelta(days=3)
     request = ask("ben", "read shop.sales.orders", holder="group:analysts", starts=start)
     assert approve(request, "marek", parts=[part.number for part in request.parts.all()]).state == "approved"
-    RequestWant.objects.update(due=timezone.now())
-    AccessRequest.objects.update(starts=timezone.now())
+    begins_now()
     ageing.tick(timezone.now())
     seen = seeing.get(request.pk, who("ben"))
     assert seen.request.state == "asked"
@@ -116,3 +116,43 @@ def test_nobody_is_named_a_substitute_after_all_time(shop: Node) -> None:
     people.ensure("user", "ben")
     body = {"deputy": "user:ben", "starts": "9999-12-31T20:00:00-14:00", "ends": FAR}
     assert caller("ana").send("/authz/v1/substitutes", body).status_code == 400
+
+
+APPROVED_PAST = (
+    "UPDATE policies_requestpart SET state = 'approved', given = privileges, decided_at = now(),"
+    " decided_by_id = {marek}",
+    "UPDATE policies_requestwant SET due = now()",
+)
+
+
+def test_an_approval_that_is_written_into_the_database_gives_nothing(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    with connection.cursor() as cursor:
+        for statement in APPROVED_PAST:
+            cursor.execute(statement.format(marek=who("marek").pk))
+    ageing.tick(timezone.now())
+    assert not can("ana") and not Grant.objects.filter(origin="request").exists()
+    seen = seeing.get(request.pk, who("marek"))
+    assert {part.state for part in seen.parts} == {"asked"}
+    assert any("not approved in this console" in step.text for step in seen.steps)
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        "UPDATE policies_accessrequest SET holder_id = {mia}",
+        "UPDATE policies_accessrequest SET lasts = 'P90D'",
+        "UPDATE policies_requestpart SET given = '{{MODIFY_TABLE}}', needed = '{{\"MODIFY_TABLE\": [0]}}'"
+        " WHERE type = 'table'",
+        "UPDATE policies_requestpart SET seal = NULL",
+    ],
+)
+def test_what_was_approved_for_later_and_edited_gives_nothing(shop: Node, edit: str) -> None:
+    start = timezone.now() + timedelta(days=3)
+    request = ask("ana", "read shop.sales.orders", starts=start, lasts="P7D")
+    approve(request, "marek", parts=[0, 1, 2])
+    begins_now()
+    with connection.cursor() as cursor:
+        cursor.execute(edit.format(mia=who("mia").pk))
+    ageing.tick(timezone.now())
+    assert not Grant.objects.filter(origin="request").exists()

@@ -14,7 +14,7 @@ from policies.models import AccessRequest, Grant, Notice, RequestPart, RequestWa
 from policies.requests import ageing, rules, seeing, windows
 from policies.requests.rules import Rules
 from tests.factories import owned, the
-from tests.requests.world import approve, ask, by, can, who
+from tests.requests.world import approve, ask, begins_now, by, can, who
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
 TICK = timedelta(microseconds=1)
@@ -167,8 +167,7 @@ def test_access_that_begins_later_is_given_then_and_not_before(shop: Node) -> No
     ageing.tick(start - TICK)
     assert not can("ana")
     assert RequestWant.objects.get().due == start
-    RequestWant.objects.update(due=timezone.now())
-    AccessRequest.objects.update(starts=timezone.now())
+    begins_now()
     ageing.tick(timezone.now())
     want = RequestWant.objects.get()
     assert can("ana")
@@ -191,8 +190,7 @@ def test_what_is_to_begin_is_asked_of_its_rights_again(shop: Node, lost: str) ->
         User.objects.filter(username="theo").update(is_active=False)
     else:
         objects.drop(the("table", "shop.sales.orders"), by=BY, authority=AUTHORITY)
-    RequestWant.objects.update(due=timezone.now())
-    AccessRequest.objects.update(starts=timezone.now())
+    begins_now()
     ageing.tick(timezone.now())
     assert not Grant.objects.open().filter(origin="request").exists()
     assert AccessRequest.objects.get().state == "asked"

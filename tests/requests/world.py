@@ -4,17 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils import timezone
+
 from accounts import people
 from accounts.models import Principal
 from policies import decisions
 from policies.authority import Actor
-from policies.models import AccessRequest
+from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.requests import asking, deciding
+from policies.requests.approvals import seal_approval
 from policies.requests.asking import Asking, Wanted
 from tests.factories import the
 
 WHY = "quarterly revenue report"
 TYPES = {0: "metalake", 1: "catalog", 2: "schema", 3: "table"}
+
+
+def begins_now() -> None:
+    """What was approved for later is due: as if the time until then were over."""
+    RequestWant.objects.update(due=timezone.now())
+    AccessRequest.objects.update(starts=timezone.now())
+    for part in RequestPart.objects.exclude(seal=None).select_related("request"):
+        seal_approval(part.request, part)
 
 
 def who(text: str) -> Principal:
