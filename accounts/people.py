@@ -10,6 +10,7 @@ from django.contrib.auth.models import Group
 from django.db import transaction
 
 from accounts.models import Membership, Principal, User
+from accounts.seals import is_fact_sealed
 from accounts.text import holdable
 
 NAME_LENGTH = 255
@@ -81,6 +82,9 @@ def django_group_name(name: str) -> str:
 
 
 def groups_of(principal: Principal, now: datetime) -> list[str]:
-    """The names of the groups that a principal is in at a moment.  One query."""
-    rows = Membership.objects.open().within(now).filter(member=principal)
-    return list(rows.values_list("group__name", flat=True))
+    """The names of the groups that a principal is in at a moment, by memberships that the console made.
+
+    One query.
+    """
+    rows = Membership.objects.open().within(now).filter(member=principal).select_related("group")
+    return [row.group.name for row in rows if is_fact_sealed(row)]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from django.db.models import Q
+from collections.abc import Sequence
+
 from django.utils import timezone
 
 from accounts.models import Keeping, Membership, Principal
+from accounts.seals import is_fact_sealed
 from catalog.nodes import Node
 from lakewarden.engine import Decision
 from lakewarden.facts import Slice
@@ -39,10 +41,17 @@ def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
     """Does he answer for a service account, himself or through a group, or is he a service admin?"""
     if principal is None:
         return _decided(False, KEEPER, 0)
-    groups = Membership.objects.open().within(timezone.now()).filter(member=principal).values("group")
-    answers = Q(keeper=principal) | Q(keeper__in=groups)
-    kept = Keeping.objects.open().filter(answers, service=service).exists()
-    return _decided(kept or is_service_admin(principal), KEEPER, 0)
+    rows = Keeping.objects.open().filter(service=service).select_related("keeper")
+    keepers = [row.keeper for row in rows if is_fact_sealed(row)]
+    answers = principal in keepers or _is_inside(principal, keepers)
+    return _decided(answers or is_service_admin(principal), KEEPER, 0)
+
+
+def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
+    """Whether somebody is in one of the groups among these, by a membership that the console made."""
+    groups = [one for one in keepers if one.kind == Principal.Kind.GROUP]
+    rows = Membership.objects.open().within(timezone.now()).filter(member=principal, group__in=groups)
+    return any(map(is_fact_sealed, rows)) if groups else False
 
 
 def of_keeper(actor: Actor, service: Principal) -> Authority:

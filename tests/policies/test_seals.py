@@ -23,13 +23,13 @@ from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed
 from catalog.models import Mode, Realm
 from catalog.nodes import Node
-from policies import decisions, sealing, slices, tasks, unsealed
+from policies import decisions, offices, sealing, slices, tasks, unsealed
 from policies.changes import change
 from policies.errors import Unsealed
 from policies.events import FACTS_SEALED, ROLE_ASSIGNED
 from policies.models import Assignment, Event, Grant, Notice, Ownership, UnsealedFact, UserDuty
 from policies.saying import said
-from policies.services import duties, roles
+from policies.services import accounts, duties, members, roles
 from policies.verify import verify
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.kept import kept
@@ -394,3 +394,36 @@ def test_the_command_names_them_and_sets_them_right(world: World, capsys: pytest
     call_command("facts", "--set-right")
     call_command("facts")
     assert "every fact is as the console wrote it" in capsys.readouterr().out
+
+
+JOIN = """
+INSERT INTO accounts_membership (group_id, member_id, opened, origin, seal)
+SELECT group_id, {eve}, opened, origin, seal FROM accounts_membership WHERE group_id = {staff}
+"""
+
+
+def test_a_forged_membership_gives_no_duty_of_the_group(world: World) -> None:
+    staff, (ana, eve) = people.ensure("group", "staff"), (world.people["ana"], world.people["eve"])
+    members.join_group(staff, ana, by=BY, authority=AUTHORITY)
+    duties.give(world.shop, "view_history", staff, by=BY, authority=AUTHORITY)
+    past_triggers(JOIN.format(eve=eve.pk, staff=staff.pk))
+    assert duties.has(ana, "view_history", world.orders)
+    assert not duties.has(eve, "view_history", world.orders)
+
+
+KEEP = """
+INSERT INTO accounts_keeping (keeper_id, service_id, opened, origin, seal)
+VALUES ({keeper}, {service}, 1, 'console', (SELECT seal FROM accounts_membership LIMIT 1))
+"""
+
+
+def test_who_answers_for_a_service_account_by_a_forged_row_does_not(world: World) -> None:
+    robot, own, eve = people.ensure("service", "robot"), people.ensure("service", "own"), world.people["eve"]
+    staff = people.ensure("group", "staff")
+    members.join_group(staff, world.people["ana"], by=BY, authority=AUTHORITY)
+    accounts.set_keeper(own, staff, by=BY, authority=AUTHORITY)
+    past_triggers(
+        KEEP.format(keeper=eve.pk, service=robot.pk), JOIN.format(eve=world.people["ben"].pk, staff=staff.pk)
+    )
+    assert not offices.ask_keeper(eve, robot)
+    assert offices.ask_keeper(world.people["ana"], own) and not offices.ask_keeper(world.people["ben"], own)
