@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
@@ -25,9 +26,13 @@ def address_of(request: HttpRequest) -> str:
 
 def is_trusted(text: str) -> bool:
     """Whether this is the address of a proxy that is trusted."""
+    return is_within(text, settings.LAKEWARDEN_PROXY_ADDRESSES)
+
+
+def is_within(text: str, networks: Iterable[str]) -> bool:
+    """Whether this is an address in one of some networks."""
     address = _read(text)
-    networks = (ip_network(one, strict=False) for one in settings.LAKEWARDEN_PROXY_ADDRESSES)
-    return address is not None and any(address in one for one in networks)
+    return address is not None and any(address in ip_network(one, strict=False) for one in networks)
 
 
 def is_near(request: HttpRequest) -> bool:

@@ -79,6 +79,7 @@ class Environment:
     chat_secret: str
     insecure: bool = False
     proxies: tuple[str, ...] = ()
+    monitors: tuple[str, ...] = ()
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -144,6 +145,7 @@ def read() -> Environment:
         chat_secret=env.str("LAKEWARDEN_CHAT_SECRET", "").strip(),
         insecure=_read("LAKEWARDEN_INSECURE", lambda: env.bool("LAKEWARDEN_INSECURE", False)),
         proxies=_addresses(env, "LAKEWARDEN_PROXY_ADDRESSES"),
+        monitors=_addresses(env, "LAKEWARDEN_MONITOR_ADDRESSES"),
     )
     return _refuse_dangers(found)
 

@@ -12,6 +12,8 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
+from authzsite.api.monitoring import comes_from_a_monitor, has_a_token
+from authzsite.api.v1.call import problem
 from catalog.models import Mode
 from policies import unsealed, verifications
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry, SyncRun
@@ -19,6 +21,7 @@ from policies.models.sync import STUCK
 from policies.services.grants import revision_now
 from policies.sync import alerts
 
+MAY_NOT = "ask from this machine or a network of monitors, or with a token of scope audit"
 KIND = "text/plain; version=0.0.4; charset=utf-8"
 FOUND = ("in_sync", "missing", "extra", "foreign", "unknown", "bypass")
 
@@ -40,7 +43,11 @@ class Metric(NamedTuple):
 
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Everything at once, in nine queries."""
+    """Everything at once, in nine queries; for monitors alone."""
+    if not (comes_from_a_monitor(request) or has_a_token(request)):
+        answer = problem(401, MAY_NOT)
+        answer["WWW-Authenticate"] = "Bearer"
+        return answer
     text = "".join(f"{line}\n" for metric in _metrics() for line in metric.lines())
     return HttpResponse(text, content_type=KIND)
 
