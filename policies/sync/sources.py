@@ -132,7 +132,8 @@ def look_again(row: Backend, source: Source) -> None:
 
     Raises Misconfigured for what must not be governed at all.
     """
-    refuse_own(source, cluster_too=row.sole)
+    # that it is shared lets in what it was said of, and no other database beside the console's own
+    refuse_own(source, cluster_too=row.sole or row.source != source.key)
     if row.source == source.key:
         return
     place = last(row.catalog_id)

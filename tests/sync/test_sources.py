@@ -340,3 +340,16 @@ def test_a_line_that_is_lost_may_not_lead_elsewhere_when_it_is_opened_again(sour
     there._session._url = Source(source.server, "postgres").url()
     with pytest.raises(Misconfigured, match="another system"):
         there.observe()
+
+
+def test_what_may_be_shared_may_not_move_into_the_consoles_cluster(
+    governed: Backend, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beside = database(int(sources._own().within[0].split()[1]), 1)
+    monkeypatch.setitem(connection.settings_dict, "ENGINE", "django.db.backends.postgresql")
+    governed.sole = False  # as where it moved onto what another connection governs
+    governed.save(update_fields=["sole"])
+    with pytest.raises(Misconfigured, match="same cluster"):
+        sources.look_again(governed, beside)
+    governed.source = beside.key  # as where the operator said so of this very database
+    sources.look_again(governed, beside)
