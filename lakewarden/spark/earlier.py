@@ -1,8 +1,9 @@
 """What Spark would open to learn its columns is refused before it is opened.
 
-A rule that Spark runs before it looks up anything hands over each source that a program reads by its format
-(Spark 4 keeps those in the plan).  Connections without a catalog are seen where Spark asks who speaks the
-database's dialect, in every version.  Both are classes of Java, so Spark's own compiler makes them.
+A rule that Spark runs before it looks up anything hands over the first name that is not resolved, and
+each source that a program reads by its format (Spark 4 keeps those in the plan).  Connections without a
+catalog are seen where Spark asks who speaks the database's dialect, in every version.  Both are classes of
+Java, so Spark's own compiler makes them.
 """
 
 from __future__ import annotations
@@ -39,14 +40,18 @@ class Unresolved extends Rule {
     }
 
     public TreeNode apply(TreeNode plan) {
-        if (look != null) seek(plan);
+        if (look != null) seek(plan, false);
         return plan;
     }
 
-    private void seek(TreeNode node) {
-        if (node.getClass().getSimpleName().equals("UnresolvedDataSource")) look.apply(node);
+    private boolean seek(TreeNode node, boolean named) {
+        String name = node.getClass().getSimpleName();
+        boolean source = name.equals("UnresolvedDataSource");
+        if (source || (!named && name.startsWith("Unresolved"))) look.apply(node);
+        named = named || (!source && name.startsWith("Unresolved"));
         Iterator below = node.children().iterator();
-        while (below.hasNext()) seek((TreeNode) below.next());
+        while (below.hasNext()) named = seek((TreeNode) below.next(), named);
+        return named;
     }
 }
 

@@ -44,6 +44,17 @@ def as_java(jvm: Any, error: Exception) -> Exception:
     return made
 
 
+def as_it_was(error: Exception) -> Exception:
+    """An error of Java's that PySpark has read for Python, to hand back to Java."""
+    from py4j.protocol import Py4JJavaError
+
+    origin = getattr(error, "_origin", None)
+    if origin is None:
+        return error
+    made: Exception = Py4JJavaError("failed", origin)
+    return made
+
+
 def speak_python() -> None:
     """Let the program see the refusal itself wherever py4j would show the Java exception around it.
 

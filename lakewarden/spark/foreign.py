@@ -1,7 +1,8 @@
 """What SQL could read out of Spark's own process, or call in it, and cannot while a guard is there.
 
-Functions that call methods of Java are refused by their names, and a statement that says `${env:NAME}` or
-`${system:NAME}` keeps that text: Spark would put the variable in its place before anybody sees the plan.
+Functions that call methods of Java are refused by their names, those that open files by an option with
+such an option, and a statement that says `${env:NAME}` or `${system:NAME}` keeps that text: Spark would put
+the variable in its place before anybody sees the plan.
 """
 
 from __future__ import annotations
@@ -9,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lakewarden.spark import errors
-from lakewarden.spark.scala import texts
+from lakewarden.spark import errors, options
+from lakewarden.spark.scala import pairs, texts
 
 FUNCTIONS = ("java_method", "reflect", "try_reflect")
 """Functions of SQL that call any method of Java."""
+OPENING = ("from_xml", "schema_of_xml")
+"""Functions of SQL that take options of files."""
 _SUBSTITUTED = ("env", "system")
 _PARSER = "org.apache.spark.sql.catalyst.parser.ParserInterface"
 
@@ -35,6 +38,26 @@ class _Refusing:
         raise errors.as_java(self._jvm, refusal) from None
 
 
+class _Judging(_Refusing):
+    """Stands for a function that takes options: it is built, and refused where one may open something."""
+
+    class Java:
+        implements = ["scala.Function1"]
+
+    def __init__(self, jvm: Any, name: str, refuse: Callable[[str], Exception], builds: Any) -> None:
+        super().__init__(jvm, name, refuse)
+        self._builds = builds
+
+    def apply(self, arguments: Any) -> Any:
+        try:
+            made = self._builds.apply(arguments)
+        except Exception as error:  # noqa: BLE001 - Spark's own, of a wrong call
+            raise errors.as_it_was(error) from None
+        if options.refused(pairs(made.options()), options.FILES):
+            super().apply(arguments)
+        return made
+
+
 Kept = list[tuple[Any, Any, Any, Any]]
 """Registries, and what each held under a name: the name, its description and what builds it."""
 
@@ -44,11 +67,13 @@ def forbid(jvm: Any, registry: Any, refuse: Callable[[str], Exception]) -> Kept:
     listed, kept = registry.listFunction(), []
     for place, text in enumerate(texts(listed)):
         name = text.rpartition(".")[2]
-        if name in FUNCTIONS:
+        if name in FUNCTIONS or name in OPENING:
             identifier = listed.apply(place)
             described = registry.lookupFunction(identifier).get()
-            kept.append((registry, identifier, described, registry.lookupFunctionBuilder(identifier).get()))
-            _put(registry, identifier, described, _Refusing(jvm, name, refuse))
+            builds = registry.lookupFunctionBuilder(identifier).get()
+            kept.append((registry, identifier, described, builds))
+            stands = _Judging(jvm, name, refuse, builds) if name in OPENING else _Refusing(jvm, name, refuse)
+            _put(registry, identifier, described, stands)
     return kept
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lakewarden.spark.naming import Catalogs
 from lakewarden.spark.scala import pairs
 
 _HADOOP = (
@@ -29,8 +28,7 @@ _CATALOG = "spark.sql.catalog."
 class Settings:
     """Those of one session, to compare others with."""
 
-    def __init__(self, session: Any, catalogs: Catalogs) -> None:
-        self._catalogs = catalogs
+    def __init__(self, session: Any) -> None:
         self._before = dict(self._leading(session))
 
     def changed(self, session: Any) -> list[str]:
@@ -46,9 +44,5 @@ class Settings:
 
     def _leading(self, session: Any) -> Iterator[tuple[str, str]]:
         for name, value in pairs(session.sessionState().conf().getAllConfs()).items():
-            if name.startswith(_HADOOP) or (name.startswith(_CATALOG) and self._stands(name)):
+            if name.startswith((*_HADOOP, _CATALOG)):
                 yield name, value
-
-    def _stands(self, name: str) -> bool:
-        """Whether a catalog's setting is about one that stands for something; others are refused by name."""
-        return self._catalogs[name[len(_CATALOG) :].partition(".")[0]] is not None

@@ -11,9 +11,11 @@ from urllib.parse import urlencode
 from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.explain import Lack as Lacking
 from lakewarden.snapshot import Snapshot
-from lakewarden.spark.names import Console, Namer, Names, connection
+from lakewarden.spark.foreign import OPENING
+from lakewarden.spark.names import Console, Name, Namer, Names, connection
 from lakewarden.spark.naming import Asked, Catalogs, Nameless, questions
 from lakewarden.spark.plans import Folders, PlanWalk
+from lakewarden.spark.scala import class_of
 from lakewarden.spark.settings import Settings
 from lakewarden.spark.touches import READ, UNKNOWN, USE, Touch
 from lakewarden.spark.uses import Uses
@@ -88,7 +90,7 @@ class Watching:
 
     def fix(self, session: Any) -> None:
         """From now on the settings that say where names lead must be as they are in this session."""
-        self._settings = Settings(session, self.catalogs)
+        self._settings = Settings(session)
 
     def begin(self, session: Any) -> None:
         """A session is new here: hear what it runs."""
@@ -113,8 +115,15 @@ class Watching:
         self.uses.seen(snapshot.principal, asked)
 
     def look_before(self, session: Any, source: Any) -> None:
-        """Let Spark look up a source that a program reads by its format, or raise AccessDenied."""
-        self._refuse(session, Namer(session, self._console).unresolved(source))
+        """Let Spark look up a name, or a source that a program reads by its format, or raise AccessDenied.
+
+        To look up a name Spark starts catalogs, by settings that a program may have put in their place.
+        """
+        if class_of(source).endswith(".UnresolvedDataSource"):
+            self._refuse(session, Namer(session, self._console).unresolved(source))
+        elif self._settings is not None:
+            changed = (f"with the setting {name}" for name in self._settings.changed(session))
+            self._refuse(session, tuple(Name(UNKNOWN, (what, _CHANGED)) for what in changed))
 
     def connects(self, session: Any, url: str) -> None:
         """Raise AccessDenied: Spark is about to connect to a database that no catalog stands for."""
@@ -131,7 +140,8 @@ class Watching:
         """The refusal of a function that calls foreign code."""
         snapshot = self._who(session).current()
         question = Question(snapshot.principal, "run", Nameless("function", snapshot.realm, (name,)))
-        reason = "it calls Java in Spark's own process"
+        opens = "an option of it may open a file"
+        reason = opens if name in OPENING else "it calls Java in Spark's own process"
         return AccessDenied([Decision(question, allowed=False, reason=reason)], asked=1)
 
     def ran(self, session: Any, plan: Any) -> None:

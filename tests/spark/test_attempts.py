@@ -66,8 +66,8 @@ class World:
             self.program.may("owner metalake demo")
             for setting in ("enabled", "enabledTentatively"):  # that analyser knows few statements
                 spark.conf.unset(f"spark.sql.analyzer.singlePassResolver.{setting}")
-            spark.sql("USE spark_catalog.default")
             spark.sql("RESET")
+            spark.sql("USE spark_catalog.default")
 
     def control(self, one: Attempt, number: int) -> Outcome:
         from pyspark.sql import functions

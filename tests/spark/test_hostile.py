@@ -83,7 +83,10 @@ def taken_out(program: Program, plain: Any, folder: Path) -> int:
         rule.put(spark, watching)
 
 
-@passes("A wrong column: Spark's own error comes first, and names columns like it.")
+@passes(
+    "A statement that Spark cannot resolve (a wrong column, no such target): Spark's own error comes first, "
+    "and names columns."
+)
 def wrong_column(program: Program, plain: Any, folder: Path) -> int:
     from pyspark.errors import AnalysisException
 

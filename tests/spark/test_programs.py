@@ -274,15 +274,23 @@ def test_names_with_dots_and_quotes(program: Program, plain: Any, since: Callabl
 
 def test_an_unmapped_catalog_is_refused_by_name(program: Program) -> None:
     spark = program.may(EVERYTHING)
-    spark.conf.set(
-        "spark.sql.catalog.stray", "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
-    )
-    spark.conf.set("spark.sql.catalog.stray.url", "jdbc:derby:memory:pg;create=true")
+    with program.standing_for({"spark_catalog": "demo/lake"}, "demo"):
+        named = r"catalog pg stands for nothing; set spark\.lakewarden\.catalog\.pg"
+        with pytest.raises(AccessDenied, match=named):
+            spark.sql("SELECT * FROM pg.sales.orders")
+
+
+def test_a_catalog_that_a_program_sets_up_is_refused_before_it_connects(program: Program) -> None:
+    spark, url = program.may(EVERYTHING).newSession(), "jdbc:derby:memory:stray"
+    catalog = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+    spark.conf.set("spark.sql.catalog.stray", catalog)
+    spark.conf.set("spark.sql.catalog.stray.url", f"{url};create=true")
     spark.conf.set("spark.sql.catalog.stray.driver", DERBY)
-    with pytest.raises(
-        AccessDenied, match=r"catalog stray stands for nothing; set spark\.lakewarden\.catalog\.stray"
-    ):
-        spark.sql("SELECT * FROM stray.sales.orders")
+    for deed in ("SELECT * FROM stray.sales.orders", "SHOW TABLES IN stray.sales", "USE stray.sales"):
+        with pytest.raises(AccessDenied, match=r"with the setting spark\.sql\.catalog\.stray"):
+            spark.sql(deed)
+    with pytest.raises(Exception, match=r"(?i)not found|couldn't connect"):  # the database was not made
+        program.plain.read.format("jdbc").options(url=url, driver=DERBY, query="VALUES 1").load()
 
 
 def test_every_lack_of_a_statement_is_named_at_once(program: Program) -> None:
