@@ -211,9 +211,17 @@ def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend
     assert any(text.startswith("had SELECT on shop.sales.orders taken from legacy in") for text in told)
 
 
-def test_nothing_is_taken_while_a_backend_only_reports(looked: Backend, source: Source) -> None:
+def test_nothing_is_asked_of_a_backend_that_is_only_watched(looked: Backend, source: Source) -> None:
     Backend.objects.update(policy="report")
+    with pytest.raises(Invalid, match="only watched: nothing is changed there"):
+        drift.revoke(finding(), by=acting("olivia"))
+    worker.deliver(Backend.objects.get())
+    assert source.reads("legacy")
+
+
+def test_nothing_is_taken_while_a_backend_only_reports(looked: Backend, source: Source) -> None:
     drift.revoke(finding(), by=acting("olivia"))
+    Backend.objects.update(policy="report")
     worker.deliver(Backend.objects.get())
     assert source.reads("legacy")
     Backend.objects.update(policy="repair")
