@@ -6,6 +6,7 @@ import threading
 from typing import Any, Protocol
 
 from lakewarden.spark import earlier, errors, foreign
+from lakewarden.spark.names import has_method
 from lakewarden.spark.schemas import list_the_open
 
 
@@ -145,7 +146,8 @@ def _rule(spark: Any) -> _Rule:
     rule = _Rule(spark._jvm)
     extensions.injectCheckRule(rule)
     extensions.injectParser(rule.parsers)
-    extensions.injectHintResolutionRule(rule.earlier)  # hints come before anything is looked up
+    if has_method(extensions, "injectHintResolutionRule"):  # Spark 4; hints come before anything is looked up
+        extensions.injectHintResolutionRule(rule.earlier)
     _rules.append((extensions, rule))
     return rule
 

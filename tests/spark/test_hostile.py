@@ -109,7 +109,7 @@ def inference(program: Program, plain: Any, folder: Path) -> int:
 @passes(
     "In Spark 3.5, a source of `spark.read.format` that is no format of files: Spark looks it up and asks "
     "it for its columns before the refusal; `jdbc` is refused before it connects, but the class of its "
-    "driver is loaded."
+    "driver is loaded, and a catalog that a program sets up is started."
 )
 def looked_up(program: Program, plain: Any, folder: Path) -> int:
     with pytest.raises(Exception) as error:  # Spark's own, when it has looked for the class

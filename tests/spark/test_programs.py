@@ -280,7 +280,10 @@ def test_an_unmapped_catalog_is_refused_by_name(program: Program) -> None:
             spark.sql("SELECT * FROM pg.sales.orders")
 
 
-def test_a_catalog_that_a_program_sets_up_is_refused_before_it_connects(program: Program) -> None:
+def test_a_catalog_that_a_program_sets_up_is_refused_before_it_connects(
+    program: Program, since: Callable[[str], None]
+) -> None:
+    since("4.0")
     spark, url = program.may(EVERYTHING).newSession(), "jdbc:derby:memory:stray"
     catalog = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
     spark.conf.set("spark.sql.catalog.stray", catalog)
