@@ -87,6 +87,18 @@ def plain(place: Path) -> Iterator[Any]:
     spark.stop()
 
 
+@contextmanager
+def active(session: Any, after: Any) -> Iterator[None]:
+    """Within this the thread works in a session; Spark does not always say so itself.  Then in another."""
+    name = session._jsparkSession.getClass().getName()
+    companion = getattr(getattr(session._jvm, f"{name}$"), "MODULE$")
+    companion.setActiveSession(session._jsparkSession)
+    try:
+        yield
+    finally:
+        companion.setActiveSession(after._jsparkSession)
+
+
 class Program:
     """A guarded session and what may be done in it."""
 

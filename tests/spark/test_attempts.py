@@ -25,7 +25,7 @@ from tests.spark.attempts import (
     ran,
     state,
 )
-from tests.spark.conftest import Program
+from tests.spark.conftest import Program, active
 from tests.spark.test_hostile import PASSES
 
 ALL = attempts()
@@ -78,7 +78,7 @@ class World:
             return self._analysed(session, text)
         if any(word in text for word in ("old_secret", "hx_kept")):
             session = self.program.plain
-        with contextlib.redirect_stdout(io.StringIO()) as printed:
+        with active(session, self.program.spark), contextlib.redirect_stdout(io.StringIO()) as printed:
             outcome = ran(session, text, functions)
         session.sql("USE spark_catalog.default")
         return Outcome(outcome.shown + printed.getvalue(), outcome.error)
