@@ -344,7 +344,7 @@ def test_a_source_that_the_guard_does_not_know_is_refused_by_its_name(
 
     spark = program.may(EVERYTHING)
     spark.dataSource.register(Elsewhere)
-    with pytest.raises(AccessDenied, match="user:ana may not run elsewhere"):
+    with pytest.raises(AccessDenied, match="user:ana may not run format elsewhere"):
         spark.read.format("elsewhere").load()
 
 
@@ -362,7 +362,7 @@ def test_a_denial_is_found_however_the_console_or_the_program_spells_the_name(
             for name in ("hr.emp", "HR.EMP", "hr.Emp", "`hr`.`eMP`"):
                 with pytest.raises(AccessDenied):
                     spark.table(name)
-            assert spark.table("hr.dept").count() == 2
+            assert spark.table("hr.dept").count() == program.plain.table("hr.dept").count() > 0
         finally:
             spark.conf.unset("spark.sql.caseSensitive")
 
