@@ -76,7 +76,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "site",
-        "Realms",
+        "Realms and the record",
         (
             "realm.created",
             "realm.set",
@@ -84,6 +84,8 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "realm.retention",
             "history.archived",
             "record.restored",
+            "facts.sealed",
+            "facts.set_right",
         ),
     ),
     ("hints", "Hints", ("hint.dismissed", "hint.brought_back")),

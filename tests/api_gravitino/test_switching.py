@@ -9,7 +9,7 @@ import pytest
 from catalog.models import Realm
 from catalog.queries import realm_named
 from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot
+from lakewarden.snapshot import SCHEMA, SCHEMA_OFF, Snapshot
 from tests.api_gravitino.test_rules import shop  # noqa: F401 - a fixture
 from tests.api_gravitino.world import ADMIN, OK, Lake, beside
 
@@ -105,9 +105,9 @@ def test_a_snapshot_of_a_metalake_that_is_off_allows_nothing_in_it(used: Lake) -
 
 
 def test_an_old_client_refuses_a_snapshot_of_what_is_off(used: Lake) -> None:
-    assert fetched(used)["schema"] == 1
+    assert fetched(used)["schema"] == SCHEMA
     used.send("PATCH", "/catalogs/rel", OFF, who=ADMIN)
-    assert fetched(used)["schema"] == 2
+    assert fetched(used)["schema"] == SCHEMA_OFF
 
 
 def fetched(lake: Lake, who: str = "ana") -> Any:

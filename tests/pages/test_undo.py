@@ -30,7 +30,7 @@ def facts() -> set[tuple[Any, ...]]:
             *(
                 getattr(row, field.attname)
                 for field in model._meta.concrete_fields
-                if field.name not in ("id", "opened", "closed", "origin", "role")
+                if field.name not in ("id", "opened", "closed", "origin", "role", "seal")
             ),
         )
         for model in FACTS

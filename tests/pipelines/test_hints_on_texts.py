@@ -10,11 +10,13 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
+from lakewarden.dialects.cdap.authorizable import parse
 from policies import hints, uses
 from policies.authority import OPERATOR
 from policies.errors import Conflict
 from policies.models import Grant, PipelineRun
 from policies.pipelines import asking, running
+from policies.services import patterns
 from policies.uses import Used
 from tests.cdap.world import a_cdap, give
 from tests.factories import acting, the, under
@@ -103,7 +105,7 @@ def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., 
     [one] = [one for one in look(root) if one.row.kind == "redundant_grant"]
     assert one.node == root
     wider = Grant.objects.open().filter(pattern="dataset:sales.*")
-    wider.update(closed=99)
+    patterns.revoke(root, parse("dataset:sales.*"), people.ensure("user", "ana"), by=OPERATOR)
     with pytest.raises(Conflict, match="1 would lose something by it now"):
         hints.mend(one.row.pk, by=acting("admin"))
     give(root, "dataset:sales.*", "ana", "READ")

@@ -25,7 +25,7 @@ from policies.errors import Invalid, NotFound
 from policies.events import GRANT_REMOVED, Said
 from policies.exports import columns, parquet
 from policies.models import Counter, Grant, Use
-from policies.services import grants, members, objects
+from policies.services import accounts, grants, members, objects
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.policies.conftest import make_shop
@@ -113,11 +113,18 @@ def test_who_has_nothing_to_do_with_the_realm_is_not_in_it(shop: Node, tmp_path:
     assert "stranger" not in {row["name"] for row in rows}
 
 
-def test_who_can_come_in_is_told(shop: Node, tmp_path: Path) -> None:
-    people.make_account("ana")
+def test_who_cannot_come_in_any_more_is_told(shop: Node, tmp_path: Path) -> None:
+    """Who never had an account may still be let in; a closed one keeps out, and its groups with it."""
+    for name in ("mia", "carl"):
+        accounts.close(people.make_account(name), by=BY, authority=AUTHORITY)
     parquet.export(shop, revision(), tmp_path / "input")
     able = {row["name"]: row["able"] for row in read(tmp_path / "input", "principals")}
-    assert (able["ana"], able["carl"], able["staff"], able["analysts"]) == (True, False, True, False)
+    assert (able["ana"], able["carl"], able["staff"], able["analysts"]) == (
+        True,
+        False,
+        True,
+        False,
+    )  # both analysts left
 
 
 def test_a_past_revision_is_as_it_was(shop: Node, tmp_path: Path) -> None:

@@ -113,9 +113,9 @@ def test_what_cannot_be_kept_is_refused(shop: Node, name: str, deed: str, body: 
 
 
 def test_nobody_is_named_a_substitute_after_all_time(shop: Node) -> None:
-    people.ensure("user", "ben")
+    admit(shop, "ben")
     body = {"deputy": "user:ben", "starts": "9999-12-31T20:00:00-14:00", "ends": FAR}
-    assert caller("ana").send("/authz/v1/substitutes", body).status_code == 400
+    assert caller("marek").send("/authz/v1/substitutes", body).status_code == 400
 
 
 APPROVED_PAST = (
