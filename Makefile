@@ -27,7 +27,7 @@ system: ## Chromium and Java for the tests, when root on Debian and missing
 test: .venv/ready-dev system ## the tests that must pass on each change, on two cores; TEST_ARGS="-k grants" picks
 	@exec $(PYTHON) -m pytest -n 2 --dist loadfile $(TEST_ARGS)
 
-test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark
+test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark, a Connect server
 	@-scripts/pyspark35.sh
 	@exec $(PYTHON) -m pytest -m slow $(TEST_ARGS)
 

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.explain import Lack as Lacking
 from lakewarden.snapshot import Snapshot
+from lakewarden.spark import streams
 from lakewarden.spark.foreign import OPENING
 from lakewarden.spark.names import Console, Name, Namer, Names, connection
 from lakewarden.spark.naming import Asked, Catalogs, Nameless, questions
@@ -98,6 +99,13 @@ class Watching:
 
     def look(self, session: Any, plan: Any) -> None:
         """Let one plan pass, or raise AccessDenied with everything that it lacks."""
+        try:
+            self._judge(session, plan)
+        except Exception:  # refused, or nothing to decide by
+            streams.tidy(session, plan)
+            raise
+
+    def _judge(self, session: Any, plan: Any) -> None:
         snapshot = self._who(session).current()
         try:
             touches = self.touches(session, plan, self._folders())

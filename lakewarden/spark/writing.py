@@ -19,6 +19,7 @@ from lakewarden.spark.names import (
     strange_provider,
 )
 from lakewarden.spark.scala import class_of, each, option, pairs, parts_of, texts, v2_name
+from lakewarden.spark.streams import file_sink
 from lakewarden.spark.touches import (
     ALTER,
     CATALOG,
@@ -372,14 +373,14 @@ _OWN_SINKS = ("ConsoleTable", "MemorySink", "ForeachBatchSink", "ForeachWriterTa
 
 
 def _sink(walk: Walk, sink: Any) -> None:
-    class_name, text = class_of(sink), str(sink.toString())
+    class_name, folder = class_of(sink), file_sink(sink)
     name = (
         class_name.rpartition(".")[2].rstrip("$")
         if class_name.startswith("org.apache.spark.")
         else class_name
     )
-    if name == "FileStreamSink" and text.startswith("FileSink[") and text.endswith("]"):
-        walk.touch(on_path(WRITE, text[len("FileSink[") : -1]))
+    if folder is not None:
+        walk.touch(on_path(WRITE, folder))
     elif name not in _OWN_SINKS:
         walk.touch(Touch(WRITE, *unknown(f"a stream into {name}")[1:]))
 

@@ -137,6 +137,33 @@ def test_what_one_may_not_know_of_cannot_be_read_off(shop: Shop, ana: Caller) ->
     assert "s3://lake/cellar" in whole
 
 
+def test_a_hidden_denial_counts_under_every_spelling_and_tells_none(shop: Shop, ana: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    [payroll, _] = objects.register(
+        shop.sales, [NewObject("table", "PayRoll"), NewObject("table", "open")], **BY
+    )
+    [closed] = objects.register(shop.catalog, [NewObject("schema", "Closed")], **BY)
+    shop.allow(payroll, "SELECT_TABLE", effect="deny")
+    shop.allow(closed, "SELECT_TABLE", effect="deny")
+    shop.allow(shop.catalog, "USE_SCHEMA", "SELECT_TABLE")
+    wire = take(ana).json()
+    spelled = [wire["names"][number] for _, number in wire["spellings"]]
+    assert spelled and all(isinstance(name, str) for name in spelled)  # digests, no names
+    assert "payroll" not in json.dumps(wire).lower()
+    held = Snapshot.read(wire)
+
+    def may(full_name: str) -> bool:
+        asked = ref(full_name)
+        return all(held.decide("read", asked, lineage=way) for way in held.lineages(asked))
+
+    for name in ("sales.PayRoll", "sales.payroll", "SALES.PAYROLL", "Sales.pAYrOLL"):
+        assert not may(f"shop.{name}"), name
+    for name in ("Closed.any", "closed.any", "CLOSED.ANY"):
+        assert not may(f"shop.{name}"), name
+    assert may("shop.sales.open")
+    assert may("shop.sales.OPEN")
+
+
 def place(shop: Shop, name: str, *places: str) -> None:
     """Let the data of a table lie there."""
     content = {"properties": {"location": places[0]}}

@@ -44,10 +44,14 @@ WORLD = (
 NEWER = (
     f"CREATE FUNCTION hx_shop.peek() RETURNS STRING RETURN (SELECT max({SENTINEL}) FROM hx_shop.secret)",
 )
-OLDER = (
-    "CREATE TABLE hx_shop.hv (s STRING) STORED AS TEXTFILE",
-    "CREATE TEMPORARY VIEW old_secret AS SELECT * FROM hx_shop.secret",
+HIVE = "CREATE TABLE hx_shop.hv (s STRING) STORED AS TEXTFILE"
+SHARED = (
+    HIVE,
     "CREATE GLOBAL TEMPORARY VIEW hx_old AS SELECT * FROM hx_shop.secret",
+)
+OLDER = (
+    *SHARED,
+    "CREATE TEMPORARY VIEW old_secret AS SELECT * FROM hx_shop.secret",
     "CACHE TABLE hx_kept AS SELECT * FROM hx_shop.secret",
 )
 FACTS = """
@@ -83,7 +87,7 @@ class Attempt(NamedTuple):
     expected: str
     control: str
     since: str
-    where: str
+    not_remote: str
 
 
 class Outcome(NamedTuple):
@@ -107,7 +111,7 @@ def attempts() -> list[Attempt]:
             group["expected"],
             group["control"],
             group.get("since", "3.5"),
-            group.get("where", ""),
+            group.get("not_remote", ""),
         )
         for group in table["group"]
         for text in group["attempts"]
@@ -134,6 +138,37 @@ def build(sql: Callable[[str], Any], base: Path, places: dict[str, str], *, func
     (base / "drop" / "link").symlink_to(base / "elsewhere")
 
 
+def changes(before: dict[str, Any], now: dict[str, Any], base: Path, *, controls: bool = False) -> set[str]:
+    """What is not as it was, but for the empty folders that a refused stream leaves.
+
+    Controls make folders, and tables in @base/drop; where they ran, those are not looked at.
+    """
+    if controls:
+        before, now = _without_what_controls_make(before, base), _without_what_controls_make(now, base)
+    empty = {f"{path} " for path in base.rglob("*") if path.is_dir() and not any(path.iterdir())}
+    left = {path for path in empty if path.startswith((f"{base}/nowhere", f"{base}/drop/c_"))}
+    known = {**now, "files": sorted({*now["files"]} - left)}
+    return {f"{name}: {known[name]} was {before[name]}" for name in known if known[name] != before[name]}
+
+
+def _without_what_controls_make(found: dict[str, Any], base: Path) -> dict[str, Any]:
+    files = [line for line in found["files"] if not line.endswith(" ")]
+    return {**found, "files": [line for line in files if not line.startswith(f"{base}/drop/")]}
+
+
+def twin(text: str, places: dict[str, str], base: Path, number: str = "") -> str:
+    """The same said of a second world, which may change."""
+    return filled(text, {**places, "@base": str(base)}, number).replace("hx_", "hz_")
+
+
+_KEPT = ("USE ", "SET ", "RESET", "setCurrentDatabase")
+
+
+def stays(text: str) -> bool:
+    """Whether the session is another one for what comes next."""
+    return any(word in text for word in _KEPT)
+
+
 def state(sql: Callable[[str], Any], base: Path) -> dict[str, object]:
     """All that nobody may change here."""
     found: dict[str, object] = {
@@ -153,10 +188,12 @@ def state(sql: Callable[[str], Any], base: Path) -> dict[str, object]:
         listed = sql(f"SHOW TABLES IN {schema}").collect()
         found[schema] = sorted(row.tableName for row in listed if not getattr(row, "isTemporary", False))
     schemas = (str(row[0]) for row in sql("SHOW NAMESPACES").collect())
-    found["schemas"] = sorted(name for name in schemas if "_c" not in name)  # what controls made
-    for folder in ("area", "elsewhere", "marked"):
-        files = (base / folder).rglob("*")
-        found[folder] = sorted((str(file), file.stat().st_mtime_ns) for file in files if file.is_file())
+    found["schemas"] = sorted(
+        name for name in schemas if "_c" not in name and not name.startswith("hz_")
+    )  # what controls made
+    found["files"] = sorted(
+        f"{path} {path.stat().st_mtime_ns if path.is_file() else ''}" for path in base.rglob("*")
+    )
     return found
 
 

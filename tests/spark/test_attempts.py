@@ -15,15 +15,19 @@ from lakewarden.spark import AccessDenied
 from tests.spark.attempts import (
     DRIVER,
     FACTS,
+    HIVE,
     OLDER,
     Attempt,
     Outcome,
     attempts,
     build,
+    changes,
     filled,
     out_of_reach,
     ran,
     state,
+    stays,
+    twin,
 )
 from tests.spark.conftest import Program, active
 from tests.spark.test_hostile import PASSES
@@ -53,6 +57,7 @@ class World:
         self.before = state(self.free.sql, base)
         self.program = Program(plain)
         self.facts = filled(FACTS, self.places)
+        self.other = base.with_name(f"{base.name}-twin")
 
     def attempt(self, one: Attempt, number: int) -> Outcome:
         from pyspark.sql import functions
@@ -63,25 +68,50 @@ class World:
                 outcome = ran(spark, filled(one.text, self.places, f"_a{number}"), functions)
             return Outcome(outcome.shown + printed.getvalue(), outcome.error)
         finally:
-            self.program.may("owner metalake demo")
-            for setting in ("enabled", "enabledTentatively"):  # that analyser knows few statements
-                spark.conf.unset(f"spark.sql.analyzer.singlePassResolver.{setting}")
-            spark.sql("RESET")
-            spark.sql("USE spark_catalog.default")
+            if stays(one.text):
+                self._as_before(spark)
 
     def control(self, one: Attempt, number: int) -> Outcome:
         from pyspark.sql import functions
 
         session = self.free
+        self.program.may("owner metalake demo")  # sessions that begin now are guarded, and may do everything
         text = filled(one.text, self.places, f"_c{number}")
         if one.control == "analyses":
             return self._analysed(session, text)
-        if any(word in text for word in ("old_secret", "hx_kept")):
+        if one.control == "twin":
+            session, text = self.second(), twin(one.text, self.places, self.other, f"_t{number}")
+        if any(word in text for word in ("old_secret", "hx_kept", "hx_old")):
             session = self.program.plain
         with active(session, self.program.spark), contextlib.redirect_stdout(io.StringIO()) as printed:
             outcome = ran(session, text, functions)
-        session.sql("USE spark_catalog.default")
+        if stays(one.text):
+            self._as_before(session)
         return Outcome(outcome.shown + printed.getvalue(), outcome.error)
+
+    def _as_before(self, session: Any) -> None:
+        self.program.may("owner metalake demo")
+        for setting in ("enabled", "enabledTentatively"):  # that analyser knows few statements
+            session.conf.unset(f"spark.sql.analyzer.singlePassResolver.{setting}")
+        session.sql("RESET")
+        session.sql("USE spark_catalog.default")
+
+    def second(self) -> Any:
+        """The session without a guard, with a second world in it that may change.
+
+        The batches of its streams run in sessions that began under the guard: they may do everything.
+        """
+        self.program.may(f"owner metalake demo\nplace {self.other} fileset fs.area.twin")
+        if not self.other.exists():
+            self.other.mkdir()
+            build(
+                lambda statement: self.free.sql(twin(statement, self.places, self.other)),
+                self.other,
+                {},
+                functions=False,
+            )
+            self.free.sql(twin(HIVE, self.places, self.other))
+        return self.free
 
     def _analysed(self, session: Any, text: str) -> Outcome:
         state_ = session._jsparkSession.sessionState()
@@ -102,7 +132,7 @@ def world(plain: Any, place: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 def test_there_are_enough_of_them_and_each_says_why() -> None:
     assert len({one.text for one in ALL}) == len(ALL) >= 200
     assert {one.expected for one in ALL} == {"refused", "filtered", "harmless"}
-    assert {one.control for one in ALL} == {"shows", "runs", "analyses", "none"}
+    assert {one.control for one in ALL} == {"shows", "runs", "analyses", "twin", "none"}
     assert all(one.why and one.uses for one in ALL)
 
 
@@ -123,8 +153,7 @@ def test_each_comes_to_what_the_table_says(world: World) -> None:
 
 
 def test_nothing_was_written_meanwhile(world: World) -> None:
-    found = state(world.free.sql, world.base)
-    assert {name for name in found if found[name] != world.before[name]} == set()
+    assert changes(world.before, state(world.free.sql, world.base), world.base, controls=True) == set()
 
 
 def _trouble(one: Attempt, outcome: Outcome) -> str:

@@ -119,16 +119,34 @@ def looked_up(program: Program, plain: Any, folder: Path) -> int:
 
 
 @passes(
-    "A stream into files: refused, but by then Spark has made an empty folder `_spark_metadata` where it "
-    "would write."
+    "A stream into files that Spark refuses before the guard sees it, such as one without a checkpoint: it "
+    "leaves an empty folder `_spark_metadata` where it would write, and whoever reads that folder finds "
+    "nothing until it is removed."
 )
-def stream_folder(program: Program, plain: Any, folder: Path) -> int:
+def stream_without_checkpoint(program: Program, plain: Any, folder: Path) -> int:
+    from pyspark.errors import AnalysisException
+
+    target = folder.parent.parent / "stream-blind"
+    plain.range(2).write.parquet(str(target))
+    rates = program.spark.readStream.format("rate").load().writeStream.format("parquet")
+    with pytest.raises(AnalysisException, match="checkpointLocation"):
+        rates.start(str(target))
+    blind = plain.read.schema("id BIGINT").parquet(str(target)).count()
+    (target / "_spark_metadata").rmdir()
+    return int(plain.read.parquet(str(target)).count()) - blind
+
+
+@passes(
+    "A stream that the guard refuses: by then Spark has made the folders that it would write to and keep its "
+    "checkpoint in, empty."
+)
+def stream_folders(program: Program, plain: Any, folder: Path) -> int:
     target = folder.parent.parent / "stream-target"
     rates = program.spark.readStream.format("rate").load().writeStream.format("parquet")
     with pytest.raises(AccessDenied):
-        rates.option("checkpointLocation", str(target / "checkpoint")).start(str(target))
-    written = [file for file in (target / "_spark_metadata").iterdir() if file.is_file()]
-    return 2 if not written else 0
+        rates.option("checkpointLocation", f"{target}-notes").start(str(target))
+    made = [target, target.with_name(f"{target.name}-notes")]
+    return sum(path.is_dir() and not any(path.iterdir()) for path in made)
 
 
 def _jobs(plain: Any) -> int:

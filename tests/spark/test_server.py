@@ -6,10 +6,8 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,12 +15,11 @@ pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
 
 from lakewarden.__main__ import main
 from lakewarden.spark.environment import exposed
-from tests.client.conftest import TOKEN, answer
-from tests.spark.test_guard import READER, Console
-from tests.spark.wire import wire
+from tests.client.conftest import TOKEN
+from tests.spark.connect import ROOT, Everybody, connect_server
+from tests.spark.test_guard import READER
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
-ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = """
 import sys
 from pyspark.sql import SparkSession
@@ -75,22 +72,6 @@ said("own", lambda: spark.range(3).select(udf(lambda n: n + 1, "bigint")("id")).
 """
 
 
-class Everybody(Console):
-    """Knows Ana and the server's own account; says of everybody else that they are unknown."""
-
-    def __init__(self, facts: str) -> None:
-        super().__init__()
-        self._facts = facts
-
-        def snapshot(handler: Any) -> None:
-            who = "user:ana" if "for=user%3Aana" in handler.path else "service:spark"
-            known = "for=" not in handler.path or who == "user:ana"
-            document = wire(self._facts, issued=time.time() - 1, principal=who)
-            (answer(document) if known else answer({"title": "not yours to ask"}, 403))(handler)
-
-        self.snapshot = snapshot
-
-
 @pytest.fixture(scope="module")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -103,7 +84,7 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def console(lake: Path) -> Iterator[Everybody]:
-    made = Everybody(f"{READER}\nplace {lake / 'emp'} table lake.hr.emp")
+    made = Everybody({"ana": f"{READER}\nplace {lake / 'emp'} table lake.hr.emp"})
     threading.Thread(target=made.serve_forever, args=(0.01,), daemon=True).start()
     yield made
     made.shutdown()
@@ -112,51 +93,16 @@ def console(lake: Path) -> Iterator[Everybody]:
 
 @pytest.fixture(scope="module")
 def server(java: str, console: Everybody, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    port, home = 15_000 + os.getpid() % 900, tmp_path_factory.mktemp("server")
-    command = [sys.executable, "-m", "lakewarden", "connect-server", "--realm", "demo", "--port", str(port)]
-    for setting in (
-        "spark.master=local[2]",
-        "spark.ui.enabled=false",
-        "spark.log.level=OFF",
-        "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-        f"spark.sql.warehouse.dir={home}",
-    ):
-        command += ["--conf", setting]
-    environment = {
-        **os.environ,
-        "LAKEWARDEN_URL": console.url,
-        "LAKEWARDEN_TOKEN": TOKEN,
-        "DATABASE_PASSWORD": "another-s3cret",
-        "HTTPS_PROXY": "http://somebody:s3cret@127.0.0.1:9",
-        "LAKEWARDEN_SPOOL": str(home / "spool"),
-        "SPARK_LOCAL_IP": "127.0.0.1",
-        "PYTHONPATH": str(ROOT),
-    }
-    log = (home / "log").open("w+")
-    running = subprocess.Popen(
-        [*command, "--catalog", "spark_catalog=demo/lake"],
-        env=environment,
-        cwd=home,
-        stdout=subprocess.PIPE,
-        stderr=log,
-        text=True,
-    )
-    assert running.stdout is not None
-    first = running.stdout.readline()
-    assert first.startswith(f"serving sc://127.0.0.1:{port}, guarded by {console.url}"), (
-        home / "log"
-    ).read_text()
-    yield f"sc://127.0.0.1:{port}"
-    running.terminate()
-    assert running.wait(60) == 0
+    home = tmp_path_factory.mktemp("server")
+    settings, catalogs = {"spark.sql.warehouse.dir": str(home)}, {"spark_catalog": "demo/lake"}
+    with connect_server(console, home, settings, catalogs, 15_000 + os.getpid() % 900) as address:
+        yield address
     told = {
         (use["principal"], use["resource"], use["executed"])
         for body in console.reports
         for use in body["uses"]
     }
     assert told == {("user:ana", "table:demo/lake.hr.emp", True)}
-    running.stdout.close()
-    log.close()
 
 
 def client(server: str, lake: Path, user: str) -> dict[str, str]:
