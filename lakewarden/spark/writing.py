@@ -364,8 +364,14 @@ def batch(walk: Walk, command: Any) -> None:
 
 def batch_v2(walk: Walk, command: Any) -> None:
     relation = command.relation()
-    walk.do(WRITE, walk.namer.names(relation))
-    walk.do(WRITE, walk.namer.misled(relation.table(), pairs(command.writeOptions())))
+    if class_of(relation).startswith("scala."):  # Spark 3.5 says it where there is one, else the sink alone
+        relation = option(relation)
+    if relation is None:
+        _sink(walk, command.table())
+        walk.do(WRITE, misled_files(pairs(command.writeOptions()), "a stream"))
+    else:
+        walk.do(WRITE, walk.namer.names(relation))
+        walk.do(WRITE, walk.namer.misled(relation.table(), pairs(command.writeOptions())))
     walk.query(command.query())
 
 

@@ -71,3 +71,13 @@ def test_without_the_console_it_is_taken_away_too(
         stream.start(str(folder))
     monkeypatch.undo()
     assert plain.read.schema("id BIGINT").parquet(str(folder)).count() == 3
+
+
+def test_a_stream_into_memory_runs_for_whoever_may_read(program: Program, plain: Any, folder: Path) -> None:
+    spark = program.may(f"owner metalake demo\nplace {folder.parent} fileset fs.area.all")
+    rows = spark.readStream.schema("id BIGINT").parquet(str(folder))
+    query = rows.writeStream.format("memory").queryName("streamed").start()
+    query.processAllAvailable()
+    query.stop()
+    assert query.exception() is None
+    assert query.lastProgress["numInputRows"] == 3
