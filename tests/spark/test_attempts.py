@@ -136,6 +136,7 @@ def test_there_are_enough_of_them_and_each_says_why() -> None:
     assert all(one.why and one.uses for one in ALL)
 
 
+@pytest.mark.timeout(900)  # hundreds of statements, one after the other
 def test_each_comes_to_what_the_table_says(world: World) -> None:
     wrong, counted = [], Counter[str]()
     for number, one in enumerate(ALL):
