@@ -64,7 +64,8 @@ class World:
 
         spark = self.program.may(self.facts)
         try:
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
+            # tests of other files, in the same process, may have left another session active
+            with active(spark, spark), contextlib.redirect_stdout(io.StringIO()) as printed:
                 outcome = ran(spark, filled(one.text, self.places, f"_a{number}"), functions)
             return Outcome(outcome.shown + printed.getvalue(), outcome.error)
         finally:
