@@ -89,14 +89,20 @@ def plain(place: Path) -> Iterator[Any]:
 
 @contextmanager
 def active(session: Any, after: Any) -> Iterator[None]:
-    """Within this the thread works in a session; Spark does not always say so itself.  Then in another."""
+    """Within this the thread works in a session, for the JVM and for Python; then in another.
+
+    Spark does not always say so itself; Python's remains whichever session last made a data frame of rows.
+    """
     name = session._jsparkSession.getClass().getName()
     companion = getattr(getattr(session._jvm, f"{name}$"), "MODULE$")
+    for_python = type(session)
     companion.setActiveSession(session._jsparkSession)
+    for_python._activeSession = session
     try:
         yield
     finally:
         companion.setActiveSession(after._jsparkSession)
+        for_python._activeSession = after
 
 
 class Program:
