@@ -16,6 +16,7 @@ from django.db import DatabaseError
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.seals import is_fact_sealed
 from catalog.nodes import Node
 from lakewarden import dialects
 from lakewarden.facts import Slice
@@ -46,7 +47,7 @@ def admits(asker: Principal, root: Node, slice_: Slice) -> bool:
 
 def _admitted_by_name(root: Node, slice_: Slice) -> bool:
     rows = RealmMember.objects.open().within(timezone.now()).filter(realm=root.realm_id)
-    return rows.filter(principal__in=principals_in(slice_.selves)).exists()
+    return any(map(is_fact_sealed, rows.filter(principal__in=principals_in(slice_.selves))))
 
 
 def _admits_services_by_name(root: Node) -> bool:

@@ -17,6 +17,7 @@ from policies.services import members, objects, realms, roles
 from policies.services.objects import NewObject
 from tests.admitted import admitted_service
 from tests.api.world import BY, EVALUATION, EVALUATIONS, Caller, Shop, question, token, user
+from tests.policies.test_seals import past_triggers
 
 SEARCH = "/access/v1/search"
 Ask = Callable[[Caller, str], Any]
@@ -141,6 +142,18 @@ def test_where_everybody_belongs_the_first_service_admitted_by_name_closes_it_to
     assert [caller.get(asked).status_code for caller in (robo, other)] == [200, 200]
     admitted_service("robo")
     assert [caller.get(asked).status_code for caller in (robo, other)] == [200, 403]
+
+
+def test_a_forged_row_of_members_admits_no_service(db: None) -> None:
+    realms.create("herd", "open", owner=user("admin"), settings={}, **BY)
+    admitted_service("robo")
+    other = Caller(token("service", "other", "check"))
+    past_triggers(
+        "INSERT INTO policies_realmmember (realm_id, principal_id, opened, origin, seal)"
+        f" SELECT realm_id, {people.ensure('service', 'other').pk}, opened, origin, seal"
+        f" FROM policies_realmmember WHERE principal_id = {people.ensure('service', 'robo').pk}"
+    )
+    assert other.get("/authz/v1/snapshot?realm=open&for=user:admin").status_code == 403
 
 
 def test_what_it_asks_is_counted_in_one_record(shop: Shop, etl: Caller) -> None:
