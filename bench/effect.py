@@ -77,8 +77,8 @@ def world(url: str) -> tuple[Callable[[], object], Callable[[], object]]:
     from catalog.nodes import node
     from policies.services import backends, grants
     from policies.services.grants import Wish
-    from policies.sync.connections import open_backend
-    from policies.sync.discover import discover
+    from policies.sync.connections.opening import open_backend
+    from policies.sync.discovery.objects import discover
     from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, the
 
     root = a_metalake()

@@ -16,7 +16,7 @@ from psycopg import sql
 from authzsite import embedded
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
-from policies.sync.backends import postgresql
+from policies.sync.backends.postgresql import kind as postgresql
 
 ROLES, TABLES, AT_LEAST = 10, 10_000, 10.0
 ONE_BY_ONE = 2_000  # so many are measured; the rest would take as long each

@@ -8,6 +8,6 @@ class PoliciesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        from policies.sync import kinds
+        from policies.sync.backends import kinds
 
         kinds.register()

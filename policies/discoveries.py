@@ -21,9 +21,9 @@ from policies.models import Backend, Discovery
 from policies.saying import said
 from policies.services import realm_of
 from policies.services.backends import authority_to_connect
-from policies.sync import nightly
-from policies.sync.discover import discover, read
-from policies.sync.sources import opened
+from policies.sync.connections.sources import opened
+from policies.sync.discovery.objects import discover, read
+from policies.sync.runs import nightly
 
 GIVEN_UP = timedelta(hours=1)
 """After that a reading that has not ended is taken for one whose worker was killed."""

@@ -29,7 +29,9 @@ from policies.outbox import queue_of
 from policies.pipelines import asking, running
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
-from policies.sync import alerts, hands, heartbeat, lease, nightly, pruning, restored, worker
+from policies.sync import worker
+from policies.sync.runs import heartbeat, lease, nightly, pruning, worker_limit
+from policies.sync.safeguards import alerts, restored
 
 log = logging.getLogger(__name__)
 
@@ -42,14 +44,14 @@ def deliver(backend: int) -> None:
     if row is None:
         return
     until, done = time.monotonic() + AT_ONE_SERVER, {row.pk}
-    with hands.at_server(row, urgent=_queue(deliver) == "urgent") as free:
+    with worker_limit.at_server(row, urgent=_queue(deliver) == "urgent") as free:
         while free and row is not None:
             worker.deliver(row)
             following.look(row.pk)
             row.refresh_from_db()
             goes_on = time.monotonic() < until and row.state != Backend.State.SILENT
             # who was sent to this server meanwhile left, as there were enough
-            row = next(hands.also_due(row, done), None) if goes_on else None
+            row = next(worker_limit.also_due(row, done), None) if goes_on else None
             done.update([row.pk] if row else [])
 
 
@@ -133,7 +135,7 @@ def _looked(backend: int, *, whole: bool = False) -> None:
     row = Backend.objects.filter(pk=backend).exclude(state=Backend.State.PAUSED).first()
     if row is None:
         return
-    with hands.at_server(row, urgent=False) as free:
+    with worker_limit.at_server(row, urgent=False) as free:
         try:
             if free:
                 worker.look(row, whole=whole)

@@ -16,8 +16,8 @@ from pytest_django.plugin import blocking_manager_key
 from tests import kept
 from tests.seeds import rows
 
-pytest.register_assert_rewrite("lakewarden.backends.contract")  # what a failed test compared is to be seen
-
+# what a failed test compared is to be seen
+pytest.register_assert_rewrite("lakewarden.backends.testing.contract")
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 VAR = Path(os.environ.get("LAKEWARDEN_VAR", "var"))
 _may_leave = False

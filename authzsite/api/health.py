@@ -29,7 +29,8 @@ from catalog.models import Placement
 from policies import unsealed, verifications
 from policies.bounded_connection import BoundedConnection, patience
 from policies.models import Backend, Heartbeat, OutboxEntry
-from policies.sync import alerts, heartbeat
+from policies.sync.runs import heartbeat
+from policies.sync.safeguards import alerts
 
 LATE = timedelta(minutes=2)
 WITHIN = 1.2

@@ -19,7 +19,7 @@ from policies import unsealed, verifications
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry, SyncRun
 from policies.models.sync import STUCK
 from policies.services.grants import revision_now
-from policies.sync import alerts
+from policies.sync.safeguards import alerts
 
 MAY_NOT = "ask from this machine or a network of monitors, or with a token of scope audit"
 KIND = "text/plain; version=0.0.4; charset=utf-8"

@@ -9,7 +9,7 @@ from authzsite.console import words
 from authzsite.console.parts import State
 from catalog.nodes import Node
 from policies.models import Backend, ForeignOrder
-from policies.sync.standing import Asked, Standing, names_behind, standings
+from policies.sync.status import Asked, Standing, names_behind, standings
 
 Grant = tuple[Node, Principal, int, frozenset[str]]
 """On what, for whom, in which change it was last decided, and which privileges; none for all."""

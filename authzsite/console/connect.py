@@ -36,7 +36,7 @@ from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.services import backends
 from policies.services.grants import revision_now
-from policies.sync.trying import tried
+from policies.sync.connections.trial import tried
 
 
 @dataclass(frozen=True)

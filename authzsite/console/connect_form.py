@@ -17,7 +17,7 @@ from lakewarden.backends.errors import BackendError
 from lakewarden.backends.kinds import Kind
 from lakewarden.objects import ObjectRef
 from policies.models import Backend
-from policies.sync.seal import seal, unseal
+from policies.secrets import seal, unseal
 
 POLICIES = (
     ("report", "Only report", "What differs is shown. Nothing is changed out there."),

@@ -28,8 +28,8 @@ from policies.authority import Actor
 from policies.errors import PolicyError, Refused
 from policies.models import BackendLogins, Discovery, RealmMember
 from policies.services import backends
-from policies.sync import owners
-from policies.sync.owners import Suggestion
+from policies.sync.discovery import owners
+from policies.sync.discovery.owners import Suggestion
 
 OWNERS, NAMED = 50, 8
 

@@ -27,7 +27,7 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
 from policies import access_log
-from policies.sync.standing import standing
+from policies.sync.status import standing
 
 
 def _asked(request: Request) -> Asked:

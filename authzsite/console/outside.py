@@ -15,7 +15,7 @@ from authzsite.console.place import Place
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.sync import items
-from policies.sync.standing import differing_on
+from policies.sync.status import differing_on
 
 RIGHTS = {
     "SELECT": "Read",

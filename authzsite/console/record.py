@@ -19,7 +19,7 @@ from catalog.nodes import Node
 from policies import history
 from policies.history import Entry, Filter, Line, Sight
 from policies.models import Change, ForeignOrder
-from policies.sync.standing import Asked, Standing, names_by_pseudonym, of_orders, standings
+from policies.sync.status import Asked, Standing, names_by_pseudonym, of_orders, standings
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
 LOSSES = (

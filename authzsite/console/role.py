@@ -31,7 +31,7 @@ from policies.models.grants import Effect
 from policies.queries import owner_of
 from policies.services import roles
 from policies.services.personal import is_personal
-from policies.sync.standing import Asked, names_behind
+from policies.sync.status import Asked, names_behind
 
 INSIDE = 12
 

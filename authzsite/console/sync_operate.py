@@ -26,7 +26,7 @@ from policies.authority import Actor
 from policies.errors import Invalid, PolicyError
 from policies.models import SyncItem, SyncRun
 from policies.services import operating
-from policies.sync import guard
+from policies.sync.safeguards import loss_limit
 
 ASKED = ("pause", "repair", "confirm", "rate", "share")
 AT_ONCE = ("resume", "report", "retry", "look")
@@ -144,7 +144,7 @@ def _show(request: Request, one: There, deed: str, notes: list[Note], *, status:
         "rate": request.POST.get("rate", one.row.rate or ""),
         "asks_share": deed == "share",
         "share": request.POST.get("share", one.row.share),
-        "few": guard.FEW,
+        "few": loss_limit.FEW,
         **_words(one, deed, run),
     }
     realm = one.place.node.realm

@@ -29,7 +29,7 @@ from policies.errors import PolicyError, Refused
 from policies.models import Assignment
 from policies.services import backends
 from policies.services.personal import is_personal
-from policies.sync.vanished import Gone, close, vanished
+from policies.sync.discovery.vanished import Gone, close, vanished
 
 NAMED = 5
 

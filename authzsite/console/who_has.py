@@ -22,7 +22,7 @@ from lakewarden.facts import OWNER, Rule, Station
 from policies import decisions
 from policies.access import Access, AccessMap
 from policies.access import Path as Way
-from policies.sync.standing import Asked as Grant
+from policies.sync.status import Asked as Grant
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
 SOON = timedelta(days=14)

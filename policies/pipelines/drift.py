@@ -22,9 +22,9 @@ from policies.models import Backend
 from policies.pipelines.effective import is_small
 from policies.pipelines.known import Pipeline, Result, Work, register
 from policies.sync import worker
+from policies.sync.connections.sources import opened
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.reconcile import parted
-from policies.sync.sources import opened
 
 NUMBER, TEXT, TRUTH, TEXTS = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
 SHOWN = 200

@@ -16,7 +16,7 @@ from policies.models import AccessRequest, Backend, RequestFollow
 from policies.models.requests import FOLLOW
 from policies.requests import telling
 from policies.requests.steps import PROVED, STUCK, stepped
-from policies.sync.standing import standing
+from policies.sync.status import standing
 
 MOST = 500
 """So many deliveries are looked at in one turn."""

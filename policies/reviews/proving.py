@@ -20,7 +20,7 @@ from policies.events import REVIEW_PROVED
 from policies.models import Backend, ForeignOrder, Review, ReviewRow
 from policies.reviews import carrying, states
 from policies.saying import said
-from policies.sync.standing import Asked, names_behind, standings
+from policies.sync.status import Asked, names_behind, standings
 
 Kind = ReviewRow.Kind
 BATCH = 200

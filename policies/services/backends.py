@@ -18,10 +18,10 @@ from policies.errors import Conflict, Invalid
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.saying import said
+from policies.secrets import place_of, seal, unseal
 from policies.services import duties, objects, realm_of
 from policies.services.objects import NewObject
-from policies.sync import sources
-from policies.sync.seal import place_of, seal, unseal
+from policies.sync.connections import sources
 
 DUTY = "connect_backend"
 ALREADY = (

@@ -15,8 +15,8 @@ from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
 from policies.models import Backend
 from policies.saying import said
+from policies.secrets import seal
 from policies.services import realm_of
-from policies.sync.seal import seal
 
 MASK = "******"
 _SECRET = re.compile(

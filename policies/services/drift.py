@@ -31,13 +31,13 @@ from policies.events import (
 )
 from policies.models import Backend, BackendFinding, ForeignOrder, Grant, RealmMember
 from policies.saying import said
+from policies.secrets import unseal
 from policies.services import grants, members, personal, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Gift, Wish
 from policies.sync import items
-from policies.sync.connections import open_backend
-from policies.sync.reporting import only_reports
-from policies.sync.seal import unseal
+from policies.sync.connections.opening import open_backend
+from policies.sync.safeguards.report_only import only_reports
 
 OPTION = " WITH GRANT OPTION"
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)

@@ -11,7 +11,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.base import Desired, Observation, Plan
 from policies.models import Backend, BackendFinding, BackendLogins
 from policies.sync.desired import Target, targets_below
-from policies.sync.discover import ungovernable
+from policies.sync.discovery.objects import ungovernable
 from policies.sync.items import Concern
 
 PEOPLE = 1000

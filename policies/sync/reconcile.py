@@ -18,12 +18,13 @@ from policies import switches, unsealed
 from policies.models import Backend, SyncRun
 from policies.models.sync import LASTING
 from policies.services.grants import revision_now
-from policies.sync import findings, glance, guard, items, orders, pace
+from policies.sync import change_detection, findings, items, orders
+from policies.sync.connections.sources import opened
 from policies.sync.desired import Target, Wanted, targets_below
 from policies.sync.items import TRIED_AGAIN
-from policies.sync.progress import Run
-from policies.sync.reporting import only_reports
-from policies.sync.sources import opened
+from policies.sync.runs.progress import Run
+from policies.sync.safeguards import loss_limit, rate_limit
+from policies.sync.safeguards.report_only import only_reports
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Look:
         self.seen = self.out_there.observe()
         self.wanted, self.absent = self._wanted()
         self._must_be_ours()
-        self.losing, self.holders = guard.losing(self.wanted, self.seen)
+        self.losing, self.holders = loss_limit.losing(self.wanted, self.seen)
         self._compare()
 
     def _wanted(self) -> tuple[Desired, list[str]]:
@@ -162,7 +163,7 @@ class Look:
         rows = SyncRun.objects.filter(backend=self.row, done__gt=0, ended__gt=self.started - TRIED_AGAIN)
         last_ = rows.order_by("-pk").first()
         if last_ is not None and not last_.applied and self.row.error_kind in LASTING:
-            same = last_.counts.get("plan") == guard.digest(self.plan, removals_only=False)
+            same = last_.counts.get("plan") == loss_limit.digest(self.plan, removals_only=False)
             self.in_vain = bool(self.plan.steps) and same
         return self.in_vain
 
@@ -189,15 +190,15 @@ class Look:
     def _apply(self, steps: Sequence[Step]) -> None:
         if not steps:
             return
-        plan = replace(self.plan, steps=tuple(pace.cut(steps, self.row.rate)))
+        plan = replace(self.plan, steps=tuple(rate_limit.cut(steps, self.row.rate)))
         self.run.plan(plan, self.wanted.labels, self.losing)
         self.outcomes += self.run.follow(self.out_there.apply(plan))
         self.seen = self.out_there.observe()
         self._compare()
 
     def _takes_too_much(self) -> bool:
-        confirmed = bool(self.row.confirmed) and self.row.confirmed == guard.digest(self.plan)
-        if confirmed or not guard.too_much(self.losing, self.holders, self.row.share):
+        confirmed = bool(self.row.confirmed) and self.row.confirmed == loss_limit.digest(self.plan)
+        if confirmed or not loss_limit.too_much(self.losing, self.holders, self.row.share):
             return False
         return not switches.is_off(self.catalog.levels, switches.now())  # whose owner decided to take it all
 
@@ -244,7 +245,12 @@ def _remember(look: Look, report: Report) -> None:
     if not look.held:
         proved["confirmed"] = ""
     mine = Backend.objects.filter(pk=look.row.pk)
-    looked = {"looked_at": now, "compared_at": now, "whole_at": now, "seen": glance.digest(look.seen)}
+    looked = {
+        "looked_at": now,
+        "compared_at": now,
+        "whole_at": now,
+        "seen": change_detection.digest(look.seen),
+    }
     looked["position"] = look.seen.position if hasattr(look.out_there, "position") else ""
     counts = {**report.line(), "in_force": look.seen.in_force}
     mine.update(error=report.error, error_kind=report.error_kind, counts=counts, **looked, **proved)
@@ -272,7 +278,7 @@ def _remember_run(look: Look, report: Report, ended: SyncRun.State) -> None:
     """Keep what was done, or else the plan that was looked at; the same plan seen again is one run."""
     row = look.run.row
     row.revision = report.revision
-    row.counts = {**report.line(), "plan": guard.digest(look.plan, removals_only=False)}
+    row.counts = {**report.line(), "plan": loss_limit.digest(look.plan, removals_only=False)}
     row.errors = [report.error] if report.error else []
     if look.outcomes:
         look.run.end(ended)

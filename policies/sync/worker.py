@@ -21,10 +21,11 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError, NotAnswering, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import LASTING, STUCK_AFTER
-from policies.sync import alerts, glance, items
-from policies.sync.lease import only_worker
+from policies.sync import change_detection, items
 from policies.sync.reconcile import Picks, Report, reconcile
-from policies.sync.reporting import only_reports
+from policies.sync.runs.lease import only_worker
+from policies.sync.safeguards import alerts
+from policies.sync.safeguards.report_only import only_reports
 
 LONGEST_WAIT = timedelta(hours=1)
 HELD_WAIT = timedelta(minutes=1)
@@ -87,7 +88,7 @@ def look(backend: Backend, *, whole: bool = False) -> Report | None:
             return None
         backend.refresh_from_db()
         _bury(backend)
-        if not whole and glance.unchanged(backend):
+        if not whole and change_detection.unchanged(backend):
             return None
         report = _compare(backend, patient=not whole)
         _unpark(backend, report)

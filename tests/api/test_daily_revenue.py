@@ -22,8 +22,8 @@ from policies import slices
 from policies.models import Backend
 from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync.connections import open_backend
-from policies.sync.discover import discover
+from policies.sync.connections.opening import open_backend
+from policies.sync.discovery.objects import discover
 from policies.sync.reconcile import reconcile
 from tests.api.world import BY, token
 from tests.factories import acting, the

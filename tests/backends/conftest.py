@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.backends.kit import settle
+from lakewarden.backends.testing.kit import settle
 from tests.backends import debian
 from tests.backends.files_world import PosixSite
 from tests.backends.mariadb_world import NEEDED, Server

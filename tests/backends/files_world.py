@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from lakewarden.backends.base import Backend, Desired, Foreign, Right
-from lakewarden.backends.kit import Crash, look
-from policies.sync.backends import posix, webhdfs
-from policies.sync.backends.rest import Rest
+from lakewarden.backends.testing.kit import Crash, look
+from policies.sync.backends.posix import kind as posix
+from policies.sync.backends.shared.rest import Rest
+from policies.sync.backends.webhdfs import kind as webhdfs
 from tests.conftest import missing
 from tests.standins.webhdfs.process import Process
 

@@ -18,11 +18,11 @@ import pymysql
 import pytest
 
 from lakewarden.backends.base import Backend, Foreign, Right
-from lakewarden.backends.kit import Crash
-from policies.sync.backends import mariadb
-from policies.sync.backends.mariadb_names import PERSON, Identity
-from policies.sync.backends.mariadb_session import Session, escaped
-from policies.sync.backends.mariadb_sql import quoted
+from lakewarden.backends.testing.kit import Crash
+from policies.sync.backends.mariadb import kind as mariadb
+from policies.sync.backends.mariadb.client import Session, escaped
+from policies.sync.backends.mariadb.dialect import quoted
+from policies.sync.backends.mariadb.names import PERSON, Identity
 
 _numbers = count(1)
 START_WAIT = 60.0  # seconds

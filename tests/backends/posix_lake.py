@@ -7,7 +7,7 @@ from pathlib import Path
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired
-from lakewarden.backends.kit import look, settle
+from lakewarden.backends.testing.kit import look, settle
 from tests.backends.files_world import (
     READ,
     WRITE,

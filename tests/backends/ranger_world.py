@@ -11,11 +11,11 @@ from urllib.parse import quote
 import pytest
 
 from lakewarden.backends.base import Backend, Desired, Foreign, Right
-from lakewarden.backends.kit import Crash, settle, wanted
-from policies.sync.backends import ranger
-from policies.sync.backends.ranger_names import Identity
-from policies.sync.backends.ranger_session import Session
-from policies.sync.backends.ranger_types import HIVE, Type
+from lakewarden.backends.testing.kit import Crash, settle, wanted
+from policies.sync.backends.ranger import kind as ranger
+from policies.sync.backends.ranger.client import Session
+from policies.sync.backends.ranger.names import Identity
+from policies.sync.backends.ranger.types import HIVE, Type
 from tests.standins.ranger.process import Plugin, Process
 
 _numbers = count(1)

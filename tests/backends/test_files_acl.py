@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from policies.sync.backends.files_acl import Acl, changed, inherited
-from policies.sync.backends.posix_tree import packed, unpacked
+from policies.sync.backends.files.acl import Acl, changed, inherited
+from policies.sync.backends.posix.tree import packed, unpacked
 
 ANA, BO, TEAM = ("user", "1001"), ("user", "1002"), ("group", "50")
 

@@ -9,11 +9,11 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Order, Right, Step
-from lakewarden.backends.contract import Contract, assert_settled
 from lakewarden.backends.errors import Misconfigured, Rejected, Transient
-from lakewarden.backends.kit import look, plan_of, settle, wanted
-from lakewarden.backends.suite import ODD_NAMES
-from policies.sync.backends import mariadb
+from lakewarden.backends.testing.contract import Contract, assert_settled
+from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
+from lakewarden.backends.testing.suite import ODD_NAMES
+from policies.sync.backends.mariadb import kind as mariadb
 from tests.backends.mariadb_world import MariaSite
 from tests.backends.tries import findings, try_step
 from tests.backends.worlds import ROUNDS

@@ -10,13 +10,13 @@ import pymysql
 import pytest
 
 from lakewarden.backends import kinds
-from lakewarden.backends.contract import Contract
 from lakewarden.backends.errors import Misconfigured
-from lakewarden.backends.suite import ODD_NAMES
-from policies.sync.backends import mysql
-from policies.sync.backends.mariadb_session import Address
-from policies.sync.backends.mariadb_sql import quoted
-from policies.sync.backends.mysql import MYSQL, Named
+from lakewarden.backends.testing.contract import Contract
+from lakewarden.backends.testing.suite import ODD_NAMES
+from policies.sync.backends.mariadb.client import Address
+from policies.sync.backends.mariadb.dialect import quoted
+from policies.sync.backends.mysql import kind as mysql
+from policies.sync.backends.mysql.kind import MYSQL, Named
 from tests.backends.mariadb_world import RIGHTS, MariaSite
 from tests.backends.test_mariadb import COSTS, NAMES, READ, WRITE, on
 from tests.backends.worlds import ROUNDS

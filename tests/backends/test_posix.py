@@ -9,10 +9,10 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Foreign, Order, Right
-from lakewarden.backends.contract import Contract
 from lakewarden.backends.errors import Gone
-from lakewarden.backends.kit import look, settle
-from policies.sync.backends.posix_tree import PosixTree
+from lakewarden.backends.testing.contract import Contract
+from lakewarden.backends.testing.kit import look, settle
+from policies.sync.backends.posix.tree import PosixTree
 from tests.backends.files_world import (
     READ,
     WRITE,

@@ -11,7 +11,7 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
-from lakewarden.backends.kit import look, settle
+from lakewarden.backends.testing.kit import look, settle
 from tests.backends.files_world import PosixSite, as_person, each, fileset, reads, setfacl, shown, writes
 from tests.backends.worlds import ROUNDS
 

@@ -9,7 +9,7 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired
-from lakewarden.backends.kit import look, settle
+from lakewarden.backends.testing.kit import look, settle
 from tests.backends.files_world import READ, PosixSite, as_person, each, fileset
 
 FOLDERS, FILES = 100, 1000

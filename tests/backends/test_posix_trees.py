@@ -12,9 +12,10 @@ import pytest
 from lakewarden.backends import planning
 from lakewarden.backends.base import Right
 from lakewarden.backends.errors import Misconfigured, Transient
-from lakewarden.backends.kit import look, settle
-from policies.sync.backends import posix, posix_tree
-from policies.sync.backends.posix_tree import PosixTree
+from lakewarden.backends.testing.kit import look, settle
+from policies.sync.backends.posix import kind as posix
+from policies.sync.backends.posix import tree as posix_tree
+from policies.sync.backends.posix.tree import PosixTree
 from tests.backends.files_world import (
     READ,
     as_person,

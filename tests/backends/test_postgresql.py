@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.backends.contract import Contract
+from lakewarden.backends.testing.contract import Contract
 from tests.backends.worlds import ROUNDS
 
 

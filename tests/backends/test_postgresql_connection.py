@@ -7,10 +7,10 @@ import tempfile
 import pytest
 
 from lakewarden.backends.base import Bypass, Right, Step
-from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
-from lakewarden.backends.kit import look, settle, wanted
-from policies.sync.backends import postgresql
+from lakewarden.backends.testing.contract import assert_settled
+from lakewarden.backends.testing.kit import look, settle, wanted
+from policies.sync.backends.postgresql import kind as postgresql
 from tests.backends.tries import errors_of, findings, newest_only, try_step
 from tests.backends.worlds import COSTS, READ
 

@@ -11,9 +11,9 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
-from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import BackendError, Transient
-from lakewarden.backends.kit import look, settle, wanted
+from lakewarden.backends.testing.contract import assert_settled
+from lakewarden.backends.testing.kit import look, settle, wanted
 from tests.backends.worlds import COSTS, READ, WRITE, before_statement
 
 SWITCHES = 300

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.backends.errors import Rejected
-from lakewarden.backends.kit import look, settle, wanted
-from policies.sync.backends import postgresql_crowd
+from lakewarden.backends.testing.kit import look, settle, wanted
+from policies.sync.backends.postgresql import crowd
 from tests.backends.tries import errors_of, findings, newest_only
 from tests.backends.worlds import READ
 
@@ -15,7 +15,7 @@ from tests.backends.worlds import READ
 def test_a_table_with_many_holders_is_told_before_it_is_full(shop, ana, monkeypatch):
     settle(shop, wanted({f"r{number}": READ for number in range(3)}, r0={ana}))
     assert look(shop).unknown == ()
-    monkeypatch.setattr(postgresql_crowd, "CROWDED", 3)
+    monkeypatch.setattr(crowd, "CROWDED", 3)
     [told] = look(shop).unknown
     assert told.startswith("table sales.orders has rights for 3 holders, and has room for about 2,300")
     assert told in [finding.text for finding in findings(shop)]

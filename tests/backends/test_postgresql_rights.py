@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.backends.base import Column, Desired, Foreign, Right, Step
-from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected
-from lakewarden.backends.kit import look, plan_of, settle, wanted
-from lakewarden.backends.suite import on
+from lakewarden.backends.testing.contract import assert_settled
+from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
+from lakewarden.backends.testing.suite import on
 from tests.backends.tries import SELECT, errors_of, newest_only, try_step
 from tests.backends.worlds import COSTS, READ, WRITE, PostgresSite
 
@@ -95,7 +95,7 @@ def test_a_grant_that_only_warns_is_a_failure_and_leaves_nothing(shop, ana, monk
     shop.do("GRANT SELECT ON sales.orders TO {}", shop.other)
     shop.do("GRANT USAGE ON SCHEMA sales TO {}", shop.other)
     monkeypatch.setattr(
-        "policies.sync.backends.postgresql_rights._owners", lambda *_: {("table", SELECT.path): shop.other}
+        "policies.sync.backends.postgresql.rights._owners", lambda *_: {("table", SELECT.path): shop.other}
     )
     error = try_step(shop, Step("give", role="r", rights=(SELECT,)))
     assert isinstance(error, Misconfigured)
@@ -244,7 +244,7 @@ def test_a_foreign_right_that_was_granted_on_is_not_cut_through(shop, ana):
 
 
 def test_roles_that_are_given_the_same_get_it_by_the_same_statements(shop, ana, monkeypatch):
-    from policies.sync.backends.postgresql_session import Transaction
+    from policies.sync.backends.postgresql.client import Transaction
 
     said, real = [], Transaction.run
 

@@ -7,11 +7,11 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right, Step
-from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Rejected, Transient
-from lakewarden.backends.kit import look, plan_of, settle, wanted
-from policies.sync.backends import postgresql
-from policies.sync.backends.postgresql_names import Identity
+from lakewarden.backends.testing.contract import assert_settled
+from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
+from policies.sync.backends.postgresql import kind as postgresql
+from policies.sync.backends.postgresql.names import Identity
 from tests.backends.tries import at_least_16, errors_of, newest_only, try_step
 from tests.backends.worlds import READ, PostgresSite
 

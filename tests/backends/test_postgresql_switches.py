@@ -9,7 +9,7 @@ import psycopg
 import pytest
 
 from lakewarden.backends import planning
-from lakewarden.backends.kit import look, settle, wanted
+from lakewarden.backends.testing.kit import look, settle, wanted
 from tests.backends.worlds import COSTS, READ
 
 SWITCHES = 2000

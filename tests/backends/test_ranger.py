@@ -8,11 +8,11 @@ from itertools import starmap
 import pytest
 
 from lakewarden.backends.base import Right
-from lakewarden.backends.contract import Contract, assert_settled
 from lakewarden.backends.errors import BackendError, Transient
-from lakewarden.backends.kit import opened, plan_of, random_desired, settle, wanted
-from policies.sync.backends.ranger_session import Session
-from policies.sync.backends.ranger_types import HIVE, TRINO
+from lakewarden.backends.testing.contract import Contract, assert_settled
+from lakewarden.backends.testing.kit import opened, plan_of, random_desired, settle, wanted
+from policies.sync.backends.ranger.client import Session
+from policies.sync.backends.ranger.types import HIVE, TRINO
 from tests.backends.ranger_world import WORDS, RangerSite
 from tests.backends.worlds import ROUNDS
 

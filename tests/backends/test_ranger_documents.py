@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lakewarden.backends import kinds
-from policies.sync.backends.ranger_types import HIVE, TRINO
+from policies.sync.backends.ranger.types import HIVE, TRINO
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "ranger.md").read_text()
 ROWS = re.findall(r"^\| ([A-Z_]+) on an? (\w+) \| (.*?) \| (.*?) \|$", PAGE, re.M)

@@ -8,12 +8,12 @@ import pytest
 
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired
-from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
-from lakewarden.backends.kit import look, opened, plan_of, settle, wanted
-from policies.sync.backends import ranger
-from policies.sync.backends.ranger_session import Session
-from policies.sync.backends.ranger_types import HIVE
+from lakewarden.backends.testing.contract import assert_settled
+from lakewarden.backends.testing.kit import look, opened, plan_of, settle, wanted
+from policies.sync.backends.ranger import kind as ranger
+from policies.sync.backends.ranger.client import Session
+from policies.sync.backends.ranger.types import HIVE
 from tests.backends.ranger_world import PUSHER, READ, SECRET, SETTLED, WRITE, errors_of, item, table
 from tests.backends.tries import findings
 from tests.standins.ranger.process import Plugin

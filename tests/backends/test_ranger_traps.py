@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.backends.base import Bypass, Desired, Order, Right, Step
-from lakewarden.backends.contract import assert_settled
 from lakewarden.backends.errors import Rejected, Transient
-from lakewarden.backends.kit import look, plan_of, settle, wanted
-from policies.sync.backends import ranger
-from policies.sync.backends.ranger_session import Session
-from policies.sync.backends.ranger_types import HIVE, TRINO
+from lakewarden.backends.testing.contract import assert_settled
+from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
+from policies.sync.backends.ranger import kind as ranger
+from policies.sync.backends.ranger.client import Session
+from policies.sync.backends.ranger.types import HIVE, TRINO
 from tests.backends.ranger_world import (
     LONG_AGO,
     PUSHER,

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
-from policies.sync.backends import rest
-from policies.sync.backends.rest import Address, Refused, Rest, by_password
+from policies.sync.backends.shared import rest
+from policies.sync.backends.shared.rest import Address, Refused, Rest, by_password
 
 SECRET = "hunter2-hunter2"
 Script = Callable[["Handler"], None]

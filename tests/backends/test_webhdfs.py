@@ -6,12 +6,12 @@ import pytest
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Order, Right
-from lakewarden.backends.contract import Contract
 from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
-from lakewarden.backends.kit import look, opened, settle
-from policies.sync.backends import webhdfs
-from policies.sync.backends.files_acl import Acl
-from policies.sync.backends.webhdfs_tree import lists, spec
+from lakewarden.backends.testing.contract import Contract
+from lakewarden.backends.testing.kit import look, opened, settle
+from policies.sync.backends.files.acl import Acl
+from policies.sync.backends.webhdfs import kind as webhdfs
+from policies.sync.backends.webhdfs.tree import lists, spec
 from tests.backends.files_world import READ, WRITE, FileRights, HdfsSite, each, fileset
 from tests.standins.webhdfs.process import Process
 

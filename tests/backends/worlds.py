@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from psycopg import sql
 
-from lakewarden.backends import memory
 from lakewarden.backends.base import Backend, Foreign, Right
-from lakewarden.backends.kit import Crash
-from lakewarden.backends.memory import Memory
-from lakewarden.backends.suite import Suite, on
-from policies.sync.backends import postgresql
-from policies.sync.backends.postgresql_names import Identity
-from policies.sync.backends.postgresql_session import Transaction
+from lakewarden.backends.testing import memory
+from lakewarden.backends.testing.kit import Crash
+from lakewarden.backends.testing.memory import Memory
+from lakewarden.backends.testing.suite import Suite, on
+from policies.sync.backends.postgresql import kind as postgresql
+from policies.sync.backends.postgresql.client import Transaction
+from policies.sync.backends.postgresql.names import Identity
 
 _numbers = count(1)
 _emptied: dict[str, list[str]] = {}

@@ -13,7 +13,9 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = ("lakewarden", "accounts", "catalog", "policies", "authzsite")
 LAZY = {"pyspark", "py4j", "pyarrow", "grpc"}  # only inside lakewarden/spark, only inside functions
 WEB = {"rest_framework"}
-SUITE = {ROOT / "lakewarden" / "backends" / name for name in ("contract.py", "suite.py")}  # for pytest to run
+SUITE = {
+    ROOT / "lakewarden" / "backends" / "testing" / name for name in ("contract.py", "suite.py")
+}  # for pytest to run
 
 
 def modules(floor: str) -> list[Path]:

@@ -14,7 +14,7 @@ from authzsite.console import applied
 from authzsite.console.parts import State
 from policies.models import Backend, OutboxEntry
 from policies.sync import worker
-from policies.sync.standing import Standing
+from policies.sync.status import Standing
 from tests.factories import a_person, admit, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana

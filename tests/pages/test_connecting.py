@@ -21,9 +21,9 @@ from lakewarden.backends import kinds
 from lakewarden.objects import ObjectRef
 from policies import discoveries
 from policies.models import Backend, Change, Ownership
+from policies.secrets import unseal
 from policies.services import backends, duties
 from policies.sync import worker
-from policies.sync.seal import unseal
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.pages.test_forms import hidden
 from tests.pages.test_owners_and_members import posted

@@ -10,7 +10,7 @@ from django.test import Client
 
 from catalog.nodes import Node
 from policies.models import Backend
-from policies.sync.seal import unseal
+from policies.secrets import unseal
 from tests.backends.files_world import HdfsSite, PosixSite
 from tests.factories import a_metalake
 from tests.pages.test_owners_and_members import posted

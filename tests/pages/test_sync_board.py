@@ -14,7 +14,8 @@ from accounts import people
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
 from policies.services import members, operating
-from policies.sync import guard, worker
+from policies.sync import worker
+from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source
 
@@ -181,7 +182,7 @@ def test_repairing_shows_the_plan_first_and_what_it_takes_on_top(looked: Backend
 def test_a_held_plan_goes_on_from_its_page(
     looked: Backend, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "FEW", 0)
+    monkeypatch.setattr(loss_limit, "FEW", 0)
     Backend.objects.update(share=10)
     members.leave_group(
         people.ensure("group", "analysts"), people.ensure("user", "mia"), by=BY, authority=AUTHORITY

@@ -7,10 +7,11 @@ from typing import Any
 from urllib.parse import quote
 
 from lakewarden.backends.base import Backend, Foreign, Right
-from lakewarden.backends.kit import WRITES
+from lakewarden.backends.testing.kit import WRITES
 from policies.models import Written
-from policies.sync.backends import cdap, herd
-from policies.sync.backends.entries import ByPerson
+from policies.sync.backends.cdap import kind as cdap
+from policies.sync.backends.entries.backend import ByPerson
+from policies.sync.backends.herd import kind as herd
 from tests.peers.site import Peer, new_name
 from tests.peers.worlds import Told, dying
 

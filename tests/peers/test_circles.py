@@ -8,9 +8,10 @@ from django.utils import timezone
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend
 from policies.services import backends, roles
-from policies.sync import peering, worker
-from policies.sync.connections import open_backend
-from policies.sync.trying import tried
+from policies.sync import worker
+from policies.sync.connections import peering
+from policies.sync.connections.opening import open_backend
+from policies.sync.connections.trial import tried
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.peers.worlds import Lake
 

@@ -11,7 +11,7 @@ import pytest
 
 from lakewarden.backends.base import FoundObject, Observation
 from lakewarden.backends.errors import Misconfigured
-from policies.sync.backends import gravitino
+from policies.sync.backends.gravitino import kind as gravitino
 
 ORDERS = FoundObject("table", ("shop", "sales", "orders"), "shop.sales.orders")
 SEEN = Observation(True, "", (ORDERS,), frozenset(), {}, {})

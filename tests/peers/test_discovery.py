@@ -12,8 +12,8 @@ from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding, BackendLogins
 from policies.services import backends
 from policies.sync import worker
-from policies.sync.connections import open_backend
-from policies.sync.discover import Discovered, discover, read
+from policies.sync.connections.opening import open_backend
+from policies.sync.discovery.objects import Discovered, discover, read
 from tests.factories import AUTHORITY, BY, a_metalake, the
 from tests.peers.worlds import Lake
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.backends.base import Right
-from lakewarden.backends.contract import Contract
-from lakewarden.backends.kit import READS, WRITES
-from lakewarden.backends.suite import ORDERS
+from lakewarden.backends.testing.contract import Contract
+from lakewarden.backends.testing.kit import READS, WRITES
+from lakewarden.backends.testing.suite import ORDERS
 from tests.backends.worlds import rounds
 from tests.peers.entry_worlds import Cdap, Herd
 

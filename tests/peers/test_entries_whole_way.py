@@ -132,7 +132,7 @@ class TestRecord:
 
     @pytest.fixture
     def record(self):
-        from policies.sync.record import Fact, Record
+        from policies.sync.connections.record import Fact, Record
 
         return Record("backend-1"), Fact("ana", self.FACT)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from lakewarden.backends.base import Right
-from lakewarden.backends.contract import Contract, assert_settled
-from lakewarden.backends.kit import READS, WRITES, look, settle, wanted
-from lakewarden.backends.suite import ORDERS
-from policies.sync.backends.gravitino_names import OWNER, owner_key
+from lakewarden.backends.testing.contract import Contract, assert_settled
+from lakewarden.backends.testing.kit import READS, WRITES, look, settle, wanted
+from lakewarden.backends.testing.suite import ORDERS
+from policies.sync.backends.gravitino.names import OWNER, owner_key
 from tests.backends.worlds import rounds
 from tests.peers.worlds import Lake
 

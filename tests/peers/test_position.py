@@ -12,7 +12,7 @@ from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding
 from policies.services import backends
 from policies.sync import worker
-from policies.sync.backends.rest import Rest
+from policies.sync.backends.shared.rest import Rest
 from tests.factories import AUTHORITY, BY, a_metalake, under
 from tests.peers.worlds import Lake
 

@@ -15,8 +15,8 @@ from urllib.parse import parse_qs, quote
 import pytest
 
 from lakewarden.backends.errors import Misconfigured
-from lakewarden.backends.kit import settle, wanted
-from policies.sync.backends import gravitino
+from lakewarden.backends.testing.kit import settle, wanted
+from policies.sync.backends.gravitino import kind as gravitino
 from tests.certificates import own_authority, serving
 from tests.peers.site import ADMIN, Peer
 from tests.peers.test_gravitino import on

@@ -13,7 +13,7 @@ from policies.models import Backend, BackendFinding
 from policies.services import backends, drift, grants, members, roles
 from policies.services.grants import Wish
 from policies.sync import worker
-from policies.sync.trying import tried
+from policies.sync.connections.trial import tried
 from tests.factories import AUTHORITY, BY, a_metalake, a_role, acting, admit, owned, the, under
 from tests.peers.worlds import Lake
 

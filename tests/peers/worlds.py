@@ -15,10 +15,10 @@ from urllib.parse import quote
 import pytest
 
 from lakewarden.backends.base import Backend, Foreign, Observation, Plan, Right
-from lakewarden.backends.kit import WRITES, Crash
-from policies.sync.backends import gravitino
-from policies.sync.backends.gravitino_names import rights_of
-from policies.sync.backends.rest import Rest
+from lakewarden.backends.testing.kit import WRITES, Crash
+from policies.sync.backends.gravitino import kind as gravitino
+from policies.sync.backends.gravitino.names import rights_of
+from policies.sync.backends.shared.rest import Rest
 from tests.peers.site import ADMIN, Peer, new_name
 
 CATALOG = "shop"

@@ -30,11 +30,11 @@ from policies.exports import parquet
 from policies.models import Backend, Counter
 from policies.pipelines import asking, drift, running
 from policies.pipelines.known import Work
+from policies.secrets import seal, unseal
 from policies.services import backends
 from policies.sync import worker
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.reconcile import parted
-from policies.sync.seal import seal, unseal
 from tests.factories import AUTHORITY, BY
 from tests.pipelines.worlds import GROUPS, NAMES, SERVICES, a_cdap, a_herd, a_lake
 from tests.sync.conftest import Source, governed, source

@@ -13,8 +13,8 @@ from psycopg import sql
 from catalog.nodes import Node, node
 from policies.models import Backend
 from policies.services import backends
-from policies.sync.connections import open_backend
-from policies.sync.discover import discover
+from policies.sync.connections.opening import open_backend
+from policies.sync.discovery.objects import discover
 from tests.backends.conftest import mariadb_server  # noqa: F401 -- a fixture
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, owned, the
 

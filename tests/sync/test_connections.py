@@ -7,17 +7,18 @@ from pytest_django import Settings
 
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
-from policies.sync import connections, seal
+from policies import secrets
+from policies.sync.connections import opening
 
 POSTGRESQL = kinds.get("postgresql")
 
 
 def check_allowed(url: str) -> None:
-    connections.check_allowed(POSTGRESQL, url)
+    opening.check_allowed(POSTGRESQL, url)
 
 
 def place_of(url: str) -> str:
-    return seal.place_of(POSTGRESQL, url)
+    return secrets.place_of(POSTGRESQL, url)
 
 
 OPEN = [

@@ -18,10 +18,10 @@ from lakewarden.backends.errors import Transient
 from lakewarden.objects import ObjectRef
 from policies import sealing
 from policies.models import Backend, BackendFinding, OutboxEntry
+from policies.secrets import seal
 from policies.services import backends, grants, members, realms, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
-from policies.sync.seal import seal
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.policies.superuser import past_triggers
 from tests.sync.conftest import Source, discover_now

@@ -15,10 +15,10 @@ from pytest_django import Settings
 
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
-from policies.sync import destinations, reach
-from policies.sync.backends.postgresql_session import Line, Session
-from policies.sync.backends.rest import Address, Rest
-from policies.sync.connections import check_allowed
+from policies.sync.backends.postgresql.client import Line, Session
+from policies.sync.backends.shared.rest import Address, Rest
+from policies.sync.connections import destinations, reachability
+from policies.sync.connections.opening import check_allowed
 
 Resolver = Callable[[str, list[str]], None]
 NOWHERE = "0.0.0.0"  # noqa: S104 -- connected to, never bound
@@ -244,8 +244,8 @@ def test_http_goes_to_the_judged_address_under_its_name(
 def test_a_test_of_an_address_is_judged_alike(names: Resolver, settings: Settings) -> None:
     settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
     names("meta.example", [METADATA])
-    with pytest.raises(reach.Unreachable, match="LAKEWARDEN_CONNECT_ALLOW"):
-        reach.check("http://meta.example/latest")
+    with pytest.raises(reachability.Unreachable, match="LAKEWARDEN_CONNECT_ALLOW"):
+        reachability.check("http://meta.example/latest")
 
 
 @pytest.mark.parametrize("code", ["gravitino", "herd", "cdap", "webhdfs", "ranger-hive", "mariadb", "mysql"])

@@ -13,7 +13,7 @@ from policies.models import Backend, Counter
 from policies.services import grants, objects, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
-from policies.sync.connections import open_backend
+from policies.sync.connections.opening import open_backend
 from tests.factories import AUTHORITY, BY, a_role, acting, the, under
 from tests.sync.conftest import Source, discover_now
 

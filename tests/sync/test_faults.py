@@ -17,10 +17,10 @@ from accounts import people
 from authzsite import embedded
 from policies import decisions
 from policies.models import Backend, OutboxEntry
+from policies.secrets import seal
 from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import restored
-from policies.sync.seal import seal
+from policies.sync.safeguards import restored
 from policies.verify import verify
 from tests.conftest import VAR
 from tests.factories import acting, owned, the

@@ -16,7 +16,7 @@ from django.core.management import call_command
 
 from accounts import people
 from catalog.models import Detail
-from lakewarden.backends.kit import look
+from lakewarden.backends.testing.kit import look
 from policies.models import Backend, BackendFinding
 from policies.services import drift, grants
 from policies.services.grants import Wish

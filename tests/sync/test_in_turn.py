@@ -16,7 +16,9 @@ from policies import outbox
 from policies.models import Backend, Notice, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.services import operating
-from policies.sync import nightly, pace, pruning, reconcile, worker
+from policies.sync import reconcile, worker
+from policies.sync.runs import nightly, pruning
+from policies.sync.safeguards import rate_limit
 from tests.factories import acting, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana, revoke_ana
@@ -115,7 +117,7 @@ RIGHTS = tuple(Right("table", ("s", f"t{number}"), "SELECT") for number in range
 
 @pytest.mark.parametrize(("rate", "sizes"), [(0, [25]), (1000, [25]), (100, [10, 10, 5]), (5, [1] * 25)])
 def test_steps_are_cut_to_the_rate(rate: int, sizes: list[int]) -> None:
-    parts = list(pace.cut([Step("give", role="r", rights=RIGHTS)], rate))
+    parts = list(rate_limit.cut([Step("give", role="r", rights=RIGHTS)], rate))
     assert [len(part.rights) for part in parts] == sizes
     assert tuple(right for part in parts for right in part.rights) == RIGHTS
 
@@ -128,7 +130,7 @@ def test_a_run_keeps_to_the_rate_and_the_next_worker_waits_for_what_the_last_one
     begun = time.monotonic()
     assert worker.deliver(again()).settled
     run = SyncRun.objects.order_by("-pk")[0]
-    changed = sum(pace.weight(_step(item)) for item in run.items.all())
+    changed = sum(rate_limit.weight(_step(item)) for item in run.items.all())
     # the clock is the thing that is tested here; it can only be late
     assert changed > 2
     assert time.monotonic() - begun >= changed / 10
@@ -148,8 +150,8 @@ def _step(item: SyncItem) -> Step:
 
 def test_a_pause_ends_the_waiting_for_the_rate(settled: Backend, monkeypatch: Any) -> None:
     Backend.objects.update(rate=1, paced_until=timezone.now() + timedelta(days=1))
-    monkeypatch.setattr(pace, "NAP", 0.01)
-    monkeypatch.setattr("policies.sync.progress.EVERY", -1.0)
+    monkeypatch.setattr(rate_limit, "NAP", 0.01)
+    monkeypatch.setattr("policies.sync.runs.progress.EVERY", -1.0)
     grant_ana()
     row = again()
     operating.pause(row, by=acting("marek"))

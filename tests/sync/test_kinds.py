@@ -18,14 +18,15 @@ from lakewarden.backends import kinds
 from lakewarden.backends.base import Right
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind, plain_parts
-from lakewarden.backends.memory import Memory, World
+from lakewarden.backends.testing.memory import Memory, World
 from policies.errors import Invalid
 from policies.models import Backend
 from policies.services import backends
-from policies.sync import connections, worker
+from policies.sync import worker
+from policies.sync.connections import opening
+from policies.sync.connections.places import places
 from policies.sync.desired import Wanted, targets_below
-from policies.sync.discover import Discovered, discover
-from policies.sync.places import places
+from policies.sync.discovery.objects import Discovered, discover
 from tests.cdap_law.world import a_cdap
 from tests.factories import AUTHORITY, BY, a_metalake, the
 from tests.sync.conftest import Source
@@ -188,10 +189,10 @@ def test_only_folders_that_the_site_names_are_written(settings: Settings, tmp_pa
         folder.mkdir()
     (lake / "way").symlink_to(beside)
     settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback", str(lake)]
-    connections.check_allowed(FILES, f"file://{lake}/shop")
+    opening.check_allowed(FILES, f"file://{lake}/shop")
     for path in (beside, lake / ".." / "lakes", lake / "way", "/", "/etc"):
         with pytest.raises(Misconfigured, match="LAKEWARDEN_CONNECT_ALLOW"):
-            connections.check_allowed(FILES, f"file://{path}")
+            opening.check_allowed(FILES, f"file://{path}")
 
 
 @pytest.mark.parametrize(

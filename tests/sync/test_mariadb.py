@@ -19,7 +19,7 @@ from policies.models import Backend, BackendFinding
 from policies.services import backends, drift, grants
 from policies.services.grants import Wish
 from policies.sync import worker
-from policies.sync.backends import mariadb
+from policies.sync.backends.mariadb import kind as mariadb
 from tests.backends.mariadb_world import MariaSite
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the
 

@@ -20,7 +20,8 @@ from policies.models import Backend, BackendFinding, BackendLogins, Event, Outbo
 from policies.models.sync import STUCK_AFTER
 from policies.services import duties, grants, members, operating, roles
 from policies.services.grants import Wish
-from policies.sync import guard, reconcile, worker
+from policies.sync import reconcile, worker
+from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source
 
@@ -146,13 +147,13 @@ def test_reporting_shows_the_plan_and_repairing_carries_it_out(settled: Backend,
 def test_many_and_a_great_share_together_are_too_much(
     losers: int, holders: int, share: int, held: bool
 ) -> None:
-    assert guard.too_much(losers, holders, share) is held
+    assert loss_limit.too_much(losers, holders, share) is held
 
 
 @pytest.fixture
 def wary(settled: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
     """The same, where one person of few is too much already."""
-    monkeypatch.setattr(guard, "FEW", 0)
+    monkeypatch.setattr(loss_limit, "FEW", 0)
     Backend.objects.update(share=10)
     return Backend.objects.get()
 
@@ -213,7 +214,7 @@ def failing(error: Exception) -> Any:
 def test_what_fails_for_good_is_parked_with_its_reason(
     settled: Backend, source: Source, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    from policies.sync.backends.postgresql import PostgreSQL
+    from policies.sync.backends.postgresql.kind import PostgreSQL
 
     grant_ana()
     monkeypatch.setattr(PostgreSQL, "apply", failing(error))
@@ -240,7 +241,7 @@ def test_what_fails_for_good_is_parked_with_its_reason(
 def test_what_may_work_later_is_tried_again_and_never_parked(
     settled: Backend, monkeypatch: pytest.MonkeyPatch, error: Exception
 ) -> None:
-    from policies.sync.backends.postgresql import PostgreSQL
+    from policies.sync.backends.postgresql.kind import PostgreSQL
 
     grant_ana()
     monkeypatch.setattr(PostgreSQL, "apply", failing(error))
@@ -264,7 +265,7 @@ def test_what_was_parked_is_done_when_all_is_equal_after_all(settled: Backend, s
 def test_one_item_is_tried_again_alone(
     settled: Backend, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from policies.sync.backends.postgresql import PostgreSQL
+    from policies.sync.backends.postgresql.kind import PostgreSQL
 
     grant_ana()
     roles.unassign(the("role", "no_contractors"), people.ensure("user", "carl"), by=BY, authority=AUTHORITY)
@@ -290,7 +291,7 @@ def test_a_run_whose_worker_died_is_told_as_failed(settled: Backend) -> None:
 def test_a_pause_stops_a_run_between_two_steps(
     settled: Backend, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from policies.sync import progress
+    from policies.sync.runs import progress
 
     monkeypatch.setattr(progress, "EVERY", -1.0)
     grant_ana()

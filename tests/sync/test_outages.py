@@ -17,12 +17,18 @@ from accounts import people
 from lakewarden.backends.errors import BackendError, NotAnswering, Transient
 from policies import tasks
 from policies.models import Backend, Notice, OutboxEntry
+from policies.secrets import seal
 from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import alerts, hands, lease, worker
-from policies.sync.backends import mariadb, mariadb_session, posix, postgresql_session, rest, supervised
-from policies.sync.backends.rest import Address, Rest, by_password
-from policies.sync.seal import seal
+from policies.sync import worker
+from policies.sync.backends.mariadb import client as mariadb_client
+from policies.sync.backends.mariadb import kind as mariadb
+from policies.sync.backends.posix import kind as posix
+from policies.sync.backends.postgresql import client as postgresql_client
+from policies.sync.backends.shared import rest, supervised
+from policies.sync.backends.shared.rest import Address, Rest, by_password
+from policies.sync.runs import lease, worker_limit
+from policies.sync.safeguards import alerts
 from tests.factories import acting, owned, the
 from tests.standins.faults import Proxy
 from tests.sync.conftest import Source
@@ -34,8 +40,8 @@ SOON = 1.0
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes 40 seconds elsewhere takes one here."""
-    monkeypatch.setattr(postgresql_session.Line, "limit", SOON)
-    monkeypatch.setattr(mariadb_session, "LONGEST", SOON)
+    monkeypatch.setattr(postgresql_client.Line, "limit", SOON)
+    monkeypatch.setattr(mariadb_client, "LONGEST", SOON)
     monkeypatch.setattr(rest, "TIMEOUT", SOON)
     monkeypatch.setattr(rest, "GRACE", SOON / 2)
 
@@ -60,14 +66,14 @@ def revoke() -> None:
 
 def during_revoke(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], None]) -> None:
     """Have something happen when the revocation is sent to the backend."""
-    run = postgresql_session.Transaction.run
+    run = postgresql_client.Transaction.run
 
     def sent(self: Any, statement: Any) -> None:
         if "REVOKE" in statement.as_string(None):
             happens()
         run(self, statement)
 
-    monkeypatch.setattr(postgresql_session.Transaction, "run", sent)
+    monkeypatch.setattr(postgresql_client.Transaction, "run", sent)
 
 
 @pytest.mark.parametrize(
@@ -101,7 +107,7 @@ def test_a_server_that_answers_nobody_is_not_answering_everywhere(
     client.force_login(people.make_account("olivia"), backend="django.contrib.auth.backends.ModelBackend")
     row = Backend.objects.get()
     line.become("freeze")
-    monkeypatch.setattr(postgresql_session, "_CONNECT_SECONDS", 2)
+    monkeypatch.setattr(postgresql_client, "_CONNECT_SECONDS", 2)
     tasks.look(row.pk)
     assert Backend.objects.get().state == "silent"
     told = Notice.objects.filter(kind="sync.silent", recipient__name="olivia")
@@ -260,16 +266,20 @@ def test_one_server_does_not_get_all_hands(governed: Backend) -> None:
     other = Backend.objects.get()
     values = connection.settings_dict
     info = {"host": values["HOST"], "user": values["USER"], "dbname": values["NAME"]}
-    for urgent, many in ((True, hands.URGENT), (False, hands.OTHERS)):
+    for urgent, many in ((True, worker_limit.URGENT), (False, worker_limit.OTHERS)):
         with psycopg.connect(**info, autocommit=True) as elsewhere:
-            for place in hands._places(other, urgent=urgent):
-                with hands.at_server(other, urgent=urgent) as free:
+            for place in worker_limit._places(other, urgent=urgent):
+                with worker_limit.at_server(other, urgent=urgent) as free:
                     assert free
                 assert elsewhere.execute(
-                    "SELECT pg_try_advisory_lock(%s, %s)", [hands._LOCKS, hands._number(place)]
+                    "SELECT pg_try_advisory_lock(%s, %s)", [worker_limit._LOCKS, worker_limit._number(place)]
                 ).fetchone() == (True,)
-            assert len(hands._places(other, urgent=urgent)) == many
-            with hands.at_server(other, urgent=urgent) as free:
+            assert len(worker_limit._places(other, urgent=urgent)) == many
+            with worker_limit.at_server(other, urgent=urgent) as free:
                 assert not free
     Backend.objects.update(state="silent")
-    assert hands._places(other, urgent=True) == hands._places(other, urgent=False) == ["silent 0", "silent 1"]
+    assert (
+        worker_limit._places(other, urgent=True)
+        == worker_limit._places(other, urgent=False)
+        == ["silent 0", "silent 1"]
+    )

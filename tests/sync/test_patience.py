@@ -13,7 +13,7 @@ from lakewarden.backends.errors import BackendError, Misconfigured, Transient
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.services import operating
 from policies.sync import worker
-from policies.sync.backends import postgresql
+from policies.sync.backends.postgresql import kind as postgresql
 from tests.factories import a_role, acting, the
 from tests.sync.conftest import Source, discover_now
 

@@ -16,15 +16,16 @@ from catalog.models import Securable
 from catalog.nodes import Node, node
 from lakewarden import engine
 from lakewarden.backends.base import Desired, Observation, Right
-from lakewarden.backends.kit import look
+from lakewarden.backends.testing.kit import look
 from policies import slices
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry
 from policies.services import drift, grants
 from policies.services.grants import Wish
-from policies.sync import glance, guard, worker
-from policies.sync.backends.ranger_types import HIVE, TRINO
-from policies.sync.connections import open_backend
-from policies.sync.wanted_ranger import CARRIED, wanted
+from policies.sync import change_detection, worker
+from policies.sync.backends.ranger.types import HIVE, TRINO
+from policies.sync.backends.ranger.wanted import CARRIED, wanted
+from policies.sync.connections.opening import open_backend
+from policies.sync.safeguards import loss_limit
 from tests.backends.conftest import ranger_server  # noqa: F401 -- a fixture
 from tests.backends.ranger_world import RangerSite, item, table
 from tests.factories import a_role, a_shop, acting, admit, owned, the, under
@@ -206,9 +207,9 @@ def test_it_is_told_where_it_is_in_force(governed: Backend, site: RangerSite) ->
     deliver(governed)
     governed.refresh_from_db()
     assert governed.counts["in_force"] == "nowhere, no plugin has asked yet"
-    before = glance.digest(look(site))
+    before = change_detection.digest(look(site))
     Plugin(site.server, site.service).load()
-    assert glance.digest(look(site)) != before
+    assert change_detection.digest(look(site)) != before
     worker.look(governed)
     governed.refresh_from_db()
     assert governed.counts["in_force"] == "hiveServer2 on host1: yes"
@@ -231,7 +232,7 @@ def test_a_denial_counts_as_what_it_takes(before: set[str], after: set[str], los
     )
     who = {"r": frozenset({"ana"})}
     seen = Observation(True, "", (), frozenset({"ana"}), {"r": had}, who)
-    assert guard.losing(Desired({"r": has}, who), seen) == (int(loses), 1)
+    assert loss_limit.losing(Desired({"r": has}, who), seen) == (int(loses), 1)
 
 
 def test_what_ranger_does_not_know_has_not_vanished(governed: Backend) -> None:

@@ -17,8 +17,8 @@ from lakewarden.facts import Level, Lineage
 from policies import slices
 from policies.models import Backend
 from policies.sync import worker
-from policies.sync.backends.ranger_types import CDAP
-from policies.sync.wanted_ranger_cdap import as_path
+from policies.sync.backends.ranger.types import CDAP
+from policies.sync.backends.ranger.wanted_cdap import as_path
 from tests.backends.conftest import ranger_server  # noqa: F401 -- a fixture
 from tests.backends.ranger_world import RangerSite, item
 from tests.cdap.world import a_cdap, a_role, give

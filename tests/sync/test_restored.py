@@ -16,7 +16,8 @@ from policies import tasks
 from policies.models import Backend, DatabaseIdentity, Event, Notice, OutboxEntry
 from policies.services import grants, operating
 from policies.services.grants import Wish
-from policies.sync import restored, worker
+from policies.sync import worker
+from policies.sync.safeguards import restored
 from tests.factories import acting, owned, the
 from tests.sync.conftest import Source, make_governed
 

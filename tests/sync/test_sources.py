@@ -20,12 +20,13 @@ from lakewarden.backends.errors import Misconfigured
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, Event, Notice
+from policies.secrets import seal
 from policies.services import backends, objects, operating
-from policies.sync import sources, worker
-from policies.sync.backends.postgresql_source import database
-from policies.sync.reporting import only_reports
-from policies.sync.seal import seal
-from policies.sync.trying import tried
+from policies.sync import worker
+from policies.sync.backends.postgresql.source import database
+from policies.sync.connections import sources
+from policies.sync.connections.trial import tried
+from policies.sync.safeguards.report_only import only_reports
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, the
 from tests.sync.conftest import Source
 
@@ -265,7 +266,7 @@ def test_two_that_were_connected_before_are_told_apart_at_their_next_run(
 
 
 def test_a_folder_is_one_source_with_all_that_lies_in_it(tmp_path: Path) -> None:
-    from policies.sync.backends.posix_tree import folder_source
+    from policies.sync.backends.posix.tree import folder_source
 
     for name in ("lake/sales/deep", "beside"):
         (tmp_path / name).mkdir(parents=True)

@@ -7,7 +7,7 @@ from policies.models import Backend
 from policies.services import grants, members
 from policies.services.grants import Wish
 from policies.sync import worker
-from policies.sync.standing import standing
+from policies.sync.status import standing
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source
 

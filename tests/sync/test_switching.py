@@ -6,8 +6,9 @@ import pytest
 
 from policies.models import Backend, OutboxEntry
 from policies.services import details
-from policies.sync import guard, worker
+from policies.sync import worker
 from policies.sync.reconcile import Report
+from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, the
 from tests.sync.conftest import Source
 
@@ -47,7 +48,7 @@ def test_it_is_not_held_as_a_mistake(
     governed: Backend, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     worker.deliver(governed)
-    monkeypatch.setattr(guard, "too_much", lambda *_: True)
+    monkeypatch.setattr(loss_limit, "too_much", lambda *_: True)
     switch("catalog", "shop", on=False)
     assert not delivered(governed).held
     assert readers(source) == {"legacy"}

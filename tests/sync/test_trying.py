@@ -9,7 +9,7 @@ from lakewarden.backends.errors import Misconfigured
 from policies import discoveries
 from policies.errors import Refused
 from policies.models import Backend, Discovery
-from policies.sync.trying import tried
+from policies.sync.connections.trial import tried
 from tests.factories import acting
 from tests.sync.conftest import Source
 

@@ -29,7 +29,7 @@ from catalog.queries import below
 from policies import queries
 from policies.services import details, objects
 from policies.services.objects import NewObject
-from policies.sync import reach
+from policies.sync.connections import reachability
 
 PROVIDERS = {
     "relational": (
@@ -164,8 +164,8 @@ def _test(properties: dict[str, str]) -> Wire:
 
 def _reach(address: str) -> None:
     try:
-        reach.check(address)
-    except reach.Unreachable as problem:
+        reachability.check(address)
+    except reachability.Unreachable as problem:
         raise unreachable(f"Failed to connect: {problem}") from None
 
 

@@ -9,8 +9,8 @@ from lakewarden.backends import kinds
 from lakewarden.objects import BadName
 from policies.models import Backend
 from policies.services import backends
-from policies.sync.connections import check_allowed, filled_in
-from policies.sync.trying import Trial, tried
+from policies.sync.connections.opening import check_allowed, filled_in
+from policies.sync.connections.trial import Trial, tried
 
 
 class Command(OperatorCommand):

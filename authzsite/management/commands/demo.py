@@ -9,9 +9,9 @@ from django.conf import settings
 from authzsite.demo import lake, passwords, shop, world
 from authzsite.management.base import OperatorCommand
 from catalog.nodes import node
-from policies.sync.discover import discover
+from policies.sync.connections.sources import opened
+from policies.sync.discovery.objects import discover
 from policies.sync.reconcile import reconcile
-from policies.sync.sources import opened
 
 
 class Command(OperatorCommand):

@@ -7,9 +7,9 @@ from typing import Any
 from authzsite.management.base import OperatorCommand, connected_node
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.sync.discover import discover, read
+from policies.sync.connections.sources import opened
+from policies.sync.discovery.objects import discover, read
 from policies.sync.reconcile import reconcile
-from policies.sync.sources import opened
 
 
 class Command(OperatorCommand):

@@ -12,7 +12,7 @@ from lakewarden.record.notes import BadNote
 from policies import checkpoints, lost_ends
 from policies.lost_ends import End
 from policies.models import Backend
-from policies.sync import restored
+from policies.sync.safeguards import restored
 
 WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and looks"}
 

@@ -14,8 +14,9 @@ from catalog.nodes import last
 from lakewarden.backends.errors import BackendError
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.sync import restored, worker
+from policies.sync import worker
 from policies.sync.reconcile import Report
+from policies.sync.safeguards import restored
 
 
 class Command(OperatorCommand):

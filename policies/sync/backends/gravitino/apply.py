@@ -1,0 +1,231 @@
+"""The deeds of a plan in a metalake, each safe to repeat: what is there already, or gone already, is done."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from lakewarden.backends.base import Right, Step
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient, worst
+from policies.sync.backends.gravitino.names import (
+    OWNER,
+    Person,
+    full_name,
+    opposite,
+    owns,
+    wire,
+)
+from policies.sync.backends.gravitino.observe import MEMBER, Lake, sole
+from policies.sync.backends.shared.rest import Refused
+from policies.sync.connections.record import Fact, Record
+
+EXISTS, ABSENT = 409, 404
+_NOT_IN_USE = 1009
+
+
+def translated(refusal: Refused) -> BackendError:
+    """What to do next about an error of the API."""
+    text, code = str(refusal), refusal.body.get("code")
+    if refusal.status == ABSENT or refusal.body.get("type") == "IllegalRoleException":
+        return Gone(text)
+    if refusal.status in (403, 405) or (code == _NOT_IN_USE and "etalake" in text):
+        return Misconfigured(text)
+    return Rejected(text)
+
+
+class Hand:
+    """Carries steps out in one metalake."""
+
+    def __init__(self, lake: Lake, record: Record) -> None:
+        self.lake, self.record = lake, record
+
+    def do(self, step: Step) -> None:
+        """One step.  Raises BackendError."""
+        owner = owns(step.role)
+        try:
+            if step.kind == "take_foreign":
+                self._take_foreign(step)
+            elif step.kind == "switch":
+                self._switch(step)
+            elif owner and step.kind == "give":
+                self._own(owner, step.rights)
+            elif owner and step.kind == "take":
+                self._disown(owner, step.rights)
+            elif not owner:  # an owner is no role: nothing is made for him
+                deed = {
+                    "make_role": self._make,
+                    "give": self._give,
+                    "take": self._take,
+                    "drop_role": self._drop,
+                }[step.kind]
+                deed(step)
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    # roles
+
+    def _name(self, step: Step) -> str:
+        return self.lake.marks.role_name(step.role)
+
+    def _make(self, step: Step) -> None:
+        properties = self.lake.marks.properties(step.role, step.label)
+        body = {"name": self._name(step), "properties": properties, "securableObjects": []}
+        try:
+            self.lake.post("roles", body=body)
+        except Refused as refusal:
+            if refusal.status != EXISTS:
+                raise
+            self._must_be_ours(self._name(step), step.role)
+
+    def _must_be_ours(self, name: str, key: str) -> None:
+        there = self.lake.role(name)
+        if there is None or there.key != key:
+            raise Rejected(f"a role {name} that is not ours is there already")
+
+    def _give(self, step: Step) -> None:
+        self._each_object(step, "grant")
+
+    def _take(self, step: Step) -> None:
+        self._each_object(step, "revoke")
+
+    def _each_object(self, step: Step, verb: str) -> None:
+        """The rights of a step object by object; what cannot be done on one does not keep it from others."""
+        name, failed = self._name(step), []
+        for (kind, object_), words in _by_object(self.lake.name, step.rights).items():
+            try:
+                self._change(name, kind, object_, words, verb)
+            except Refused as refusal:
+                if not (verb == "revoke" and refusal.status == ABSENT):
+                    failed.append(translated(refusal))
+        if failed:
+            raise worst(failed)
+
+    def _change(self, role: str, kind: str, object_: str, words: list[str], verb: str) -> None:
+        place = ("permissions", "roles", role, kind, object_)
+        wanted = {"privileges": [wire(word) for word in words]}
+        try:
+            self.lake.put(*place, verb, body=wanted)
+        except Refused as refusal:
+            if verb != "grant" or refusal.status != 400 or translated(refusal).__class__ is Gone:
+                raise
+            # allowed and denied exclude each other in one role, so the other goes first
+            others = {"privileges": [wire(opposite(word)) for word in words]}
+            self.lake.put(*place, "revoke", body=others)
+            self.lake.put(*place, verb, body=wanted)
+
+    def _drop(self, step: Step) -> None:
+        name = self._name(step)
+        there = self.lake.role(name)
+        if there is None:
+            return
+        self._must_be_ours(name, step.role)
+        held = self.lake.roles_members(name)
+        if there.rights or held:
+            raise Rejected(f"{name} still holds rights or has members")
+        self.lake.delete("roles", name)
+
+    # people
+
+    def _switch(self, step: Step) -> None:
+        joins = [key for key in step.joins if not owns(key)]
+        leaves = [key for key in step.leaves if not owns(key)]
+        person = Person.of(step.person)
+        held = self.lake.person(person)
+        if held is None and joins:
+            self._admit(person)
+        self._must_be_as_read(step, held or frozenset())
+        name = self.lake.marks.role_name
+        self._roles(person, "grant", [name(key) for key in joins])
+        if held is not None:
+            self._roles(person, "revoke", [name(key) for key in leaves if name(key) in held])
+
+    def _admit(self, person: Person) -> None:
+        try:
+            self.lake.post(f"{person.kind}s", body={"name": person.name})
+        except Refused as refusal:
+            if refusal.status != EXISTS:
+                raise
+
+    def _must_be_as_read(self, step: Step, held: frozenset[str]) -> None:
+        name = self.lake.marks.role_name
+        expected = {name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
+        for one in sorted(held - expected):
+            role = self.lake.role(one) if self.lake.marks.could_be(one) else None
+            if role is not None and role.key is not None:
+                raise Transient(f"the memberships of {step.person} changed since they were read")
+
+    def _roles(self, person: Person, verb: str, names: list[str]) -> None:
+        if names:
+            self.lake.put("permissions", f"{person.kind}s", person.name, verb, body={"roleNames": names})
+
+    # owners
+
+    def _own(self, owner: str, rights: Iterable[Right]) -> None:
+        person = Person.of(owner)
+        if self.lake.person(person) is None:
+            self._admit(person)
+        for right in rights:
+            name, fact = full_name(self.lake.name, right), Fact(owner, right)
+            now = self.lake.owner(right.kind, name)
+            self.record.give([fact], [Fact(now, right)])
+            if now != owner:
+                self._set_owner(right.kind, name, person)
+            self.record.given([fact])
+
+    def _disown(self, owner: str, rights: Iterable[Right]) -> None:
+        """An owner cannot be taken away there, only be followed by another: by this console's own account."""
+        for fact in self.record.take(Fact(owner, right) for right in rights):
+            name = full_name(self.lake.name, fact.right)
+            if self.lake.owner(fact.right.kind, name) == owner:
+                self._set_owner(fact.right.kind, name, Person("user", self.lake.me))
+            self.record.taken([fact])
+
+    def _set_owner(self, kind: str, name: str, person: Person) -> None:
+        self.lake.put("owners", kind, name, body={"name": person.name, "type": person.kind.upper()})
+
+    # what others gave
+
+    def _take_foreign(self, step: Step) -> None:
+        for right in step.rights:
+            if right.right == OWNER:
+                self._take_ownership(Fact(step.person, right))
+            elif right.right == MEMBER:
+                self._leave(step.person, right.path[0])
+            else:
+                self._take_from_role(step, right)
+
+    def _take_ownership(self, fact: Fact) -> None:
+        for theirs in self.record.own([fact]):
+            name = full_name(self.lake.name, theirs.right)
+            if self.lake.owner(theirs.right.kind, name) == theirs.holder:
+                self._set_owner(theirs.right.kind, name, Person("user", self.lake.me))
+
+    def _leave(self, holder: str, role: str) -> None:
+        self._must_be_theirs(role)
+        person = Person.of(holder)
+        if role in (self.lake.person(person) or ()):
+            self._roles(person, "revoke", [role])
+
+    def _take_from_role(self, step: Step, right: Right) -> None:
+        role = (step.grantor or step.person).removeprefix("role ")
+        self._must_be_theirs(role)
+        if step.grantor and sole(self.lake.roles_members(role)) != step.person:
+            raise Transient(f"{step.person} is no longer alone in the role {role}; look at it again")
+        place = (right.kind, full_name(self.lake.name, right))
+        try:
+            self._change(role, *place, [right.right], "revoke")
+        except Refused as refusal:
+            if refusal.status != ABSENT:
+                raise
+
+    def _must_be_theirs(self, role: str) -> None:
+        there = self.lake.role(role)
+        if there is not None and there.key is not None:
+            raise Rejected(f"the role {role} is ours")
+
+
+def _by_object(lake: str, rights: Iterable[Right]) -> dict[tuple[str, str], list[str]]:
+    found: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for right in rights:
+        found[right.kind, full_name(lake, right)].append(right.right)
+    return found

@@ -1,0 +1,158 @@
+"""A metalake of a Gravitino server, over its REST API: roles and denials as it knows them itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from lakewarden.backends.base import (
+    Backend,
+    Finding,
+    ObjectKind,
+    Observation,
+    Outcome,
+    Plan,
+    Source,
+)
+from lakewarden.backends.kinds import Field, Kind
+from lakewarden.backends.steps import in_turn
+from lakewarden.dialects.gravitino.privileges import PRIVILEGES
+from policies.sync.backends.gravitino.apply import Hand, translated
+from policies.sync.backends.gravitino.check import check
+from policies.sync.backends.gravitino.names import HERE, Marks, tag
+from policies.sync.backends.gravitino.observe import Lake, described, observe, position
+from policies.sync.backends.gravitino.source import metalake
+from policies.sync.backends.gravitino.wanted import admitted, wanted
+from policies.sync.backends.shared.rest import (
+    REACHED,
+    SIGNS_IN,
+    Address,
+    Refused,
+    Rest,
+    parts_of,
+    signing_in,
+    url_of,
+)
+from policies.sync.connections.peering import must_not_lead_back
+from policies.sync.connections.record import Record
+
+PORT = 8090
+OPTIONS = frozenset({"ca", "groups", "oauth", "scope", "user"})
+_TYPES = ("metalake", "catalog", "schema", "table", "view", "topic", "fileset", "model", "function")
+
+
+class Gravitino:
+    """One metalake; `admits` tells who would be let in there when he gets something."""
+
+    def __init__(
+        self, lake: Lake, record: Record, admits: Callable[[], Iterable[str]], *, native_groups: bool = False
+    ) -> None:
+        self.lake, self.native_groups = lake, native_groups
+        self._record, self._admits, self._hand = record, admits, Hand(lake, record)
+
+    def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
+        """The privilege itself where it may be given; () for what is administered here alone."""
+        known = PRIVILEGES.get(privilege)
+        return (privilege,) if known and kind in known.binds and privilege not in HERE else ()
+
+    def source(self) -> Source:
+        """The metalake, known by when and by whom it was made where the server has no number."""
+        try:
+            return metalake(self.lake)
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    def observe(self) -> Observation:
+        """Everything that matters, call by call.  Raises errors of `lakewarden.backends.errors`."""
+        lake = self.lake
+        must_not_lead_back(lake.rest, self._record.mark, tag(lake.marks.realm), tag(lake.name))
+        try:
+            return observe(lake, self._record, frozenset(self._admits()))
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    def position(self) -> str:
+        """Where it stands, without a call for each object: owners and objects are left to whole looks."""
+        try:
+            return position(self.lake)
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    def describe(self, seen: Observation) -> Observation:
+        """What was seen, with comments and columns: a call for each object, made to bring objects here."""
+        try:
+            return replace(seen, objects=tuple(described(self.lake, one) for one in seen.objects))
+        except Refused as refusal:
+            raise translated(refusal) from None
+
+    def apply(self, plan: Plan) -> Iterator[Outcome]:
+        """Do each step and say what became of it."""
+        return in_turn(plan.steps, self._hand.do)
+
+    def check(self) -> Iterable[Finding]:
+        """What works and what has to be mended, in words."""
+        return check(self.lake)
+
+    def close(self) -> None:
+        """Let go of the connection; the next call makes a new one."""
+        self.lake.rest.close()
+
+
+def address(url: str) -> Address:
+    """Raises Misconfigured."""
+    return Address.read(url, "gravitino", port=PORT, options=OPTIONS, path=1)
+
+
+def open(url: str, *, realm: str, mark: str) -> Backend:
+    """The metalake behind `gravitino+https://user:password@host:port/metalake`, called when first used."""
+    at = address(url)
+    native = at.options.get("groups") == "native"
+    lake = Lake(_rest(at), at.path[0], Marks(realm, mark), me=at.options.get("user") or at.user)
+    return Gravitino(lake, Record(mark), lambda: admitted(realm, native_groups=native), native_groups=native)
+
+
+def _rest(at: Address) -> Rest:
+    return Rest(
+        at,
+        signing_in(at),
+        accept="application/vnd.gravitino.v1+json",
+        explain=lambda body, plain: _said(body),
+    )
+
+
+def _said(body: object) -> str:
+    return str(body.get("message", "")) if isinstance(body, dict) else ""
+
+
+KIND = Kind(
+    "gravitino",
+    "Apache Gravitino",
+    open,
+    ("gravitino+https://", "gravitino+http://"),
+    "gravitino+https://lakewarden:secret@gravitino.example.org:8090/lake",
+    whole_realm=True,
+    realm_kinds=("gravitino",),
+    objects={type_: type_ for type_ in _TYPES},
+    carried={
+        type_: tuple(
+            ("", code) for code, one in PRIVILEGES.items() if type_ in one.binds and code not in HERE
+        )
+        for type_ in _TYPES
+    },
+    wanted=wanted,
+    fields=(
+        Field("database", "Metalake", "Its name over there."),
+        SIGNS_IN,
+        REACHED,
+        Field(
+            "groups",
+            "Groups",
+            "Groups are the same on both sides only when both take them from one directory.",
+            required=False,
+            choices=(("", "people get what their groups have"), ("native", "the groups get it themselves")),
+        ),
+    ),
+    url=lambda values: url_of("gravitino", values, "groups"),
+    parts=lambda url: parts_of(address(url)),
+    discovers={type_: type_ for type_ in _TYPES if type_ != "metalake"},
+)

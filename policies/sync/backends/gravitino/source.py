@@ -1,0 +1,22 @@
+"""Which metalake this is, whatever address leads there."""
+
+from __future__ import annotations
+
+from lakewarden.backends.base import Source
+from policies.sync.backends.gravitino.observe import Lake
+from policies.sync.connections.peering import source_at
+
+
+def metalake(lake: Lake) -> Source:
+    """By the number of a console; else by when and by whom it was made, as Gravitino itself has no number.
+
+    Raises BackendError.
+    """
+    at = source_at(lake.rest, f"metalake {lake.name}")
+    if at.key.startswith("lakewarden "):
+        return at
+    found = lake.get().get("metalake") or {}
+    audit = found.get("audit") if isinstance(found, dict) else None
+    if isinstance(audit, dict) and audit.get("createTime"):
+        return Source(f"metalake {lake.name} made {audit['createTime']} by {audit.get('creator', '')}")
+    return at

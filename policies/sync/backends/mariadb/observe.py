@@ -1,0 +1,307 @@
+"""Observe a MariaDB server: what exists, which rights are ours, which are foreign, who needs none.
+
+The tables of `mysql` are read, not SHOW GRANTS: that prints password hashes and knows one account at a time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+from lakewarden.backends.base import (
+    Bypass,
+    Column,
+    Foreign,
+    FoundObject,
+    ObjectKind,
+    Observation,
+    Right,
+)
+from policies.sync.backends.mariadb.client import Account, Session
+from policies.sync.backends.mariadb.names import Identity
+from policies.sync.backends.mariadb.stored_rights import database_of, everywhere, listed, switched_on
+
+SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
+_DATABASES = "SELECT * FROM mysql.db"
+_TABLES = """
+    SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Table_priv AS rights
+      FROM mysql.tables_priv
+"""
+_COLUMNS_GIVEN = """
+    SELECT Host AS host, Db AS db, User AS user, Table_name AS name, Column_name AS col, Column_priv AS rights
+      FROM mysql.columns_priv
+"""
+_SCHEMATA = """
+    SELECT SCHEMA_NAME AS name FROM information_schema.SCHEMATA
+     WHERE SCHEMA_NAME NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+"""
+_EXISTING = """
+    SELECT TABLE_SCHEMA AS db, TABLE_NAME AS name, TABLE_TYPE AS form, TABLE_COMMENT AS comment,
+           CREATE_TIME AS made
+      FROM information_schema.TABLES
+     WHERE TABLE_TYPE <> 'SEQUENCE'
+       AND TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+"""
+_COLUMNS = """
+    SELECT TABLE_SCHEMA AS db, TABLE_NAME AS tab, COLUMN_NAME AS name, COLUMN_TYPE AS type,
+           IS_NULLABLE AS nullable, COLUMN_COMMENT AS comment
+      FROM information_schema.COLUMNS
+     WHERE TABLE_SCHEMA NOT IN ('mysql', 'information_schema', 'performance_schema', 'sys')
+     ORDER BY TABLE_SCHEMA, TABLE_NAME, ORDINAL_POSITION
+"""
+# a rename keeps the number and a re-creation gets another; names are kept in the letters of files
+_NUMBERS = """
+    SELECT CONVERT(CAST(CAST(SUBSTRING_INDEX(NAME, '/', 1) AS BINARY) AS CHAR CHARACTER SET filename)
+                   USING utf8mb4) AS db,
+           CONVERT(CAST(CAST(SUBSTRING_INDEX(SUBSTRING_INDEX(NAME, '/', -1), '#', 1) AS BINARY)
+                   AS CHAR CHARACTER SET filename) USING utf8mb4) AS name,
+           MIN(TABLE_ID) AS id
+      FROM information_schema.{} WHERE NAME LIKE '%/%' GROUP BY 1, 2
+"""
+_GLOBAL = """
+    SELECT GRANTEE AS grantee, PRIVILEGE_TYPE AS word
+      FROM information_schema.USER_PRIVILEGES WHERE PRIVILEGE_TYPE <> 'USAGE' ORDER BY 1, 2
+"""
+NOBODY = {"", "mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
+PUBLIC = "PUBLIC"
+
+
+class Look:
+    """The rows of one look; the server keeps no snapshot over its own tables, our lock keeps us out."""
+
+    def __init__(self, session: Session) -> None:
+        self.identity: Identity = session.identity
+        self.me, self.many_roles = session.user, session.dialect.many_roles
+        self.accounts = session.rows(session.dialect.accounts)
+        self.mapped = session.rows(session.dialect.mapped)
+        self.databases = session.rows(_DATABASES)
+        self.tables = session.rows(_TABLES)
+        self.column_rights = session.rows(_COLUMNS_GIVEN)
+        self.schemata = [row["name"] for row in session.rows(_SCHEMATA)]
+        self.existing = session.rows(_EXISTING)
+        self.columns = session.rows(_COLUMNS)
+        numbers = session.rows(_NUMBERS.format(session.dialect.numbers))
+        self.numbers = {(row["db"], row["name"]): row["id"] for row in numbers}
+        self.globals = [
+            (row["grantee"].rsplit("@", 1)[0][1:-1], row["word"]) for row in session.rows(_GLOBAL)
+        ]
+
+    @cached_property
+    def about(self) -> dict[Account, dict[str, Any]]:
+        """What the server keeps of each account and role."""
+        return {(row["user"], row["host"]): json.loads(row["priv"] or "{}") for row in self.accounts}
+
+    @cached_property
+    def roles(self) -> set[str]:
+        return {user for (user, _), about in self.about.items() if about.get("is_role")}
+
+    @cached_property
+    def people(self) -> dict[str, list[str]]:
+        """Who can sign in: the hosts of each name."""
+        found: dict[str, list[str]] = defaultdict(list)
+        for (user, host), about in sorted(self.about.items()):
+            if not about.get("is_role") and user not in NOBODY and user != self.me:
+                found[user].append(host)
+        return dict(found)
+
+    @cached_property
+    def managed(self) -> dict[str, str]:
+        """Our roles: the key of each by its name."""
+        keys = {name: self.identity.key_of(name) for name in self.roles}
+        return {name: key for name, key in keys.items() if key is not None}
+
+    @cached_property
+    def wrappers(self) -> dict[str, str]:
+        """The roles of persons: whose each is, by its name."""
+        owners = {name: self.identity.person_of(name) for name in self.roles}
+        return {name: owner for name, owner in owners.items() if owner is not None}
+
+    @cached_property
+    def kinds(self) -> dict[tuple[str, str], ObjectKind]:
+        return {
+            (row["db"], row["name"]): "view" if row["form"] == "VIEW" else "table" for row in self.existing
+        }
+
+    def ours(self, user: str, host: str) -> bool:
+        return self.of_role(user, host) and user in self.managed
+
+    def of_role(self, user: str, host: str) -> bool:
+        """Whether a row is about a role: it has no host, or that of everywhere where roles are accounts."""
+        return not host or (self.many_roles and host == "%" and user in self.roles)
+
+    def label(self, user: str, host: str) -> str:
+        """How a holder is called: by name alone where that says which account is meant."""
+        alone = self.of_role(user, host) or (self.people.get(user) == [host] and user not in self.roles)
+        return user if alone else f"{user}@{host}"
+
+    def given(self) -> Iterator[tuple[str, str, Right]]:
+        """Every right that any account or role was given: to whom, from which host, which.
+
+        What an account has on everything is no right of its own but a bypass; a role passes it on.  Who gave
+        it is not told: the server keeps only who changed anything on the same table last.
+        """
+        for (user, host), about in self.about.items():
+            for word in everywhere(about.get("access") or 0) if about.get("is_role") else ():
+                yield user, host, Right("catalog", (), word)
+        for user, word in self.globals:
+            if user in self.roles:  # where roles are accounts
+                yield user, "", Right("catalog", (), word)
+        for row in self.databases:
+            kind, path, suffix = database_of(row["Db"])
+            for word in switched_on(row):
+                yield row["User"], row["Host"], Right(kind, path, word + suffix)
+        for row in (*self.tables, *self.column_rights):
+            path = (row["db"], row["name"])
+            column = f"({row['col']})" if "col" in row else ""
+            for word in listed(row["rights"]):
+                yield row["user"], row["host"], Right(self.kinds.get(path, "table"), path, word + column)
+
+
+def observe(session: Session) -> Observation:
+    """Everything of one server that matters."""
+    look = Look(session)
+    roles, foreign, public = _rights(look)
+    members, amiss = _members(look)
+    hidden = _hidden(look, roles)
+    return Observation(
+        complete=not hidden,
+        position="",
+        objects=tuple(_objects(look)),
+        people=frozenset(look.people),
+        roles=roles,
+        members=members,
+        foreign=tuple(sorted({*foreign, *_foreign_members(look)}, key=_order)),
+        bypasses=(*public, *_bypasses(look)),
+        unknown=tuple(hidden),
+        amiss_members=amiss,
+        groups=_groups(look),
+    )
+
+
+def _hidden(look: Look, roles: Mapping[str, Iterable[Right]]) -> list[str]:
+    """What our roles have rights on and the account does not see, though it is there.
+
+    A server tells nobody of what he has no right on, and that must not pass for dropped.
+    """
+    there = {database for database, _ in look.numbers} - {*look.schemata}
+    unseen: frozenset[tuple[str, ...]] = frozenset(look.numbers.keys() - look.kinds.keys())
+    named = {right.path for rights in roles.values() for right in rights if right.path}
+    hidden = (named & unseen) | {path[:1] for path in named if path[0] in there}
+    said = "is there, and the account cannot see it: give it its rights there again"
+    return [f"{'.'.join(path)} {said}" for path in sorted(hidden)]
+
+
+def _order(one: Foreign) -> tuple[Right, str, str]:
+    return one.right, one.holder, one.grantor
+
+
+def _objects(look: Look) -> Iterator[FoundObject]:
+    yield FoundObject("catalog", (), "server")
+    for name in sorted(look.schemata):
+        yield FoundObject("schema", (name,), f"database/{name}")
+    columns: dict[tuple[str, str], list[Column]] = defaultdict(list)
+    for row in look.columns:
+        columns[row["db"], row["tab"]].append(
+            Column(row["name"], row["type"], nullable=row["nullable"] == "YES", comment=row["comment"] or "")
+        )
+    for row in sorted(look.existing, key=lambda row: (row["db"], row["name"])):
+        path = (row["db"], row["name"])
+        number = look.numbers.get(path)
+        id_ = f"table/{number}" if number is not None else f"{row['db']}/{row['name']}@{row['made'] or ''}"
+        comment = "" if row["form"] == "VIEW" else row["comment"] or ""
+        yield FoundObject(
+            look.kinds[path],
+            path,
+            id_,
+            comment=comment,
+            columns=tuple(columns[path]),
+            detail={"form": row["form"].lower()},
+        )
+
+
+def _rights(look: Look) -> tuple[dict[str, frozenset[Right]], list[Foreign], list[Bypass]]:
+    held: dict[str, set[Right]] = {key: set() for key in look.managed.values()}
+    foreign, public = [], []
+    for user, host, right in look.given():
+        if look.ours(user, host):
+            held[look.managed[user]].add(right)
+        elif user == PUBLIC and not host:
+            public.append(Bypass(PUBLIC, right.right, right.path))
+        elif right.path[:1] not in {(name,) for name in SYSTEM} and user not in NOBODY:
+            foreign.append(Foreign(right, look.label(user, host)))
+    return {key: frozenset(rights) for key, rights in held.items()}, foreign, public
+
+
+def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+    """Who is in each of our roles through the role of his own; amiss where that is not wholly his default."""
+    found: dict[str, set[str]] = {key: set() for key in look.managed.values()}
+    amiss: dict[str, set[str]] = {key: set() for key in look.managed.values()}
+    attached = _attached(look)
+    for row in look.mapped:
+        key = look.managed.get(row["role"])
+        if key is None:
+            continue
+        person = look.wrappers.get(row["user"]) if not row["host"] else None
+        if person is not None:
+            found[key].add(person)
+            if person not in attached:
+                amiss[key].add(person)
+        elif row["host"] and row["user"] in look.people:
+            # not by us, or left by a switch that died: the person may take it up, so it counts
+            found[key].add(row["user"])
+            amiss[key].add(row["user"])
+    known = set(look.people)
+    return (
+        {key: frozenset(people & known) for key, people in found.items()},
+        {key: frozenset(people & known) for key, people in amiss.items()},
+    )
+
+
+def _attached(look: Look) -> set[str]:
+    """Those whose every account has the role of his own, and has it by default."""
+    has = {(row["user"], row["host"], row["role"]) for row in look.mapped}
+    found = set()
+    for wrapper, person in look.wrappers.items():
+        hosts = look.people.get(person, [])
+        defaults = [look.about[person, host].get("default_roles") or () for host in hosts]
+        chosen = all(wrapper in roles for roles in defaults)
+        if hosts and chosen and all((person, host, wrapper) in has for host in hosts):
+            found.add(person)
+    return found
+
+
+def _foreign_members(look: Look) -> Iterator[Foreign]:
+    """Roles of ours in somebody else's hands, and roles of others in ours: in another role, or a person's own
+    with another person."""
+    for row in look.mapped:
+        role, holder = row["role"], row["user"]
+        inside = not row["host"] and holder in look.wrappers
+        if holder == look.me or (inside and role in look.managed):
+            continue
+        strange = role in look.managed and not row["host"]
+        strange |= role in look.wrappers and look.wrappers[role] != holder
+        # what somebody gave one of ours all its people have
+        strange |= inside or (not row["host"] and holder in look.managed)
+        if strange:
+            yield Foreign(Right("role", (role,), "MEMBER"), look.label(holder, row["host"]))
+
+
+def _bypasses(look: Look) -> Iterator[Bypass]:
+    held: dict[str, set[str]] = defaultdict(set)
+    for user, word in look.globals:
+        if user in look.people:
+            held[user].add(word)
+    for user, words in sorted(held.items()):
+        rights = ", ".join(sorted(words)) if len(words) <= 4 else f"{len(words)} rights"
+        yield Bypass(user, f"holds {rights} on every database")
+
+
+def _groups(look: Look) -> dict[str, frozenset[str]]:
+    groups: dict[str, set[str]] = defaultdict(set)
+    for row in look.mapped:
+        if row["role"] not in {*look.managed, *look.wrappers} and row["user"] != look.me:
+            groups[row["role"]].add(row["user"])
+    return {name: frozenset(members) for name, members in groups.items()}

@@ -1,0 +1,104 @@
+"""MySQL 8 as a backend, by the files of MariaDB: a role is a locked account, and many may be active at once.
+
+Written from the server's manual, and not yet run on one.  A name has 32 characters there, so it does not hold
+the key of a role: that stands in the account's attribute, and the name proves it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from lakewarden.backends.base import Backend
+from lakewarden.backends.kinds import Kind
+from policies.sync.backends.mariadb.client import Session
+from policies.sync.backends.mariadb.dialect import Dialect, quoted
+from policies.sync.backends.mariadb.kind import MariaDB, parts
+from policies.sync.backends.mariadb.names import Identity
+
+ATTRIBUTE = "lakewarden"
+IS_ROLE = "(u.account_locked = 'Y' AND u.authentication_string = '')"
+DEFAULTS = """(SELECT JSON_ARRAYAGG(d.DEFAULT_ROLE_USER) FROM mysql.default_roles d
+                 WHERE d.USER = u.User AND d.HOST = u.Host)"""
+
+
+@dataclass(frozen=True)
+class Named(Identity):
+    """Roles whose names are digests of their keys; `keys` says which of them the server bears."""
+
+    keys: dict[str, str] = field(default_factory=dict)
+
+    def role_name(self, key: str) -> str:
+        """`lw_` and a digest: 27 characters, whatever the key."""
+        return f"lw_{self._long_digest(key)}"
+
+    def _own(self, name: str) -> str | None:
+        key = self.keys.get(name)
+        return key if key is not None and self.role_name(key) == name else None
+
+
+def _make(name: str, key: str) -> str:
+    """In one statement, so that no role of ours is ever without its mark."""
+    said = json.dumps({ATTRIBUTE: key}).replace("\\", "\\\\").replace("'", "''")
+    return f"CREATE USER IF NOT EXISTS {quoted(name)} ACCOUNT LOCK ATTRIBUTE '{said}'"
+
+
+def _default(account: str, roles: Sequence[str]) -> str:
+    return f"SET DEFAULT ROLE {', '.join(map(quoted, roles)) or 'NONE'} TO {account}"
+
+
+MYSQL = Dialect(
+    label="MySQL",
+    scheme="mysql",
+    known=lambda text, number: "MariaDB" not in text and number >= (8, 0),
+    oldest="MySQL 8.0.21",
+    needed=("CREATE USER", "PROCESS", "CONNECTION_ADMIN", "ROLE_ADMIN"),
+    identity=Named,
+    source="SELECT @@global.server_uuid AS number",
+    settings=("SET SESSION lock_wait_timeout = 5",),
+    accounts=f"""
+        SELECT u.User AS user, IF({IS_ROLE}, '', u.Host) AS host,
+               JSON_OBJECT('is_role', {IS_ROLE}, 'default_roles', {DEFAULTS}) AS priv FROM mysql.user u
+    """,
+    mapped=f"""
+        SELECT IF({IS_ROLE}, '', e.TO_HOST) AS host, e.TO_USER AS user, e.FROM_USER AS role,
+               e.WITH_ADMIN_OPTION AS admin
+          FROM mysql.role_edges e JOIN mysql.user u ON u.User = e.TO_USER AND u.Host = e.TO_HOST
+    """,
+    numbers="INNODB_TABLES",
+    roles=f"SELECT u.User AS name FROM mysql.user u WHERE {IS_ROLE} AND u.User = %s",
+    hosts=f"""
+        SELECT u.Host AS host, {DEFAULTS} AS chosen FROM mysql.user u WHERE u.User = %s AND NOT {IS_ROLE}
+    """,
+    inside="""
+        SELECT FROM_USER AS role FROM mysql.role_edges
+         WHERE TO_USER = %s AND TO_HOST = COALESCE(NULLIF(%s, ''), '%%')
+    """,
+    holders="SELECT TO_USER AS user, TO_HOST AS host FROM mysql.role_edges WHERE FROM_USER = %s",
+    sessions="SELECT ID AS id FROM information_schema.PROCESSLIST WHERE USER = %s",
+    make=_make,
+    default=_default,
+    many_roles=True,
+    keys=f"""
+        SELECT USER AS name, ATTRIBUTE->>'$.{ATTRIBUTE}' AS mark FROM information_schema.USER_ATTRIBUTES
+         WHERE ATTRIBUTE->>'$.{ATTRIBUTE}' IS NOT NULL
+    """,
+)
+
+
+def open(url: str, *, realm: str, mark: str) -> Backend:
+    """The backend behind a `mysql://` URL, connected when first used.  Raises Misconfigured."""
+    return MariaDB(Session(url, Named(realm, mark), MYSQL))
+
+
+KIND = Kind(
+    code="mysql",
+    label="MySQL",
+    open=open,
+    schemes=("mysql://",),
+    example="mysql://user:password@host:port/",
+    provider="jdbc-mysql",
+    experimental="Written from the manual of MySQL 8 and not yet run on a server: let it only report first.",
+    parts=parts,
+)

@@ -1,0 +1,94 @@
+"""Who can do things in a PostgreSQL database whatever is granted: superusers, owners, predefined roles."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from lakewarden.backends.base import Bypass
+
+if TYPE_CHECKING:
+    from policies.sync.backends.postgresql.observe import Look
+
+_PREDEFINED = {
+    "pg_read_all_data": "reads every table",
+    "pg_write_all_data": "writes every table",
+    "pg_maintain": "maintains every table",
+    "pg_read_server_files": "reads the server's files",
+    "pg_write_server_files": "writes the server's files",
+    "pg_execute_server_program": "runs programs on the server",
+}
+_ATTRIBUTES = {
+    "bypassrls": "passes by row security",
+    "replication": "may copy the whole server by replication",
+}
+
+
+def bypasses(look: Look) -> Iterator[Bypass]:
+    """The people with such power, by name; roles that nobody can sign in as have none."""
+    powerful = _Powerful(look)
+    found = [*powerful.superusers(), *powerful.predefined(), *powerful.attributes(), *powerful.owners()]
+    yield from sorted(found, key=lambda bypass: (bypass.holder, bypass.path or (), bypass.what))
+
+
+class _Powerful:
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        self._members: dict[int, set[int]] = defaultdict(set)
+        for row in look.memberships:
+            if look.conveys(row) or (row.admin and row.role in look.managed and row.member != look.server.me):
+                self._members[row.role].add(row.member)
+        # whoever owns the database is a member of this one without any row saying so
+        for oid, role in look.roles.items():
+            if role.name == "pg_database_owner":
+                self._members[oid].add(look.server.owner)
+
+    def superusers(self) -> Iterator[Bypass]:
+        for oid, role in self._look.roles.items():
+            if role.superuser:
+                yield from (
+                    Bypass(who, self._said("superuser", oid, who)) for who in self._people(oid, every=True)
+                )
+
+    def predefined(self) -> Iterator[Bypass]:
+        for oid, role in self._look.roles.items():
+            if role.name in _PREDEFINED:
+                what = f"{_PREDEFINED[role.name]} ({role.name})"
+                yield from (Bypass(who, what) for who in self._people(oid))
+
+    def attributes(self) -> Iterator[Bypass]:
+        for oid, role in self._look.roles.items():
+            held = [what for attribute, what in _ATTRIBUTES.items() if getattr(role, attribute)]
+            if role.createrole and self._look.version < 16:
+                held.append("may make anybody a member of any role")
+            for what in held:
+                yield from (Bypass(who, self._said(what, oid, who)) for who in self._people(oid))
+
+    def owners(self) -> Iterator[Bypass]:
+        owned: Counter[tuple[int, tuple[str, ...], str]] = Counter()
+        for place in self._look.places.values():
+            if place.kind in ("catalog", "schema"):
+                owned[
+                    place.owner, place.path, f"owns the {'database' if place.kind == 'catalog' else 'schema'}"
+                ] = 1
+            elif place.kind != "sequence":
+                owned[place.owner, place.path[:1], "tables"] += 1
+        for (owner, path, what), number in owned.items():
+            said = what if what != "tables" else f"owns {number} table{'s' if number > 1 else ''} or views"
+            for who in self._people(owner):
+                yield Bypass(who, self._said(said, owner, who), path)
+
+    def _said(self, what: str, role: int, who: str) -> str:
+        name = self._look.name(role)
+        return what if name == who else f"{what}, as {name}"
+
+    def _people(self, role: int, *, every: bool = False) -> set[str]:
+        """Who can sign in and be this role; superusers are told once and not for each thing they can do."""
+        reached, waiting = {role}, [role]
+        while waiting:
+            for member in self._members[waiting.pop()] - reached:
+                reached.add(member)
+                waiting.append(member)
+        rows = [self._look.roles[oid] for oid in reached if oid in self._look.roles]
+        return {row.name for row in rows if row.login and (every or not row.superuser)}

@@ -1,0 +1,26 @@
+"""Tables whose list of rights nears what PostgreSQL has room for: it must fit into one row of 8 KB."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from policies.sync.backends.postgresql.observe import Look
+
+CROWDED = 1500
+"""So many holders on one table are said; the server refuses the next one at about 2,300."""
+_KINDS = ("table", "view", "sequence")
+
+
+def crowded(look: Look) -> Iterator[str]:
+    """A line for each such table, by name."""
+    holders: dict[tuple[str, tuple[str, ...]], set[int]] = defaultdict(set)
+    for place, _, entry in look.granted:
+        if place.kind in _KINDS:
+            holders[place.kind, place.path].add(entry.grantee)
+    for (kind, path), some in sorted(holders.items()):
+        if len(some) >= CROWDED:
+            many = f"{kind} {'.'.join(path)} has rights for {len(some):,} holders"
+            yield f"{many}, and has room for about 2,300: give rights to fewer roles"

@@ -1,0 +1,61 @@
+"""What should be true in Ranger for an instance of CDAP: each person's privileges, on texts as CDAP has them.
+
+CDAP's extension for Ranger knows people and groups and no roles, and asks about each entity by itself, so
+whatever somebody has through roles and groups is written for him.  What its law gives without a privilege, to
+the owner of the realm, is no policy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from accounts.models import Principal
+from catalog.nodes import Node
+from lakewarden.backends import kinds
+from lakewarden.backends.base import Desired, Observation, Right
+from lakewarden.dialects.cdap.authorizable import INSTANCE, PROGRAM, Authorizable, parse
+from lakewarden.facts import Slice
+from policies.sync.backends.ranger.types import EACH, WHOLE
+from policies.sync.desired import Wanted
+
+LAW = "cdap43"
+"""The generation by whose rules CDAP's extension decides."""
+
+
+def wanted(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[Desired, list[str]]:
+    """What should be there; nothing can be absent."""
+    return CdapWanted(backend, node, seen.people, now).desired(seen.people), []
+
+
+def as_path(entity: Authorizable) -> tuple[str, ...]:
+    """The path of an entity, or of all like a pattern: what CDAP's extension asks Ranger about."""
+    parts = entity.whole if entity.type != INSTANCE else ()
+    if entity.type == PROGRAM:
+        space, application, type_, name = entity.parts if len(entity.parts) == 4 else (*parts[:3], WHOLE)
+        program = WHOLE if (type_, name) == (WHOLE, WHOLE) else f"{type_}.{name}"
+        parts = (space, application, program)
+    return tuple(EACH if part == WHOLE else part for part in parts)
+
+
+class CdapWanted(Wanted):
+    """The desired state by person, of rules that are about texts."""
+
+    def __init__(self, backend: Any, node: Node, people: frozenset[str], now: datetime) -> None:
+        super().__init__(backend, kinds.get("ranger-cdap"), node, (), now=now)
+        self._people = people
+
+    @cached_property
+    def principals(self) -> list[Principal]:
+        """Every person and service whom Ranger knows, too: the law admits everybody."""
+        known = (Principal.Kind.USER, Principal.Kind.SERVICE)
+        return list(Principal.objects.filter(name__in=self._people, kind__in=known).order_by("pk"))
+
+    def _rights(self, slice_: Slice) -> Iterable[Right]:
+        for rule in slice_.rules:
+            if isinstance(rule.object, str) and rule.allow and rule.holds_at(self.now.timestamp()):
+                entity = parse(rule.object)
+                for word in self.backend.rights_for(rule.privilege, entity.type):
+                    yield Right(entity.type, as_path(entity), word)

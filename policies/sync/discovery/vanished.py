@@ -1,0 +1,95 @@
+"""Objects that their source no longer has: listed with what hangs on them, and closed by who may connect."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+from catalog.models import Securable
+from catalog.nodes import Node, last
+from catalog.queries import all_below, nodes
+from lakewarden.backends import kinds
+from lakewarden.backends.base import Observation
+from policies.authority import Actor
+from policies.changes import change
+from policies.errors import Invalid, NotFound
+from policies.events import OBJECT_DROPPED
+from policies.models import Backend, BackendFinding, Grant
+from policies.models.grants import Effect
+from policies.services import objects, realm_of
+from policies.services.backends import authority_to_connect
+from policies.sync.connections.sources import opened
+from policies.sync.desired import targets_below
+from policies.sync.discovery.objects import holds
+from policies.sync.findings import VANISHED
+
+REASON = "gone from the source"
+
+
+@dataclass(frozen=True)
+class Gone:
+    """An object that was not found there at the last look, and the open grants on it and below."""
+
+    node: Node
+    grants: tuple[Grant, ...]
+    below: int
+
+
+def vanished(row: Backend) -> list[Gone]:
+    """What a backend's last look did not find, by name; what is in something vanished stands with it.
+
+    Four queries, and one more for each vanished object that holds others.
+    """
+    rows = BackendFinding.objects.filter(backend=row, kind="unknown", what=VANISHED)
+    found = nodes(rows.exclude(securable=None).values_list("securable", flat=True))
+    tops = [one for one in found.values() if found.keys().isdisjoint(one.lineage[:-1])]
+    inside = {one.id: _inside(one) for one in tops}
+    keys = {key for some in inside.values() for key in some}
+    given = Grant.objects.open().filter(securable__in=keys, effect=Effect.ALLOW)
+    grants = list(given.select_related("holder").order_by("pk"))
+    return [
+        Gone(one, tuple(row for row in grants if row.securable_id in inside[one.id]), len(inside[one.id]) - 1)
+        for one in sorted(tops, key=lambda one: one.names)
+    ]
+
+
+def _inside(node: Node) -> frozenset[int]:
+    below = all_below(node.id).values_list("securable", flat=True) if holds(node) else ()
+    return frozenset((node.id, *below))
+
+
+def close(row: Backend, chosen: Collection[int], *, by: Actor, reason: str = "") -> list[Node]:
+    """Close those of the chosen objects that a fresh look does not find either, under no name; answers which.
+
+    Raises Refused, Invalid, BackendError.
+    """
+    catalog = last(row.catalog_id)
+    if catalog is None:
+        raise NotFound("The catalog is no longer there.")
+    authority_to_connect(by, catalog)
+    wanted = [one.node for one in vanished(row) if one.node.id in chosen]
+    with opened(row, catalog) as source:
+        seen = source.observe()
+    if not seen.complete:
+        raise Invalid("Not everything could be read there, so nothing is taken for gone.")
+    gone = _still_gone(row, catalog, wanted, seen)
+    with change(OBJECT_DROPPED, realm=realm_of(catalog), by=by, reason=reason or REASON):
+        authority = authority_to_connect(by, catalog)
+        for node in gone:
+            objects.drop(node, by=by, authority=authority, reason=reason or REASON)
+        BackendFinding.objects.filter(
+            backend=row, what=VANISHED, securable__in=[one.id for one in gone]
+        ).delete()
+    return gone
+
+
+def _still_gone(row: Backend, catalog: Node, wanted: Iterable[Node], seen: Observation) -> list[Node]:
+    there = {(one.kind, one.path) for one in seen.objects}
+    numbers = {one.id for one in seen.objects if one.id}
+    absent = {
+        one.id for one in targets_below(catalog, kinds.get(row.kind)) if (one.kind, one.path) not in there
+    }
+    listed = list(wanted)
+    own = dict(Securable.objects.filter(pk__in=[one.id for one in listed]).values_list("pk", "external_id"))
+    # one that only has another name there now is renamed here by the next reading
+    return [one for one in listed if one.id in absent and own.get(one.id, "") not in numbers]
