@@ -15,6 +15,7 @@ from catalog.nodes import Node
 from policies import checkpoints, verifications, verify
 from policies.models import Change, Counter, Notice, Verification
 from tests.factories import admit
+from tests.metrics import read_metrics
 from tests.policies.superuser import hostile, past_triggers
 from tests.policies.test_fact_replay import A_GRANT
 
@@ -100,8 +101,7 @@ def test_what_is_wrong_is_told_to_service_admins_once_and_settled_when_it_is_rig
     text = verifications.in_words(again.broken, again.differences)
     ready = client.get("/health/ready")
     assert ready.status_code == 200 and f"record: DIFFERS - {text}" in ready.content.decode()
-    metrics = client.get("/metrics").content.decode()
-    assert f"lakewarden_record_broken {int(bool(found.broken))}" in metrics
+    assert read_metrics(client)["lakewarden_record_broken"] == bool(found.broken)
     assert text in signed_in("sam").get("/").content.decode()
     assert text not in signed_in("ana").get("/").content.decode()
     page = signed_in("sam").get("/history/integrity").content.decode()

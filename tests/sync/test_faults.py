@@ -24,6 +24,7 @@ from policies.sync.safeguards import restored
 from policies.verify import verify
 from tests.conftest import VAR
 from tests.factories import acting, owned, the
+from tests.metrics import read_metrics
 from tests.standins.faults import Proxy
 from tests.sync.conftest import Source, make_governed
 from tests.sync.test_worker_process import Worker
@@ -87,8 +88,7 @@ def says_in_sync(olivia: Client, row: Backend) -> bool:
     """Whether anything that people or programs read calls the backend equal to what is decided."""
     page = olivia.get(f"/sync/{row.pk}").content.decode()
     ready = olivia.get("/health/ready").content.decode()
-    metrics = olivia.get("/metrics").content.decode()
-    told = f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}} 1' in metrics
+    told = read_metrics(olivia)[f'lakewarden_backend_state{{backend="{row.pk}",state="in_sync"}}'] == 1
     return told and ">In sync<" in page and "nothing waits" in ready
 
 
