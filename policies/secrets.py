@@ -9,15 +9,15 @@ from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 
 
-def seal(text: str) -> str:
+def encrypt(text: str) -> str:
     """Encrypt under the newest key."""
     return _keys().encrypt(text.encode()).decode()
 
 
-def unseal(sealed: str) -> str:
+def decrypt(encrypted: str) -> str:
     """Decrypt under any of the keys.  Raises Misconfigured when none fits."""
     try:
-        return _keys().decrypt(sealed.encode()).decode()
+        return _keys().decrypt(encrypted.encode()).decode()
     except InvalidToken:
         raise Misconfigured("no key in LAKEWARDEN_SECRET_KEYS opens this connection's secret") from None
 

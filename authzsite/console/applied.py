@@ -9,7 +9,7 @@ from authzsite.console import words
 from authzsite.console.parts import State
 from catalog.nodes import Node
 from policies.models import Backend, ForeignOrder
-from policies.sync.status import Asked, Standing, names_behind, standings
+from policies.sync.status import StatusQuestion, SyncStatus, names_behind, statuses
 
 Grant = tuple[Node, Principal, int, frozenset[str]]
 """On what, for whom, in which change it was last decided, and which privileges; none for all."""
@@ -20,15 +20,17 @@ def states(grants: Iterable[Grant]) -> list[State | None]:
     """One for each grant, in their order; None where nothing is mirrored.  Six queries, however many."""
     rows = list(grants)
     names = names_behind(one for _, one, *_ in rows)
-    return of([Asked(node.lineage, names[one.pk], revision, codes) for node, one, revision, codes in rows])
+    return of(
+        [StatusQuestion(node.lineage, names[one.pk], revision, codes) for node, one, revision, codes in rows]
+    )
 
 
-def of(asked: Sequence[Asked]) -> list[State | None]:
+def of(asked: Sequence[StatusQuestion]) -> list[State | None]:
     """The same for who knows the login names."""
-    return [state(found) for found in standings(asked)] if asked else []
+    return [state(found) for found in statuses(asked)] if asked else []
 
 
-def state(found: Standing | None) -> State | None:
+def state(found: SyncStatus | None) -> State | None:
     """A mark and a word; None where no backend mirrors the object, or nobody is behind the grant."""
     if found is None or found.backend is None or not found.of:
         return None
@@ -38,7 +40,7 @@ def state(found: Standing | None) -> State | None:
     return _decided_since(found, row) or _counted(found, row)
 
 
-def arrived(found: Standing | None) -> State | None:
+def arrived(found: SyncStatus | None) -> State | None:
     """The same for one change of the record; None where no backend mirrors what it is about."""
     if found is None or found.backend is None:
         return None
@@ -78,7 +80,7 @@ def _on_its_way(row: Backend) -> State:
     return State("behind", "On its way", row.get_state_display() if row.state in HALTED else "")
 
 
-def _decided_since(found: Standing, row: Backend) -> State | None:
+def _decided_since(found: SyncStatus, row: Backend) -> State | None:
     """Of what was decided after the last comparison nothing is known out there yet."""
     if found.parked:
         return State("failed", f"{row.get_kind_display()} fails", "waits for somebody")
@@ -89,7 +91,7 @@ def _decided_since(found: Standing, row: Backend) -> State | None:
     return _on_its_way(row)
 
 
-def _counted(found: Standing, row: Backend) -> State:
+def _counted(found: SyncStatus, row: Backend) -> State:
     if found.whole:
         return State("ok", _many(found))
     if found.of == 1:
@@ -105,7 +107,7 @@ def _counted(found: Standing, row: Backend) -> State:
     return State(mark, _many(found), words.listed(why))
 
 
-def _of_one(found: Standing, row: Backend) -> State:
+def _of_one(found: SyncStatus, row: Backend) -> State:
     if found.refused:
         return refused(row.get_kind_display())
     if found.without_login:
@@ -115,7 +117,7 @@ def _of_one(found: Standing, row: Backend) -> State:
     return _on_its_way(row)
 
 
-def _many(found: Standing) -> str:
+def _many(found: SyncStatus) -> str:
     if found.of == 1:
         return "Applied"
     return f"Applied {words.number(found.applied)} of {words.number(found.of)}"

@@ -17,7 +17,7 @@ from lakewarden.backends.errors import BackendError
 from lakewarden.backends.kinds import Kind
 from lakewarden.objects import ObjectRef
 from policies.models import Backend
-from policies.secrets import seal, unseal
+from policies.secrets import decrypt, encrypt
 
 POLICIES = (
     ("report", "Only report", "What differs is shown. Nothing is changed out there."),
@@ -134,7 +134,7 @@ class Wanted:
 
         Never one that was kept: handed in again, it would be sent wherever the form says.
         """
-        return seal(f"{_typed_by(self.ward)} {self._typed}") if self._typed else ""
+        return encrypt(f"{_typed_by(self.ward)} {self._typed}") if self._typed else ""
 
     def url(self, kind: Kind) -> str:
         return self._url_with(kind, self.password)
@@ -197,14 +197,14 @@ def prefilled(asked: Mapping[str, str], ward: Ward) -> dict[str, str]:
 
 def kept_parts(row: Backend) -> dict[str, str]:
     try:
-        return dict(kinds.get(row.kind).parts(unseal(row.sealed_url)))
+        return dict(kinds.get(row.kind).parts(decrypt(row.sealed_url)))
     except BackendError:
         return {}
 
 
 def _whole(row: Backend) -> str:
     try:
-        return unseal(row.sealed_url)
+        return decrypt(row.sealed_url)
     except BackendError:
         return ""
 
@@ -228,7 +228,7 @@ def _opened(sealed: str, ward: Ward) -> str:
     if not sealed:
         return ""
     try:
-        whose, _, password = unseal(sealed).partition(" ")
+        whose, _, password = decrypt(sealed).partition(" ")
     except BackendError:
         return ""
     return password if whose == _typed_by(ward) else ""

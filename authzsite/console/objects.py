@@ -27,7 +27,7 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
 from policies import access_log
-from policies.sync.status import standing
+from policies.sync.status import status_on
 
 
 def _asked(request: Request) -> Asked:
@@ -96,7 +96,7 @@ def _applied(head: Head) -> dict[str, str]:
     if head.there is None or not head.there.row.proved_at:
         return {}
     people = {one.name: one.label for one in head.who_has.map.people.values() if _has_access(head, one)}
-    found = standing(head.there.row, head.node, people)
+    found = status_on(head.there.row, head.node, people)
     if not people or found.applied == found.of:
         return {}
     parts = [f"Applied to {words.number(found.applied)} of {words.count(found.of, 'person', 'people')}."]

@@ -19,7 +19,7 @@ from catalog.nodes import Node
 from policies import history
 from policies.history import Entry, Filter, Line, Sight
 from policies.models import Change, ForeignOrder
-from policies.sync.status import Asked, Standing, names_by_pseudonym, of_orders, standings
+from policies.sync.status import StatusQuestion, SyncStatus, names_by_pseudonym, of_orders, statuses
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
 LOSSES = (
@@ -230,13 +230,13 @@ def followed(shown: Iterable[Row]) -> list[Row]:
     told = list(shown)
     asked = [row.claim for row in told if row.claim is not None]
     names = names_by_pseudonym({who for one in asked for who in one.people})
-    outside = iter(standings([one.asked(names) for one in asked]) if asked else ())
+    outside = iter(statuses([one.asked(names) for one in asked]) if asked else ())
     orders = of_orders({row.number for row in told if row.orders})
     return [replace(row, applied=_arrived(row, outside, orders)) for row in told]
 
 
 def _arrived(
-    row: Row, outside: Iterator[Standing | None], orders: Mapping[int, Sequence[ForeignOrder]]
+    row: Row, outside: Iterator[SyncStatus | None], orders: Mapping[int, Sequence[ForeignOrder]]
 ) -> State | None:
     if row.claim is not None:
         return arrived(next(outside))
@@ -263,11 +263,11 @@ class Claim:
         loses = event.kind in TAKING
         return cls(tuple(event.lineage), tuple(sorted(people)), revision, frozenset(codes - {""}), loses)
 
-    def asked(self, names: Mapping[str, frozenset[str]]) -> Asked:
+    def asked(self, names: Mapping[str, frozenset[str]]) -> StatusQuestion:
         """The same by login names; where a role is given something it is about everybody who holds it."""
         mine = [names[who] for who in self.people if who in names]
         whose = frozenset().union(*mine) if mine else None
-        return Asked(self.lineage, whose, self.revision, self.privileges, self.loses)
+        return StatusQuestion(self.lineage, whose, self.revision, self.privileges, self.loses)
 
 
 def _gone(fold: Fold) -> list[Line]:

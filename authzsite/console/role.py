@@ -31,7 +31,7 @@ from policies.models.grants import Effect
 from policies.queries import owner_of
 from policies.services import roles
 from policies.services.personal import is_personal
-from policies.sync.status import Asked, names_behind
+from policies.sync.status import StatusQuestion, names_behind
 
 INSIDE = 12
 
@@ -126,7 +126,7 @@ class Seen:
         names = frozenset().union(*names_behind(row.holder for row in self.assigned).values())
         given = [one for one in self.objects if rows[one.id]]
         asked = [
-            Asked(
+            StatusQuestion(
                 one.lineage,
                 names,
                 max(row.opened for row in rows[one.id]),

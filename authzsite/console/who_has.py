@@ -22,7 +22,7 @@ from lakewarden.facts import OWNER, Rule, Station
 from policies import decisions
 from policies.access import Access, AccessMap
 from policies.access import Path as Way
-from policies.sync.status import Asked as Grant
+from policies.sync.status import StatusQuestion
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
 SOON = timedelta(days=14)
@@ -253,7 +253,7 @@ class WhoHas:
         """The changes that brought what the page shows; their moments are read at once."""
         return {path.rule.opened for access in self._told for path in access.paths if path.rule.opened}
 
-    def grants(self) -> dict[int, Grant]:
+    def grants(self) -> dict[int, StatusQuestion]:
         """What the lines say is given, by principal, to learn how far it has come outside."""
         given = (one for one in self._told if self._gets(one))
         return {one.principal.pk: self._grant(one) for one in given}
@@ -263,13 +263,13 @@ class WhoHas:
         group = access.principal.kind == Principal.Kind.GROUP
         return any(not path.denies for path in access.paths) and bool(group or access.can or access.owns)
 
-    def _grant(self, access: Access) -> Grant:
+    def _grant(self, access: Access) -> StatusQuestion:
         one = access.principal
         people = self.map.in_group(one) if one.kind == Principal.Kind.GROUP else [one]
         last = max((path.rule.opened or 0 for path in access.paths if not path.denies), default=0)
         gives = [path.rule.privilege for path in access.paths if not path.denies]
         codes = frozenset[str]() if OWNER in gives else frozenset(gives)
-        return Grant(self.node.lineage, frozenset(person.name for person in people), last, codes)
+        return StatusQuestion(self.node.lineage, frozenset(person.name for person in people), last, codes)
 
     # What one can do about a line
 

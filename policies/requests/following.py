@@ -16,7 +16,7 @@ from policies.models import AccessRequest, Backend, RequestFollow
 from policies.models.requests import FOLLOW
 from policies.requests import telling
 from policies.requests.steps import PROVED, STUCK, stepped
-from policies.sync.status import standing
+from policies.sync.status import status_on
 
 MOST = 500
 """So many deliveries are looked at in one turn."""
@@ -107,7 +107,7 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
 def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
     names = _names(request.holder)
     here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
-    found = [standing(backend, node, names) for node in here]
+    found = [status_on(backend, node, names) for node in here]
     if any(one.refused for one in found):
         return "stuck", f"{backend} refused it; who runs the sync sees why."
     without = sorted({name for one in found for name in one.without_login})

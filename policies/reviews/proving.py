@@ -20,7 +20,7 @@ from policies.events import REVIEW_PROVED
 from policies.models import Backend, ForeignOrder, Review, ReviewRow
 from policies.reviews import carrying, states
 from policies.saying import said
-from policies.sync.status import Asked, names_behind, standings
+from policies.sync.status import StatusQuestion, names_behind, statuses
 
 Kind = ReviewRow.Kind
 BATCH = 200
@@ -73,7 +73,7 @@ def _read_back(backend: Backend, row: ReviewRow) -> bool:
     lineage = tuple(row.lineage) if backend.catalog_id in row.lineage else (backend.catalog_id,)
     names = names_behind([row.holder])[row.holder.pk] if row.holder else None
     codes = frozenset(row.takes if row.choice == ReviewRow.Choice.REDUCE else row.privileges)
-    [found] = standings([Asked(lineage, names, row.carried_revision or 0, codes, loses=True)])
+    [found] = statuses([StatusQuestion(lineage, names, row.carried_revision or 0, codes, loses=True)])
     return found is None or found.whole
 
 

@@ -18,7 +18,7 @@ from policies.errors import Conflict, Invalid
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.saying import said
-from policies.secrets import place_of, seal, unseal
+from policies.secrets import decrypt, encrypt, place_of
 from policies.services import duties, objects, realm_of
 from policies.services.objects import NewObject
 from policies.sync.connections import sources
@@ -84,7 +84,7 @@ def connect(
             defaults={
                 "realm_id": root.realm_id,
                 "kind": kind,
-                "sealed_url": seal(url),
+                "sealed_url": encrypt(url),
                 "place": place_of(known, url)[:255],
                 "policy": policy,
                 "state": Backend.State.NEW,
@@ -99,7 +99,7 @@ def connect(
 
 
 def _same(before: Backend, url: str, kind: str, policy: str) -> bool:
-    return (unseal(before.sealed_url), before.kind, before.policy) == (url, kind, policy)
+    return (decrypt(before.sealed_url), before.kind, before.policy) == (url, kind, policy)
 
 
 def _governing(

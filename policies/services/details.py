@@ -15,7 +15,7 @@ from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
 from policies.models import Backend
 from policies.saying import said
-from policies.secrets import seal
+from policies.secrets import encrypt
 from policies.services import realm_of
 
 MASK = "******"
@@ -43,7 +43,7 @@ def sealed(said_now: Mapping[str, str], before: Mapping[str, str] | None = None)
 def _kept(key: str, value: str, before: Mapping[str, str]) -> str:
     if not is_secret(key):
         return value
-    return before[key] if value == MASK and key in before else seal(value)
+    return before[key] if value == MASK and key in before else encrypt(value)
 
 
 def describe(node: Node, *, by: Actor, authority: Authority, what: str, **said_now: Any) -> Detail:

@@ -31,7 +31,7 @@ from policies.events import (
 )
 from policies.models import Backend, BackendFinding, ForeignOrder, Grant, RealmMember
 from policies.saying import said
-from policies.secrets import unseal
+from policies.secrets import decrypt
 from policies.services import grants, members, personal, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Gift, Wish
@@ -113,7 +113,7 @@ class Foreign:
         """Why the backend's own words cannot be asked for; "" when they can."""
         try:
             kinds.get(self.backend.kind)
-            unseal(self.backend.sealed_url)
+            decrypt(self.backend.sealed_url)
         except Misconfigured as error:
             text = str(error)
             return f"{text[:1].upper()}{text[1:]}."

@@ -22,7 +22,7 @@ from policies.sync.findings import PEOPLE
 
 
 @dataclass(frozen=True)
-class Asked:
+class StatusQuestion:
     """A decision in question: on what, for whom by login name, and in which change it was last decided.
 
     `lineage` are the numbers of the object and of what it lies in, from the root down.  `privileges` are
@@ -38,7 +38,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Standing:
+class SyncStatus:
     """Who has out there what was decided, as of the last comparison; the rest by why not.
 
     `waiting`: it is missing and tried again; `refused`: the backend refused it for good, and said why
@@ -66,16 +66,16 @@ EVERYBODY = "everybody"
 """Stands for those a decision is about, where it names nobody."""
 
 
-class Outside:
+class StatusReader:
     """What was found out there at the last comparisons, read once for many questions.
 
     Four queries, and one more where something differs.
     """
 
-    def __init__(self, asked: Iterable[Asked], backend: Backend | None = None) -> None:
-        self.asked = list(asked)
-        self.names = sorted({name for one in self.asked for name in one.names or ()})
-        keys = {key for one in self.asked for key in one.lineage}
+    def __init__(self, questions: Iterable[StatusQuestion], backend: Backend | None = None) -> None:
+        self.questions = list(questions)
+        self.names = sorted({name for question in self.questions for name in question.names or ()})
+        keys = {key for question in self.questions for key in question.lineage}
         rows = [backend] if backend else Backend.objects.filter(any_of("catalog_id", keys))
         self.backends = {row.catalog_id: row for row in rows}
         self._numbers = sorted(row.pk for row in self.backends.values())
@@ -86,72 +86,79 @@ class Outside:
         rows = BackendLogins.objects.filter(backend__in=self._numbers).values_list("backend", "names")
         self._logins = {pk: frozenset(names) for pk, names in rows}
         self._differing = self._differences(keys)
-        self._entries = _entries(self._numbers, {one.revision for one in self.asked if one.revision})
+        self._entries = _entries(
+            self._numbers, {question.revision for question in self.questions if question.revision}
+        )
         numbers = {
             int(key) for rows in self._differing.values() for row in rows for key in row.concerns or ()
         }
         self._above = _lineages(numbers)
 
     def _differences(self, keys: Collection[int]) -> dict[int, list[BackendFinding]]:
-        inside = Placement.objects.open().filter(on_or_below({one.lineage[-1] for one in self.asked}))
+        inside = Placement.objects.open().filter(
+            on_or_below({question.lineage[-1] for question in self.questions})
+        )
         here = any_of("securable_id", keys) | Q(type="") | Q(securable__in=inside.values("securable"))
         rows = BackendFinding.objects.filter(here, backend__in=self._numbers, kind__in=("missing", "extra"))
-        if all(one.names is not None for one in self.asked):
+        if all(question.names is not None for question in self.questions):
             # of very many people not all are kept with a finding: it may be about anybody
             rows = rows.filter(Q(people__overlap=self.names) | Q(people__len__gte=PEOPLE))
-        found: dict[int, list[BackendFinding]] = defaultdict(list)
+        by_backend: dict[int, list[BackendFinding]] = defaultdict(list)
         for row in rows:
-            found[row.backend_id].append(row)
-        return found
+            by_backend[row.backend_id].append(row)
+        return by_backend
 
-    def differing(self, backend: Backend, one: Asked) -> list[BackendFinding]:
-        """What differs of a decision, one by one."""
-        return [row for row in self._differing.get(backend.pk, ()) if self._is_about(row, one)]
+    def differing(self, backend: Backend, question: StatusQuestion) -> list[BackendFinding]:
+        """What differs of a decision, each by itself."""
+        return [row for row in self._differing.get(backend.pk, ()) if self._is_about(row, question)]
 
-    def standings(self) -> list[Standing | None]:
+    def statuses(self) -> list[SyncStatus | None]:
         """The answer to each question, in their order; None where no backend mirrors the object."""
-        return [self._of(one) for one in self.asked]
+        return [self._of(question) for question in self.questions]
 
-    def _of(self, one: Asked) -> Standing | None:
+    def _of(self, question: StatusQuestion) -> SyncStatus | None:
         # a catalog's own backend stands nearer to its objects than one of the whole realm
-        row = next((self.backends[key] for key in reversed(one.lineage) if key in self.backends), None)
+        row = next((self.backends[key] for key in reversed(question.lineage) if key in self.backends), None)
         if row is None:
             return None
-        untried, parked = self._entries.get((row.pk, one.revision), (False, False))
-        newer = one.revision > row.compared_revision
-        return replace(self._found(row, one), backend=row, coming=newer or untried, parked=newer and parked)
+        untried, parked = self._entries.get((row.pk, question.revision), (False, False))
+        newer = question.revision > row.compared_revision
+        return replace(
+            self._compared(row, question), backend=row, coming=newer or untried, parked=newer and parked
+        )
 
-    def _found(self, row: Backend, one: Asked) -> Standing:
-        names = frozenset([EVERYBODY]) if one.names is None else one.names
+    def _compared(self, row: Backend, question: StatusQuestion) -> SyncStatus:
+        names = frozenset([EVERYBODY]) if question.names is None else question.names
         without = frozenset[str]()
-        if one.names is not None and not one.loses:
+        if question.names is not None and not question.loses:
             without = names - self._logins.get(row.pk, frozenset())
         refused, waiting, error = set[str](), set[str](), ""
-        for differs in self.differing(row, one):
-            everybody = one.names is None or len(differs.people) >= PEOPLE
+        for differs in self.differing(row, question):
+            everybody = question.names is None or len(differs.people) >= PEOPLE
             concerned = (names if everybody else names & set(differs.people)) - without
             (refused if differs.is_stuck else waiting).update(concerned)
             error = error or (differs.error if differs.is_stuck and concerned else "")
         waiting -= refused
         applied = len(names) - len(without) - len(waiting) - len(refused)
-        told = (tuple(sorted(some)) for some in (waiting, without, refused))
-        waits, nowhere, stuck = told
-        return Standing(applied, len(names), waits, nowhere, refused=stuck, error=error)
+        waits, nowhere, stuck = (tuple(sorted(some)) for some in (waiting, without, refused))
+        return SyncStatus(applied, len(names), waits, nowhere, refused=stuck, error=error)
 
-    def _is_about(self, row: BackendFinding, one: Asked) -> bool:
-        if row.kind != ("extra" if one.loses else "missing"):
+    def _is_about(self, row: BackendFinding, question: StatusQuestion) -> bool:
+        if row.kind != ("extra" if question.loses else "missing"):
             return False
         if row.concerns is None:
             return True
-        return any(self._concerns(int(key), told, one) for key, told in row.concerns.items())
+        return any(self._concerns(int(key), codes, question) for key, codes in row.concerns.items())
 
-    def _concerns(self, number: int, privileges: Sequence[str], one: Asked) -> bool:
-        if number in one.lineage[:-1]:
+    def _concerns(self, number: int, privileges: Sequence[str], question: StatusQuestion) -> bool:
+        if number in question.lineage[:-1]:
             # who may not use what it lies in cannot reach it
-            return not one.loses and (not privileges or any(code.startswith("USE_") for code in privileges))
-        if one.lineage[-1] not in self._above.get(number, ()):
+            return not question.loses and (
+                not privileges or any(code.startswith("USE_") for code in privileges)
+            )
+        if question.lineage[-1] not in self._above.get(number, ()):
             return False
-        return not privileges or not one.privileges or not one.privileges.isdisjoint(privileges)
+        return not privileges or not question.privileges or not question.privileges.isdisjoint(privileges)
 
 
 def _lineages(numbers: Collection[int]) -> dict[int, tuple[int, ...]]:
@@ -176,16 +183,16 @@ def _entries(
     }
 
 
-def standings(asked: Sequence[Asked]) -> list[Standing | None]:
+def statuses(questions: Sequence[StatusQuestion]) -> list[SyncStatus | None]:
     """How far each of many decisions has come.  Four queries, however many; five where something differs."""
-    return Outside(asked).standings()
+    return StatusReader(questions).statuses()
 
 
-def standing(backend: Backend, node: Node, names: Collection[str]) -> Standing:
+def status_on(backend: Backend, node: Node, names: Collection[str]) -> SyncStatus:
     """For people with access to an object, by their login names, in one of its backends."""
-    outside = Outside([Asked(node.lineage, frozenset(names))], backend=backend)
-    [found] = outside.standings()
-    return found or Standing(0, len(set(names)), (), tuple(sorted(set(names))))
+    reader = StatusReader([StatusQuestion(node.lineage, frozenset(names))], backend=backend)
+    [status] = reader.statuses()
+    return status or SyncStatus(0, len(set(names)), (), tuple(sorted(set(names))))
 
 
 def differing_on(backend: Backend, node: Node, names: frozenset[str] | None = None) -> list[BackendFinding]:
@@ -193,32 +200,32 @@ def differing_on(backend: Backend, node: Node, names: frozenset[str] | None = No
 
     Two or three queries.
     """
-    asked = [Asked(node.lineage, names, loses=loses) for loses in (False, True)]
-    outside = Outside(asked, backend=backend)
-    return [row for one in asked for row in outside.differing(backend, one)]
+    questions = [StatusQuestion(node.lineage, names, loses=loses) for loses in (False, True)]
+    reader = StatusReader(questions, backend=backend)
+    return [row for question in questions for row in reader.differing(backend, question)]
 
 
 def of_orders(revisions: Collection[int]) -> dict[int, list[ForeignOrder]]:
     """The decisions about foreign rights, by the change they were made in.  One query."""
-    found: dict[int, list[ForeignOrder]] = defaultdict(list)
+    by_revision: dict[int, list[ForeignOrder]] = defaultdict(list)
     if revisions:
         for row in ForeignOrder.objects.filter(any_of("revision", revisions)).select_related("backend"):
-            found[row.revision].append(row)
-    return found
+            by_revision[row.revision].append(row)
+    return by_revision
 
 
 def names_by_pseudonym(pseudonyms: Collection[str]) -> Mapping[str, frozenset[str]]:
     """The login names behind pseudonyms of the record.  Two queries."""
     people = list(Principal.objects.filter(pseudonym__in=pseudonyms)) if pseudonyms else []
     names = names_behind(people) if people else {}
-    return {one.pseudonym: names[one.pk] for one in people}
+    return {principal.pseudonym: names[principal.pk] for principal in people}
 
 
 def names_behind(principals: Iterable[Principal]) -> dict[int, frozenset[str]]:
     """The login names of people and services, and of those in groups, by principal.  One query."""
-    rows = {one.pk: one for one in principals}
-    groups = [pk for pk, one in rows.items() if one.kind == Principal.Kind.GROUP]
-    found = {pk: {one.name} for pk, one in rows.items() if one.kind != Principal.Kind.GROUP}
+    rows = {principal.pk: principal for principal in principals}
+    groups = [pk for pk, principal in rows.items() if principal.kind == Principal.Kind.GROUP]
+    found = {pk: {principal.name} for pk, principal in rows.items() if principal.kind != Principal.Kind.GROUP}
     inside = Membership.objects.open().within(timezone.now()).filter(any_of("group_id", groups))
     for group, name in inside.values_list("group", "member__name") if groups else ():
         found.setdefault(group, set()).add(name)

@@ -14,7 +14,7 @@ from authzsite.console import applied
 from authzsite.console.parts import State
 from policies.models import Backend, OutboxEntry
 from policies.sync import worker
-from policies.sync.status import Standing
+from policies.sync.status import SyncStatus
 from tests.factories import a_person, admit, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana
@@ -104,5 +104,5 @@ def test_a_right_taken_away_by_hand_is_told_while_the_backend_only_reports(
 def test_in_words(found: Any, told: State | None) -> None:
     row = Backend(kind="postgresql", policy="repair", state="in_sync")
     row.compared_at = timezone.now()
-    assert applied.state(Standing(*found, backend=row)) == told
+    assert applied.state(SyncStatus(*found, backend=row)) == told
     assert applied.state(None) is None

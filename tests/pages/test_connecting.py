@@ -21,7 +21,7 @@ from lakewarden.backends import kinds
 from lakewarden.objects import ObjectRef
 from policies import discoveries
 from policies.models import Backend, Change, Ownership
-from policies.secrets import unseal
+from policies.secrets import decrypt
 from policies.services import backends, duties
 from policies.sync import worker
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
@@ -68,7 +68,7 @@ def test_a_try_says_what_it_found_and_keeps_nothing(lake: Node, source: Source, 
     sealed = hidden(answer.content, "sealed")
     posted(marek, page, **filled(source, password="", sealed=sealed), step="connect")
     row = Backend.objects.get()
-    assert ":secret@" in unseal(row.sealed_url)
+    assert ":secret@" in decrypt(row.sealed_url)
     assert row.policy == "report"
     assert find(ObjectRef("catalog", "demo", ("shop",))) is not None
 
@@ -124,7 +124,7 @@ def test_a_connection_is_renewed_without_showing_its_secret(
     assert "secret" not in again
     posted(marek, page, **filled(source, password="", policy="repair"), step="connect")
     row = Backend.objects.get()
-    assert (row.policy, ":secret@" in unseal(row.sealed_url)) == ("repair", True)
+    assert (row.policy, ":secret@" in decrypt(row.sealed_url)) == ("repair", True)
     answer = posted(marek, page, **filled(source, password="", user="mia"), step="connect")
     assert answer.status_code == 422  # another account does not come in by this one's password
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from catalog.nodes import Node
 from policies.models import Backend
-from policies.secrets import unseal
+from policies.secrets import decrypt
 from tests.backends.files_world import HdfsSite, PosixSite
 from tests.factories import a_metalake
 from tests.pages.test_owners_and_members import posted
@@ -52,7 +52,7 @@ def test_a_mounted_tree_is_tried_and_kept(root: Node, tree: PosixSite, signed_in
     assert not Backend.objects.exists()
     posted(marek, page, **form, policy="report", step="connect")
     row = Backend.objects.get()
-    assert (unseal(row.sealed_url), row.place) == (f"posix://{tree.root}", str(tree.root))
+    assert (decrypt(row.sealed_url), row.place) == (f"posix://{tree.root}", str(tree.root))
     again = marek.get(f"/realms/{root.id}/connect?catalog=lake&kind=posix").content.decode()
     assert str(tree.root) in again
 
@@ -90,4 +90,4 @@ def test_hdfs_is_tried_and_kept(root: Node, hdfs: HdfsSite, settings: Any, signe
     assert "/lake is there, seen as hdfs" in body
     posted(marek, page, **form, policy="report", step="connect")
     expected = f"webhdfs://hdfs@127.0.0.1:{hdfs.server.port}/lake?nameservice=prod"
-    assert unseal(Backend.objects.get().sealed_url) == expected
+    assert decrypt(Backend.objects.get().sealed_url) == expected

@@ -30,7 +30,7 @@ from policies.exports import parquet
 from policies.models import Backend, Counter
 from policies.pipelines import asking, drift, running
 from policies.pipelines.known import Work
-from policies.secrets import seal, unseal
+from policies.secrets import decrypt, encrypt
 from policies.services import backends
 from policies.sync import worker
 from policies.sync.desired import Wanted, targets_below
@@ -175,11 +175,11 @@ def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
 
 
 def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_path: Path) -> None:
-    at = unseal(governed.sealed_url)
+    at = decrypt(governed.sealed_url)
     other = backends.connect(
         root(governed.realm), "stock", "postgresql", at, policy="report", by=BY, authority=AUTHORITY
     )
-    nowhere = seal("postgresql://postgres@127.0.0.1:1/governed")
+    nowhere = encrypt("postgresql://postgres@127.0.0.1:1/governed")
     Backend.objects.filter(pk=other.pk).update(sealed_url=nowhere)
     run = asking.ask("drift", root(governed.realm), by=OPERATOR)
     work = Work(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)

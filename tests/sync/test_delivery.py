@@ -18,7 +18,7 @@ from lakewarden.backends.errors import Transient
 from lakewarden.objects import ObjectRef
 from policies import sealing
 from policies.models import Backend, BackendFinding, OutboxEntry
-from policies.secrets import seal
+from policies.secrets import encrypt
 from policies.services import backends, grants, members, realms, roles
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
@@ -126,7 +126,7 @@ def test_a_target_that_is_down_is_a_state_on_the_page_and_loses_nothing(
 ) -> None:
     worker.deliver(governed)
     real = governed.sealed_url
-    Backend.objects.update(sealed_url=seal("postgresql://postgres@127.0.0.1:1/governed"))
+    Backend.objects.update(sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
     grant_ana()
     worker.deliver(Backend.objects.get())
     assert Backend.objects.get().state == Backend.State.BEHIND
@@ -310,7 +310,7 @@ def test_the_command_delivers_what_is_due_and_says_what_it_could_not_read(
     call_command("sync", "demo/shop")
     assert json.loads(capsys.readouterr().out)["complete"] is True
     assert not OutboxEntry.objects.exists()
-    Backend.objects.update(sealed_url=seal("postgresql://postgres@127.0.0.1:1/governed"))
+    Backend.objects.update(sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
     with pytest.raises(SystemExit):
         call_command("sync", "demo/shop")
     told = capsys.readouterr()

@@ -17,7 +17,7 @@ from accounts import people
 from authzsite import embedded
 from policies import decisions
 from policies.models import Backend, OutboxEntry
-from policies.secrets import seal
+from policies.secrets import encrypt
 from policies.services import grants
 from policies.services.grants import Wish
 from policies.sync.safeguards import restored
@@ -41,7 +41,7 @@ def line(transactional_db: None, source: Source) -> Iterator[Proxy]:
         row = make_governed(source)
         url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
-        Backend.objects.filter(pk=row.pk).update(sealed_url=seal(url), place=place, source="")
+        Backend.objects.filter(pk=row.pk).update(sealed_url=encrypt(url), place=place, source="")
         owned(the("catalog", "shop"), "olivia")
         yield proxy
 

@@ -17,7 +17,7 @@ from accounts import people
 from lakewarden.backends.errors import BackendError, NotAnswering, Transient
 from policies import tasks
 from policies.models import Backend, Notice, OutboxEntry
-from policies.secrets import seal
+from policies.secrets import encrypt
 from policies.services import grants
 from policies.services.grants import Wish
 from policies.sync import worker
@@ -52,7 +52,7 @@ def line(governed: Backend, source: Source, impatient: None) -> Iterator[Proxy]:
     with Proxy(str(source.server.socket_dir / ".s.PGSQL.5432")) as proxy:
         url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
-        Backend.objects.update(sealed_url=seal(url), place=place, source="")
+        Backend.objects.update(sealed_url=encrypt(url), place=place, source="")
         wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
         grants.add(wish, by=acting("olivia"))
         tasks.deliver(governed.pk)

@@ -20,7 +20,7 @@ from lakewarden.backends.errors import Misconfigured
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, Event, Notice
-from policies.secrets import seal
+from policies.secrets import encrypt
 from policies.services import backends, objects, operating
 from policies.sync import worker
 from policies.sync.backends.postgresql.source import database
@@ -87,7 +87,7 @@ def test_a_site_that_runs_its_own_server_may_say_otherwise(db: None, monkeypatch
 def test_a_kept_connection_that_leads_to_the_console_does_nothing(governed: Backend, source: Source) -> None:
     own = connection.settings_dict
     url = f"postgresql:///{own['NAME']}?host={quote(str(own['HOST']))}&user={own['USER']}"
-    Backend.objects.filter(pk=governed.pk).update(sealed_url=seal(url))
+    Backend.objects.filter(pk=governed.pk).update(sealed_url=encrypt(url))
     with pytest.raises(Misconfigured, match="own database"):
         worker.now(Backend.objects.get(pk=governed.pk))
 
@@ -229,7 +229,7 @@ def test_a_connection_that_leads_elsewhere_stops_and_is_told(
     other.run("DROP DATABASE IF EXISTS elsewhere")
     other.run("CREATE DATABASE elsewhere")
     try:
-        Backend.objects.filter(pk=governed.pk).update(sealed_url=seal(Source(server, "elsewhere").url()))
+        Backend.objects.filter(pk=governed.pk).update(sealed_url=encrypt(Source(server, "elsewhere").url()))
         worker.look(Backend.objects.get(pk=governed.pk), whole=True)
         governed.refresh_from_db()
         assert governed.awaits == "moved" and only_reports(governed)

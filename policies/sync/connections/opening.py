@@ -11,7 +11,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.models import Backend
-from policies.secrets import unseal
+from policies.secrets import decrypt
 from policies.sync.connections import destinations
 from policies.sync.connections.people import people
 from policies.sync.connections.places import places
@@ -30,7 +30,7 @@ def open_backend(row: Backend, node: Node) -> base.Backend:
     if kind.asks_people:
         more["people"] = people(node)
     opened: base.Backend = kind.open(
-        unseal(row.sealed_url), realm=node.realm, mark=f"backend-{row.pk}", **more
+        decrypt(row.sealed_url), realm=node.realm, mark=f"backend-{row.pk}", **more
     )
     return opened
 

@@ -19,7 +19,7 @@ from policies.changes import change
 from policies.events import BACKEND_MOVED, BACKEND_SHARED
 from policies.models import Backend
 from policies.saying import said
-from policies.secrets import unseal
+from policies.secrets import decrypt
 from policies.services import realm_of
 from policies.sync.backends.postgresql.source import database
 from policies.sync.connections import destinations
@@ -36,7 +36,7 @@ OWN_CLUSTER = (
 @contextmanager
 def opened(row: Backend, place: Node) -> Iterator[base.Backend]:
     """What is connected to a node, where it may lead and leads still.  Raises BackendError."""
-    kind, url = kinds.get(row.kind), unseal(row.sealed_url)
+    kind, url = kinds.get(row.kind), decrypt(row.sealed_url)
     if "folder" not in kind.parts(url):  # a folder is judged when its source is known
         check_allowed(kind, url)
     out_there = open_backend(row, place)

@@ -7,7 +7,7 @@ from policies.models import Backend
 from policies.services import grants, members
 from policies.services.grants import Wish
 from policies.sync import worker
-from policies.sync.status import standing
+from policies.sync.status import status_on
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source
 
@@ -15,7 +15,7 @@ ORDERS = "shop.sales.orders"
 
 
 def of(backend: Backend, *names: str) -> tuple[int, int, tuple[str, ...], tuple[str, ...]]:
-    found = standing(backend, the("table", ORDERS), names)
+    found = status_on(backend, the("table", ORDERS), names)
     return found.applied, found.of, found.waiting, found.without_login
 
 
@@ -58,5 +58,5 @@ def test_what_is_given_on_one_table_says_nothing_of_another(governed: Backend) -
     wish = Wish(the("table", "shop.sales.customers"), (people.ensure("user", "mia"),), ("MODIFY_TABLE",))
     grants.add(wish, by=acting("olivia"))
     worker.look(Backend.objects.get())
-    found = standing(governed, the("table", "shop.sales.customers"), ["mia"])
+    found = status_on(governed, the("table", "shop.sales.customers"), ["mia"])
     assert found.waiting == ("mia",)
