@@ -78,7 +78,7 @@ def serve(port: str) -> None:
 
 
 def world() -> tuple[str, int]:
-    """A shop in which ana may read orders: her token, and a number to look up."""
+    """A shop in which ana may read orders: ana's token, and a number to look up."""
     import django
 
     django.setup()

@@ -2,7 +2,7 @@
 
 python bench/effect.py [rounds]
 Real console database, real Redis, real Celery workers and beat, a real governed PostgreSQL; each round gives
-Ana a table and takes it from her again, and asks as Ana, in a tight loop, until the server says so.
+Ana a table and takes it away again, and asks as Ana, in a tight loop, until the server says so.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def workers() -> Iterator[None]:
 
 
 def world(url: str) -> tuple[Callable[[], object], Callable[[], object]]:
-    """A catalog over it, read once: what gives Ana the table, and what takes it from her."""
+    """A catalog over it, read once: what gives Ana the table, and what takes it away."""
     import django
 
     django.setup()

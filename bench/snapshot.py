@@ -24,7 +24,7 @@ MOST_MS, MOST_BYTES = 100.0, 1_000_000
 
 
 def world() -> Any:
-    """Ana, with a grant on each of so many tables by one of twenty roles; a caller with her token."""
+    """Ana, with a grant on each of so many tables by one of twenty roles; a caller with Ana's token."""
     from django.core.management import call_command
 
     call_command("migrate", verbosity=0)

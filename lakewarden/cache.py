@@ -102,7 +102,7 @@ class Cache:
         return decision
 
     def privileges(self, subject: Subject, realm: str) -> dict[str, frozenset[str]]:
-        """What is kept of somebody: the privileges allowed on each object or text; nothing when he is not."""
+        """The privileges kept for somebody: those allowed on each object or text; empty without any."""
         who = subject if isinstance(subject, Principal) else Principal.parse(subject)
         with self._lock:
             entry = self._kept.get((realm, who))

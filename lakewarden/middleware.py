@@ -44,7 +44,7 @@ class Asker(Protocol):
 
 
 class NotSignedIn(PermissionError):
-    """Nobody knows who calls, so nothing is done for him."""
+    """The caller is unknown, so nothing is done for them."""
 
 
 class Guard:

@@ -73,7 +73,7 @@ class AccessMap:
     """Everybody whose rights on one object differ from nothing.  Four queries, however many people.
 
     The `whole` map has every member too where the realm's law is not enforced, as each of them can then.
-    Of somebody `also` asked about it can tell, whether or not he is among those people.
+    It can also tell of somebody `also` asked about, whether or not they are among those people.
     """
 
     def __init__(
@@ -153,7 +153,7 @@ class AccessMap:
         )
 
     def access_of(self, principal: Principal) -> Access:
-        """What one of the people or holders, or he who was asked about, can do."""
+        """What one of the people or holders, or the person asked about, can do."""
         slice_, can = self.loaded.slice_of(principal), self._decided(principal)
         paths = tuple(self._paths(slice_.rules))
         return Access(principal, can, any(path.owner for path in paths), paths, slice_)

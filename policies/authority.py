@@ -37,7 +37,7 @@ SYSTEM = Actor(None, "system")
 
 @dataclass(frozen=True)
 class Authority:
-    """An actor and the ground on which he may; made by `require` and the functions beside it alone."""
+    """An actor and the ground on which they may act; made by `require` and the functions beside it alone."""
 
     actor: Actor
     ground: str

@@ -193,7 +193,7 @@ def _end(realm: int, why: str, now: datetime) -> int:
 
 
 def end_not_begun(current: ChangeInProgress, who: Iterable[Principal], *, by: Authority) -> int:
-    """Within the change that disables somebody: what he was to hold from later on ends now."""
+    """Within the change that disables an account: grants scheduled for its person end now."""
     people = {one.pk for one in who}
     roles = Assignment.objects.open().filter(holder__in=people)
     personal_ones = roles.filter(origin=Origin.SYSTEM).values("role")

@@ -1,7 +1,7 @@
 """Checkpoints: at an interval the site signs how far its record goes and sends that out of the database.
 
 A chain of digests shows an edit; who owns the database can cut off its end and set the counter back, or write
-the whole anew.  A signed number and root, kept where he cannot reach, shows that too (docs/adr/0013).
+the whole anew.  A signed number and root, kept out of the owner's reach, shows that too (docs/adr/0013).
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def courses(node: Node, since: Past, until: Past) -> list[Course]:
 
 
 def _turn(course: Course, open_: dict[int, Spell], key: int, actions: frozenset[str], past: Past) -> None:
-    """Close a person's spell when what he can do changed, and begin the next."""
+    """Close a person's spell when what they can do changed, and begin the next."""
     spell = open_.get(key)
     if spell is not None and spell.actions != actions:
         course.spells.append(replace(spell, until=past))

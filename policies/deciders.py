@@ -100,7 +100,7 @@ class Rights:
         return duties.held(self.principal, self.duty, now=self.now) if self.duty else frozenset()
 
     def decide(self, node: Node, action: str = GRANT) -> Decision:
-        """May he decide about an object?"""
+        """May they decide about an object?"""
         if node.realm_id not in self._slices:
             self._slices[node.realm_id] = slices.current(self.principal, node, now=self.now)
         found = decisions.answer(self._slices[node.realm_id], action, node, now=self.now).decision

@@ -56,7 +56,7 @@ def operation_for(node: Node, action: str) -> str:
 
 
 def ask(principal: Principal, action: str, node: Node, *, now: datetime | None = None) -> Answer:
-    """May the principal do it?  One query when his facts were not touched since the last question."""
+    """May the principal do it?  One query when nothing touched its facts since the last question."""
     now = now or timezone.now()
     return answer(slices.current(principal, node, now=now), action, node, now=now)
 

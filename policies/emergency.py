@@ -1,4 +1,4 @@
-"""Breaking the glass: who has the duty opens an object for himself, at once and for hours, under all eyes.
+"""Breaking the glass: holders of the duty open an object for themselves at once, for hours, in sight of all.
 
 The duty is given beforehand; it gives nothing by itself.  Opening writes rights with an end, as any grant,
 tells the owners at once, and leaves a review open until somebody else closes it.  A denial stays: it is said,
@@ -52,7 +52,7 @@ TO_REVIEW = notices.kind("emergency.review", "emergencies whose review waits for
 
 @dataclass(frozen=True)
 class Wanted:
-    """What somebody opens for himself: an object, to read or to read and write, for some hours."""
+    """What somebody opens for themselves: an object, to read or to read and write, for some hours."""
 
     node: Node
     action: str
@@ -68,12 +68,12 @@ def longest() -> int:
 
 
 def may(person: Principal, node: Node, *, now: datetime | None = None) -> bool:
-    """Whether he has the duty on the object or above it.  Two queries."""
+    """Whether they have the duty on the object or above it.  Two queries."""
     return duties.has(person, DUTY, node, now=now)
 
 
-def open_for_himself(wanted: Wanted, *, by: Actor) -> Emergency:
-    """Open the object for the actor himself, at once.  Raises Refused, Invalid, Conflict, Separated.
+def open_for_oneself(wanted: Wanted, *, by: Actor) -> Emergency:
+    """Open the object for the actor alone, at once.  Raises Refused, Invalid, Conflict, Separated.
 
     The same `key` again answers what was opened by it.
     """
@@ -118,7 +118,7 @@ def open_for_himself(wanted: Wanted, *, by: Actor) -> Emergency:
 
 def _person(by: Actor) -> Principal:
     if by.principal is None or by.on_behalf_of is not None:
-        raise Refused("An emergency is opened by a person for himself, and for nobody else.")
+        raise Refused("People open an emergency for themselves, and for nobody else.")
     return by.principal
 
 
@@ -162,10 +162,10 @@ def _overlapping(person: Principal, node: Node, now: datetime) -> Node | None:
 
 
 def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True) -> str:
-    """Why he may not open it again: what he opened waits for its review; empty where nothing does.
+    """Why they may not open it again: an earlier opening waits for its review; empty where none does.
 
     `inside`: what was opened in it counts, too; all else in it may still be opened.  One query where nothing
-    of his waits.
+    of theirs waits.
     """
     rows = {row.securable_id: row for row in waiting(now).filter(person=person)}
     # a container holds what was opened in it
@@ -329,7 +329,7 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
     finish(row, timezone.now())
     with change(EMERGENCY_CLOSED, realm=realm_of(node), by=by) as current:
         held = _reviews(by.principal, row, node)
-        words = "Somebody else with authority over the object closes it; nobody reviews his own emergency."
+        words = "Somebody else with authority over the object closes it; nobody reviews their own emergency."
         authority = authorities.of_duty(by, "emergency_review", held=held, otherwise=words)
         verdict = told(verdict.strip(), LONGEST)
         if len(verdict) < SHORTEST_VERDICT:

@@ -1,4 +1,4 @@
-"""What somebody did while he had something open in an emergency: its uses, and his changes on this site."""
+"""What somebody did during an emergency: uses of what was open, and changes on this site."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from policies.models import Change, Emergency, Use
 
 
 def uses_of(row: Emergency, *, limit: int = 200) -> list[Use]:
-    """What he used on or below the object while it was open, the newest first.  One query."""
+    """What they used on or below the object while it was open, the newest first.  One query."""
     placed = Q(securable=row.securable_id) | Q(securable__in=all_below(row.securable_id).values("securable"))
     rows = Use.objects.filter(placed, principal=row.person_id, at__gte=row.opened, at__lt=_last(row))
     return list(rows.order_by("-at", "-pk")[:limit])
@@ -36,7 +36,7 @@ def how_many_uses(rows: Collection[Emergency]) -> dict[int, int]:
 
 
 def changes_of(row: Emergency) -> int:
-    """How many changes he made on this site while it was open, the opening left out.  One query."""
+    """How many changes they made on this site while it was open, the opening left out.  One query."""
     mine = Change.objects.filter(actor=row.person.pseudonym, at__gte=row.opened, at__lt=_last(row))
     return mine.exclude(revision=row.revision).count()
 

@@ -35,7 +35,7 @@ class Hit:
 
 @dataclass(frozen=True)
 class Finder:
-    """One text sought in one realm for one viewer; what he may see is worked out once.
+    """One text sought in one realm for one viewer; what they may see is worked out once.
 
     `sales.ord` finds what is called so in what is called `sales`, and what has the dot in its own name.
     """

@@ -1,4 +1,4 @@
-"""Whose hints one may see: those about what he may give access to, or has the duty to review."""
+"""Which hints a viewer may see: on objects they may grant access to, or have the duty to review."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _in_realm(root: Node, slice_: Slice, reviewed: Collection[int], now: datetim
 
 
 def _mine(slice_: Slice, governed: Collection[int], now: datetime) -> set[int]:
-    """Where somebody may give access, and below it; what he owns is not enough without a way to it."""
+    """Where somebody may give access, and below it; owning is not enough without a way to the object."""
     places = nodes(governed)
     return {key for key, place in places.items() if _sees(slice_, place, (), now)}
 

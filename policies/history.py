@@ -158,12 +158,12 @@ def given_to(viewer: Principal) -> frozenset[int]:
 
 
 def realms(viewer: Principal, *, given: frozenset[int] | None = None) -> list[Node]:
-    """The realms of which somebody may read some history: that admit him, or where he has the duty for it."""
+    """Realms with history that somebody may read: as a member, or by the duty for it."""
     return realms_of(viewer, also=given_to(viewer) if given is None else given)
 
 
 def sight(viewer: Principal, realms: Iterable[Node], *, given: frozenset[int] | None = None) -> Sight:
-    """What a viewer may see of the history: below what he owns, may grant on or has the duty for.
+    """What a viewer may see of the history: below what they own, may grant on or have the duty for.
 
     The duty is looked up unless it is known where it was `given`.
     """

@@ -20,12 +20,12 @@ ONLY_ADMINS = "Only service admins may do this."
 
 
 def ask_admin(principal: Principal | None) -> Decision:
-    """Is he one of the site's service admins?"""
+    """Are they one of the site's service admins?"""
     return _decided(principal is not None and is_service_admin(principal), ADMIN, 0)
 
 
 def ask_realm(principal: Principal | None, root: Node) -> Decision:
-    """May he give the duties of a realm: as its owner, himself or through a group, or as service admin?"""
+    """May they give the duties of a realm: as its owner, directly or by a group, or as service admin?"""
     if principal is None:
         return _decided(False, REALM, 0)
     slice_ = slices.current(principal, root)
@@ -38,7 +38,7 @@ def _owns(slice_: Slice, root: Node) -> bool:
 
 
 def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
-    """Does he answer for a service account, himself or through a group, or is he a service admin?"""
+    """Do they answer for a service account, directly or by a group, or are they a service admin?"""
     if principal is None:
         return _decided(False, KEEPER, 0)
     rows = Keeping.objects.open().filter(service=service).select_related("keeper")
@@ -70,7 +70,7 @@ def of_admin(actor: Actor) -> Authority:
 
 
 def is_operator(actor: Actor) -> bool:
-    """Whether he runs the site: at its machine's own shell, or as one of its service admins."""
+    """Whether they run the site: at its machine's own shell, or as one of its service admins."""
     who = actor.decides_as
     return actor.via == OPERATOR.via if who is None else bool(ask_admin(who))
 
@@ -87,7 +87,7 @@ def of_realm(actor: Actor, root: Node) -> Authority:
 
 
 def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> Decision:
-    """May he switch a realm's authorization: its owner; to have it enforced again, a service admin too."""
+    """May they switch a realm's authorization: its owner; to have it enforced again, a service admin too."""
     if enforced:
         return ask_realm(principal, root)
     if principal is None:

@@ -1,4 +1,4 @@
-"""What a change would do, worked out before it is made: who gains, who loses, who stays as he is, and why.
+"""What a change would do, worked out before it is made: who gains, who loses, who stays the same, and why.
 
 Nothing is written: the rules of everybody concerned are read once and decided twice, as they are and as they
 would be.
@@ -39,8 +39,8 @@ ANY = {type_: f"every {type_}" for type_ in (*sorted(CONTAINERS), *LEAVES)}
 class Effect:
     """What becomes of one person.
 
-    `before` and `after` hold the actions he can do, `via` the group he is reached by.  `ends_before` and
-    `ends_after` are the moments at which the asked action ends for him, None for never or not at all.
+    `before` and `after` hold the actions they can do, `via` the group they are reached by.  `ends_before` and
+    `ends_after` are the moments at which the asked action ends for them, None for never or not at all.
     `lacks` is what keeps a grant from working, denials among it; `also` what is given on the way.
     """
 
@@ -63,7 +63,7 @@ class Effect:
 
     @property
     def shorter(self) -> bool:
-        """He keeps the access but for less long."""
+        """They keep the access but for less long."""
         both = bool(self.before & self.after) and not self.loses
         return (
             both

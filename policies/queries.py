@@ -64,10 +64,10 @@ def _shown(slice_: Slice, node: Node, type_: str, now: datetime | None, listing:
 
 
 def realms_of(principal: Principal, *, also: Collection[int] = ()) -> list[Node]:
-    """The realms that admit a principal, himself or through a group, and those open to all, by name.
+    """The realms that admit a principal, directly or through a group, and those open to all, by name.
 
-    Those in which the objects `also` are come with them.  Nobody has heard of a principal without a row, so
-    he has the open ones.
+    Those in which the objects `also` are come with them.  A principal without a row is known to no realm, so
+    they have the open ones.
     """
     if not principal.pk:
         return _roots(RealmMember.objects.none(), also)
@@ -221,7 +221,7 @@ def search(
 
 
 def owned_by(principal: Principal, realm: Node) -> Numbers:
-    """The numbers of what a principal owns in a realm, himself or through a group."""
+    """The numbers of what a principal owns in a realm, directly or through a group."""
     return owned_in(slices.current(principal, realm)).again()
 
 
@@ -235,7 +235,7 @@ def _owned_in(slice_: Slice) -> Numbers:
     if len(found) <= FEW:
         return found
     rows = Ownership.objects.open().filter(owner__in=principals_in(slice_.selves))
-    # what is his in another realm or at another time is not what the facts say here
+    # what they own in another realm or at another time is not what the facts say here
     return Numbers(found.keys, (rows,)) if rows.count() == len(found) else found
 
 

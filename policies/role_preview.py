@@ -158,7 +158,7 @@ class _Future:
 
     @cached_property
     def held_anew(self) -> set[int]:
-        """Who would hold it within another window in place of the one he holds it in."""
+        """Who would hold it within another window in place of the one they hold it in."""
         rows = Assignment.objects.open().filter(role=self.role.id, holder__in=self.wanted.joins)
         by_hand = dict.fromkeys(rows.values_list("holder", flat=True), True)
         for holder, origin in rows.values_list("holder", "origin"):

@@ -45,7 +45,7 @@ class Subjects:
 
 @dataclass(frozen=True)
 class Reach:
-    """What somebody holds in one realm, and what he is asked to be able to do there."""
+    """What somebody holds in one realm, and what they are asked to be able to do there."""
 
     root: Node
     slice: Slice

@@ -38,7 +38,7 @@ _lock = threading.Lock()
 
 
 def current(principal: Principal, node: Node, *, now: datetime | None = None) -> Slice:
-    """The principal's slice of the node's realm as it is now.  One query when nothing of his was touched."""
+    """The principal's slice of the node's realm as it is now.  One query when nothing touched it."""
     return currents([principal], node, now=now)[principal.pk]
 
 

@@ -24,7 +24,7 @@ ENTITIES, PEOPLE = 100, 100
 class Effect:
     """What becomes of one person: for each action, on how many of the entities before and after.
 
-    `via` is the group or role he is reached by.
+    `via` is the group or role they are reached by.
     """
 
     person: Principal
@@ -54,7 +54,7 @@ class Foretold:
 
 
 Reached = tuple[Principal, str]
-"""A person, and the group or role by which something reaches him."""
+"""A person, and the group or role by which something reaches them."""
 Changed = Callable[[Slice], Iterable[Rule]]
 """The rules of a slice as they would be."""
 
@@ -123,7 +123,7 @@ def _able(slice_: Slice, entities: Sequence[Node], codes: Sequence[str], now: da
 
 
 def _reached(holder: Principal | Node, now: datetime) -> list[Reached]:
-    """Everybody who has what the holder has: himself, who is in the group, who holds the role."""
+    """Everybody who has what the holder has: the person, the group's members, the role's holders."""
     if isinstance(holder, Principal):
         return [(who, holder.label if who != holder else "") for who in _people([holder], now)]
     rows = Assignment.objects.open().within(now).filter(role=holder.id).select_related("holder")

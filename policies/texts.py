@@ -54,7 +54,7 @@ def inside(slice_: Slice, root: Node, types: Collection[str], *, now: datetime) 
 
 
 def _administers(slice_: Slice, node: Node, now: datetime) -> bool:
-    """Whether he says who may do what in the whole realm, so that he must see on what."""
+    """Whether they decide access in the whole realm, and so must see all of it."""
     return bool(engine.decide(slice_, "role.list", node.levels[:1], now=now.timestamp()))
 
 

@@ -1,4 +1,4 @@
-"""Where somebody is signed in, so that he can end it."""
+"""Where somebody is signed in, so that they can end it."""
 
 from __future__ import annotations
 

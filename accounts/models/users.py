@@ -14,7 +14,7 @@ class User(AbstractUser):
     """An account, bound to one principal by an administrator or the identity provider.
 
     A session holds while the password, the principal and `session_salt` are what they were when it began.
-    `unread` is how many notices wait, `emergency_until` until when something is open to him in an emergency:
+    `unread` is how many notices wait, `emergency_until` until when emergency access is open:
     both kept here so that no page has to look for them.
     """
 

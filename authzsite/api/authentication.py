@@ -29,7 +29,7 @@ NOT_ACCEPTED = "these credentials are not accepted"
 
 @dataclass(frozen=True)
 class Caller:
-    """A principal and what this way of coming lets him do; no scopes at all means all that he may."""
+    """A principal and what this credential allows; no scopes at all means everything the principal may do."""
 
     principal: Principal
     via: str

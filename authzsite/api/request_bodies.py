@@ -19,7 +19,7 @@ from policies.requests.needs import Need
 from policies.requests.seeing import Seen
 
 MOST_ITEMS = 50
-NOT_FOR_HIM = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+NOT_YOURS_TO_ASK = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
 
 
 def read_asking(body: Body, caller: Principal, key: str = "") -> Asking:
@@ -62,7 +62,7 @@ def _questions(body: Body, caller: Principal) -> list[Question]:
 def _holder(kind: str, name: str, caller: Principal) -> Principal:
     found = people.find(kind, name) if kind in Principal.Kind.values else None
     if found is None:
-        raise Refused(NOT_FOR_HIM)
+        raise Refused(NOT_YOURS_TO_ASK)
     return found
 
 

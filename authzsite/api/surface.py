@@ -63,7 +63,7 @@ class Surface(APIView):
         return caller
 
     def require_scope(self, scope: str) -> Caller:
-        """The caller, when his token covers the scope.  Raises Forbidden."""
+        """The caller, when their token covers the scope.  Raises Forbidden."""
         if not self.caller.covers(scope):
             raise Forbidden(f"this token lacks the scope {scope}")
         return self.caller

@@ -144,7 +144,7 @@ class Closing:
 
     @cached_property
     def kept(self) -> list[Principal]:
-        """The service accounts that he alone answers for."""
+        """The service accounts that this person alone answers for."""
         rows = Keeping.objects.open().filter(keeper=self.account.principal).select_related("service")
         return [row.service for row in rows.order_by("service__name")]
 
@@ -257,7 +257,7 @@ def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
         revoked = f" {words.count(held, 'token')} of {one.label} {'is' if held == 1 else 'are'} revoked."
         signed_out = "It is signed out everywhere." + (revoked if held else "")
         yield DiffLine("lose", name, f"no longer acts as {one.label}", signed_out)
-    yield DiffLine("gain", name, f"acts as {new.label}", "With all that he was given.")
+    yield DiffLine("gain", name, f"acts as {new.label}", "With everything that was granted to them.")
 
 
 def _binding(request: Request, account: User, asked: Any, notes: list[Note]) -> HttpResponse:
@@ -275,7 +275,7 @@ def _binding(request: Request, account: User, asked: Any, notes: list[Note]) -> 
         "problems": asked.problems,
         "button": f"Bind to {naming.spoken(asked.chosen[0])}" if asked.chosen else "Bind",
         "diff": Diff(tuple(lines)) if lines else None,
-        "preview_empty": "Name the person. What he was given in realms is waiting under his name.",
+        "preview_empty": "Name the person. What realms granted them is waiting under their name.",
     }
     status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
     return page(request, "console/role/assign.html", context, room="accounts", status=status)

@@ -292,7 +292,7 @@ def _repairs() -> list[dict[str, Any]]:
 @signed_in
 @admin_only
 def new(request: Request) -> HttpResponse:
-    """A name to sign in with and the name people know; then the link by which he sets a password."""
+    """A name to sign in with and the name people know; then the link that sets a password."""
     typed = request.POST if request.method == "POST" else request.GET
     name, shown_as = (typed.get(key, "").strip()[:255] for key in ("name", "display_name"))
     if request.method != "POST":

@@ -1,4 +1,4 @@
-"""A viewer before a CDAP: what he may see and say there, and what is given on which names."""
+"""A viewer before a CDAP: what they may see and grant there, and what is given on which names."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Desk:
 
     @cached_property
     def looks(self) -> bool:
-        """Whether he may see what everybody has here."""
+        """Whether they may see what everybody has here."""
         return self.administers or self.place.may_look
 
     @cached_property
@@ -194,7 +194,7 @@ class Held:
 
 
 def held_on(desk: Desk, rows: Iterable[Grant]) -> list[Held]:
-    """The holders of some grants on one text, by name, each with all he has there."""
+    """The holders of some grants on one text, by name, each with all they have there."""
     found: dict[tuple[str, int], list[Grant]] = {}
     for row in rows:
         found.setdefault(

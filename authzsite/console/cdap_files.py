@@ -41,7 +41,7 @@ def _names(names: Names) -> Iterator[list[object]]:
 @reads
 @signed_in
 def of_entities(request: Request, id: int) -> HttpResponseBase:
-    """What is there and exists for the viewer, and what he may do with it."""
+    """What is there and exists for the viewer, and what they may do with it."""
     asked = asked_in(request, desk_at(request, id))
     return sheet.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(asked))
 

@@ -127,7 +127,7 @@ def grant(request: Request, id: int) -> HttpResponse:
 
 
 def _allowed(draft: Draft) -> bool:
-    """Whether the viewer may give anything here: everything, or on the name he came with."""
+    """Whether the viewer may give anything here: everything, or on the name they came with."""
     if draft.at.administers:
         return True
     try:

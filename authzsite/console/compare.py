@@ -118,7 +118,7 @@ class Desk:
 
     @cached_property
     def roles(self) -> dict[str, Node]:
-        """The roles he may see, by name, or by realm/name where several realms have one of the name."""
+        """The roles they may see, by name, or by realm/name where several realms have one of the name."""
         found: dict[str, Node] = {}
         for realm in self.circle.realms:
             rows = children(slices.current(self.circle.asker, realm), realm, "role")

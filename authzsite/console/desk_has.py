@@ -1,4 +1,4 @@
-"""What somebody owns, what ends on it, what he reaches and what he will: as rows of Home."""
+"""What somebody owns, what ends on it, what they reach now and later: as rows of Home."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _left_out(row: Discovery) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """Who owns things there, and what he owns here."""
+    """An owner there, and what they own here."""
 
     name: str
     objects: str
@@ -172,7 +172,7 @@ def _logins(one: There) -> str:
     named = words.listed(strangers, NAMED)
     verb = "is" if len(strangers) == 1 else "are"
     realm = one.place.node.realm
-    return f"{told} of {realm} too; {named} {verb} nobody here. Adopting what one has admits him."
+    return f"{told} of {realm} too; {named} {verb} nobody here. Adopting a grant makes its holder a member."
 
 
 def _owners(one: There) -> list[Line]:
@@ -224,7 +224,7 @@ def _ask(request: Request, one: There, name: str, who: Principal, notes: list[No
         "notes": notes,
         "heading": f"Make {who.label} the owner here as well?",
         "place": f"{name} owns {words.count(len(places), 'object')} in {one.name} and not here. "
-        "What lies in them goes with them. An owner may do everything with what he owns, and grant it.",
+        "What lies in them goes with them. Owners may do everything with what they own, and grant it.",
         "nothing": not places,
         "diff": Diff(tuple(lines)),
         "nonce": nonce_in(request),

@@ -81,7 +81,7 @@ def _outside(request: Request) -> HttpResponse:
 
 
 def _on_from_here(request: Request) -> dict[str, object]:
-    """Where a part of a page that was only read goes on once he is in again; of a form, nothing.
+    """Where a part of a page that was only read goes on once they are in again; of a form, nothing.
 
     A search that goes on by itself asks for the page it stands on, from where it has come to.
     """

@@ -102,7 +102,7 @@ def _yes(so: object) -> str:
 @reads
 @signed_in
 def of_what_is_seen(request: Request, id: int) -> HttpResponseBase:
-    """What somebody sees below an object, and what he can do with it, as the engine answers."""
+    """What somebody sees below an object, and what they can do with it, as the engine answers."""
     look = sees.look_at(request, id)
     one = look.seen.person
     lines = ([one, one.label, row.ref.id, row.type, look.eyes.can(row)] for row in look.rows())

@@ -100,7 +100,7 @@ class First:
             names = dict.fromkeys(naming.spoken(one) for one in self.owners.values())
             return Step(title, state, f"{words.listed(list(names), 3)} can sign in.")
         if orphan is None:
-            return Step(title, state, "The owner decides everything in his realm; make him an account.")
+            return Step(title, state, "The owner decides everything in the realm; make an account for them.")
         who = self.owners.get(orphan.id)
         name = who.name if who else "Nobody"
         known = User.objects.filter(principal=who).first() if who else None

@@ -44,7 +44,7 @@ class Foretold(OverObjects):
         return sorted(every, key=lambda line: ORDER.index(line.kind))
 
     def _by_person(self) -> Iterable[DiffLine]:
-        """Of many objects a line for each person: what becomes of him, and on which."""
+        """Of many objects a line for each person: what becomes of them, and on which."""
         found: dict[tuple[str, int], tuple[str, list[str]]] = {}
         for node, preview in self.parts:
             for effect in preview.effects:

@@ -134,8 +134,8 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "request",
                 "Request",
-                "Somebody asks for what he lacks. Who owns it, or may grant on it, decides; a yes gives just "
-                "what was asked for, or less. Nobody decides about himself alone.",
+                "Somebody asks for access they lack. Its owner or another approver decides; a yes gives "
+                "just what was asked for, or less. Nobody decides about their own access alone.",
             ),
             (
                 "lapses",
@@ -172,7 +172,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "emergency",
                 "Emergency access",
-                "Who has the duty for it opens data for himself for some hours, with a reason. Its owners "
+                "Holders of this duty open data for themselves for some hours, with a reason. Its owners "
                 "are told at once, and somebody else reviews it afterwards.",
             ),
             (

@@ -109,7 +109,7 @@ class Herd:
         return Row(what, words.listed(owners, 3), missing, self.own(node))
 
     def own(self, node: Node) -> str:
-        """What the viewer himself may do on a namespace, in words."""
+        """What the viewer may do on a namespace, in words."""
         held = permitted(self.desk.place.slice, node, self.desk.place.now.timestamp())
         return "Everything" if self.desk.administers else labels(held) or "Nothing"
 

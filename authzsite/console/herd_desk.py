@@ -1,4 +1,4 @@
-"""A viewer in a Herd: what he may do there and on one of its namespaces, and who its data owners are."""
+"""A viewer in a Herd: what they may do there and on one of its namespaces, and who its data owners are."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Desk:
 
     @cached_property
     def is_data_owner(self) -> bool:
-        """Whether he may use the calls about access at all: the administrator, or role DATA_OWNER."""
+        """Whether they may use the calls about access at all: the administrator, or role DATA_OWNER."""
         return self.may(ANY_DATA_OWNER, self.herd)
 
     @cached_property

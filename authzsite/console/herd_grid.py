@@ -116,7 +116,7 @@ class Grid:
 
     @cached_property
     def added(self) -> Principal | None:
-        """Who is named in the empty row, if he can be."""
+        """The principal named in the empty row, if it can be one."""
         name = self.data.get("add", "").strip()
         if not name:
             return None

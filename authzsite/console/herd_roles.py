@@ -41,7 +41,7 @@ from policies.services.authorities import authorized
 from policies.services.grants import revision_now
 
 TEXTS = {
-    DATA_OWNER: "May say what others may do, in the namespaces where he also has Grant and Read.",
+    DATA_OWNER: "May decide what others may do, in the namespaces where they also have Grant and Read.",
     OPS: "May keep storage policies that belong to no namespace.",
 }
 
@@ -193,7 +193,7 @@ def looks_after(desk: Desk, role: Node) -> dict[int, list[str]]:
 @reads_and_writes
 @signed_in
 def take(request: Request, id: int) -> HttpResponse:
-    """What he can no longer do, and what is left without a data owner; then it is taken."""
+    """What the holder can no longer do, and what is left without a data owner; then it is taken."""
     desk = herd_at(request, id)
     if not desk.administers:
         return refused(request, desk.place, ASSIGN)

@@ -142,7 +142,7 @@ class Steps:
         return Step(title, state, text)
 
     def _offered(self, title: str, state: str, text: str, action: Action) -> Step:
-        """A step of the administrator's: a button for him, for others who that is."""
+        """A step of the administrator's: a button for them, for others who that is."""
         if state != NEXT:
             return Step(title, state, text)
         if self.desk.administers:

@@ -82,7 +82,7 @@ class Told:
 
     def _usable(self, one: Outcome) -> bool:
         if one.holder.kind == "pattern":
-            return True  # each of those it speaks of needs the role himself
+            return True  # each person it matches needs the role directly
         levels, moment = self.desk.node.levels, self.desk.place.now.timestamp()
         return bool(engine.decide(one.slice, GRANTING, levels, now=moment))
 

@@ -39,7 +39,7 @@ from policies.services.grants import revision_now
 
 
 class User:
-    """Every entry of one user id that the viewer may review; himself sees all of his own."""
+    """Every entry of one user id that the viewer may review; the user sees all of their own."""
 
     def __init__(self, desk: Desk, name: str):
         self.desk, self.name = desk, name.strip()[:255]
@@ -74,7 +74,7 @@ class User:
 
     @property
     def told(self) -> bool:
-        """Whether the viewer may look the user id up at all: a data owner, and everybody his own."""
+        """Whether the viewer may look the user id up at all: a data owner any, and everybody their own."""
         return self.desk.is_data_owner or bool(self.own and self.name)
 
     def record(self) -> None:

@@ -127,7 +127,7 @@ def _with_times(asked: Question) -> Question:
 
 
 def known_to(seen: Sight, person: Principal | None) -> Principal | None:
-    """The person, for whoever may look people up; for everybody else only himself."""
+    """The person, for viewers who may look people up; for all others only themselves."""
     return person if seen.objects or person == seen.viewer else None
 
 

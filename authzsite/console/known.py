@@ -1,4 +1,4 @@
-"""Whom somebody may look up: himself, his groups, and for who gives access somewhere the realm's members."""
+"""Whom somebody may look up: themselves, their groups, and for people who give access the realm's members."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ NAMED = 6
 
 @dataclass(frozen=True)
 class Circle:
-    """One viewer with the realms that he has to do with and the people he may know there."""
+    """One viewer with the realms that concern them and the people they may know there."""
 
     asker: Principal
 
     @cached_property
     def realms(self) -> Sequence[Node]:
-        """Those that admit him, and those where he may read some of the history."""
+        """Those that admit them, and those where they may read some of the history."""
         return history.realms(self.asker, given=self._given)
 
     @cached_property
     def admitting(self) -> Sequence[Node]:
-        """Those alone that admit him; in the others nothing but history is his to see."""
+        """Those alone that admit them; in the others they see nothing but history."""
         return realms_of(self.asker)
 
     @cached_property
@@ -63,7 +63,7 @@ class Circle:
         return bool(self.sight.objects)
 
     def people(self, text: str = "", kind: str = "") -> QuerySet[Principal]:
-        """Those he may know whose name holds a text, by name."""
+        """Those they may know whose name holds a text, by name."""
         rows = Principal.objects.filter(self._known()).exclude(kind=Principal.Kind.PATTERN)
         if not holdable(text):
             return rows.none()
@@ -73,7 +73,7 @@ class Circle:
 
     @cached_property
     def runs_the_site(self) -> bool:
-        """Whether he is a service admin, who knows everybody's name and nobody's access by that."""
+        """Whether they are a service admin, who knows everybody's name and nobody's access by that."""
         return is_service_admin(self.asker)
 
     def _known(self) -> Q:
@@ -111,11 +111,11 @@ class Circle:
         return found
 
     def is_own(self, person: Principal) -> bool:
-        """Whether it is the viewer himself, or a group he is in: all it has is his."""
+        """Whether it is the viewer, or a group they are in: all it has is theirs."""
         return person.pk == self.asker.pk or person.pk in self.own_groups
 
     def sees(self, person: Principal, node: Node) -> bool:
-        """Whether he may know what somebody has on an object."""
+        """Whether they may know what somebody has on an object."""
         return self.is_own(person) or self.sight.sees(node)
 
 
@@ -137,7 +137,7 @@ def realm_words(circle: Circle) -> str:
 
 
 def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
-    """The objects whose access he may change: those a search finds, or without a text those he governs.
+    """The objects whose access they may change: those a search finds, or without a text those they govern.
 
     Of many the highest, by name.
     """
@@ -151,7 +151,7 @@ def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
 
 
 def _highest(circle: Circle, realm: Node) -> QuerySet[Placement]:
-    """What lies highest of all that he governs in a realm."""
+    """The topmost objects that they govern in a realm."""
     rows = Placement.objects.open().filter(any_of("securable_id", circle.sight.objects))
     rows = rows.filter(securable__realm=realm.realm_id).exclude(type="role")
     return rows.order_by("ancestors__len", "name", "pk")

@@ -19,10 +19,10 @@ def leading(
     ways: Iterable[Sequence[int]],
     given: frozenset[int] | None = None,
 ) -> frozenset[int]:
-    """The numbers of those that he sees, or whose history he may read; each is named by the way down to it.
+    """The numbers of objects that they see, or may read the history of; each is named by the way down to it.
 
-    `seen` is how much he may see of the record, which counts for what is gone.  `given` are the objects on
-    which he has the duty to view the history, where that is known.  Two queries, one for each realm, and two
+    `seen` is how much they may see of the record, which counts for what is gone.  `given` are the objects on
+    which they have the duty to view the history, if known.  Two queries, one for each realm, and two
     more for the duty.
     """
     named = {way[-1]: way for way in ways if way}

@@ -56,7 +56,7 @@ class Giving(Draft):
 
 @dataclass(frozen=True)
 class Offer:
-    """The roles of the viewer's realms that he may give to somebody who is a member there."""
+    """The roles of the viewer's realms that they may give to somebody who is a member there."""
 
     circle: Circle
     person: Principal
@@ -82,7 +82,7 @@ class Offer:
 @reads_and_writes
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """Which roles, until when, why; what they let him do together; then it is done at once."""
+    """Which roles, until when, why; what they allow together; then it is done at once."""
     circle = circle_of(request)
     offer = Offer(circle, circle.meet(id))
     data = request.POST if request.method == "POST" else request.GET

@@ -79,7 +79,7 @@ class Asked:
 class Row:
     """One object, what could be done to it at the one side and at the other; `kind` says how they differ.
 
-    Its page `opens` to the viewer, who may know of what he has and cannot see.
+    Its page `opens` to the viewer, who may know of access without seeing its object.
     """
 
     node: Node
@@ -110,7 +110,7 @@ def read(request: Request, circle: Circle) -> Asked:
 
 
 def _other(circle: Circle, text: str) -> Principal | None:
-    """Another one whom the viewer may know; of nobody else it is said that he exists."""
+    """Another one whom the viewer may know; of nobody else it is said that they exist."""
     found = somebody(text) if text else None
     return circle.people().filter(pk=found.pk).first() if found else None
 

@@ -94,7 +94,7 @@ class Visit:
         ]
 
     def reasons(self, actions: list[Action]) -> list[Reason]:
-        """Why some of the buttons are not his, once each."""
+        """Why some of the buttons are locked, each reason once."""
         told = {
             NO_GIVING: "Access is given by who owns something, or holds Manage grants on it.",
             NO_REMOVING: "Members are removed by the owner of the realm, or who may manage its users.",

@@ -34,9 +34,9 @@ class SeeHistory(Http404):
 
 @dataclass(frozen=True)
 class Place:
-    """An object that the asker may see, with what he may do to it.
+    """An object that the asker may see, with what they may do to it.
 
-    Of one that is gone, or hidden from him, he may see `only_past`.
+    Of one that is gone, or hidden from them, they may see `only_past`.
     """
 
     asker: Principal
@@ -58,7 +58,7 @@ class Place:
 
     @cached_property
     def may_look(self) -> bool:
-        """Whether he may see other people's access here: who grants, who reviews, who reads the history."""
+        """Whether they may see other people's access here: who grants, who reviews, who reads the history."""
         return self.may_grant or self._has("view_history") or self._has("review_access")
 
     @cached_property

@@ -189,7 +189,7 @@ def _show(request: Request, form: tokens.Form, wrong: str = "", *, status: int =
 
 
 def _kept(asker: Principal) -> list[Who]:
-    """The service accounts that he answers for, himself or through a group.  One query."""
+    """The service accounts that they answer for, directly or through a group.  One query."""
     groups = Membership.objects.open().within(timezone.now()).filter(member=asker).values("group")
     mine = Keeping.objects.open().filter(keeper=asker) | Keeping.objects.open().filter(keeper__in=groups)
     rows = mine.select_related("service", "keeper").order_by("service__name")

@@ -101,7 +101,7 @@ class Ward:
 
     @cached_property
     def inside(self) -> bool:
-        """Whether its pages are open to him."""
+        """Whether its pages are open to them."""
         return decisions.may_see(self.slice, self.root, now=timezone.now())
 
     @cached_property

@@ -217,7 +217,7 @@ def _row(entry: Entry, fold: Fold) -> Row:
 def opened(
     shown: Iterable[Row], viewer: Principal, seen: Sight, given: frozenset[int] | None = None
 ) -> list[Row]:
-    """The same rows, linked only where a page opens to the viewer: what concerns himself may lie anywhere."""
+    """The same rows, linked only where a page opens to the viewer: what concerns them may lie anywhere."""
     told = list(shown)
     # what is left out of a long change is told of by the history itself
     away = [row for row in told if row.url and row.way]

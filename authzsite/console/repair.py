@@ -53,7 +53,7 @@ def _show(request: Request, root: Node, before: str, asked: Among, notes: list[N
     lines = []
     for one in asked.chosen:
         lines = [
-            DiffLine("lose", before, f"is no longer the owner of {root.name}", "Nobody can sign in as him."),
+            DiffLine("lose", before, f"is no longer the owner of {root.name}", "Nobody can sign in as them."),
             DiffLine("gain", one.label, f"becomes the owner of {root.name}, and a member of it", LOUD),
         ]
     context = {

@@ -86,7 +86,7 @@ class Seen:
 
     @cached_property
     def all_holders(self) -> bool:
-        """Whether he may know who else holds it."""
+        """Whether they may know who else holds it."""
         sight = history.sight(self.place.asker, [self.root])
         return self.place.may(roles.operation(self.node, "assign")) or sight.sees(self.node)
 
@@ -240,7 +240,7 @@ class Seen:
 
     def reasons(self) -> list[Reason]:
         if self.personal:
-            text = "A personal role is what somebody was granted directly; it changes with his grants alone."
+            text = "A personal role is what somebody was granted directly; it changes only with their grants."
             return [
                 Reason(code, text) for code in ("why-not-assign", "why-not-delete")
             ] + self._object_reason()

@@ -65,7 +65,7 @@ class Picked:
 
     @cached_property
     def found(self) -> list[Node]:
-        """By name; of those that lie in what he governs only where the law lets him give access."""
+        """By name; of those that lie in what they govern only where the law lets them give access."""
         governed = self.circle.sight.objects
         rows = Placement.objects.open().filter(securable__realm=self.seen.node.realm_id, type=self.type)
         rows = rows.filter(on_or_below(governed))

@@ -87,7 +87,7 @@ def gave_then(seen: Seen, then: Past) -> list[tuple[Node, list[Grant]]]:
 
 
 def _may_know(seen: Seen, sight: Sight, node: Node) -> bool:
-    """What the viewer may see now, or the history of which he may view."""
+    """Whether the viewer may see the object now, or may view its history."""
     place = seen.place
     return sight.sees(node) or bool(decisions.may_see(place.slice, node, now=place.now))
 

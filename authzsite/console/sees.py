@@ -1,4 +1,4 @@
-"""Check as somebody: the catalog as the engine shows it to him, for who may ask about others."""
+"""Check as somebody: the catalog as the engine shows it to them, for viewers who may ask about others."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Eyes:
         return bool(decisions.may_see(self.slice_of(node), node, now=self.now))
 
     def _listed(self, node: Node, text: str, after: int | None = None) -> QuerySet[Any]:
-        """What he sees directly below whose name holds a text, by kind and name, from behind `after` on."""
+        """What they see directly below whose name holds a text, by kind and name, from behind `after` on."""
         types = dialects.get(node.kind).child_types(node.type)
         rows = children_of(self.slice_of(node), node, types, now=self.now)
         return ordered(rows.filter(holds(text)) if text else rows, ("type", "folded"), after)
@@ -100,7 +100,7 @@ class Eyes:
             yield from (known[key] for key in some if key in known)
 
     def can(self, node: Node) -> str:
-        """What he can do with an object, in words."""
+        """What they can do with an object, in words."""
         slice_ = self.slice_of(node)
         can = frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
         owns = any(bits.owned for key in node.lineage if (bits := slice_.bits.get(key)) is not None)
@@ -118,7 +118,7 @@ class Eyes:
 @reads
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """The realms to begin with, or what he sees below one object and can do with it."""
+    """The realms to begin with, or what they see below one object and can do with it."""
     look = look_at(request, id)
     if look.node is None:
         return _start(request, look.seen, look.eyes)

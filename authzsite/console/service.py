@@ -185,7 +185,7 @@ def keeper(request: Request, id: int) -> HttpResponse:
     kept = _service(request, id)
     asked = choosing(request, _keepers, "Nobody of that name is known.")
 
-    def name_him(actor: Actor) -> Principal:
+    def name_keeper(actor: Actor) -> Principal:
         authority, one = offices.of_admin(actor), asked.chosen[0]
         accounts.set_keeper(kept.service, one, by=actor, authority=authority, reason=asked.reason)
         return kept.service
@@ -199,7 +199,7 @@ def keeper(request: Request, id: int) -> HttpResponse:
         "diff": _answers(asked, kept.service.label, kept.keeper),
     }
     told = f"{asked.chosen[0].label} answers for {kept.service.label}" if asked.chosen else ""
-    return _form(request, asked, frame, name_him, told)
+    return _form(request, asked, frame, name_keeper, told)
 
 
 def _answers(asked: Among, name: str, before: Principal | None) -> Diff | None:

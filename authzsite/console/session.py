@@ -1,4 +1,4 @@
-"""Signing in and out, and the small choices a person makes for himself."""
+"""Signing in and out, and the small choices a person makes for themselves."""
 
 from __future__ import annotations
 

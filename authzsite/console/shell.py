@@ -163,7 +163,7 @@ _BY_NAME = Note(
 
 
 def _alarm(known: User) -> Note | None:
-    """What is open to him in an emergency, on every page while it is."""
+    """What is open to them in an emergency, on every page while it is."""
     until = known.emergency_until
     if until is None or until <= timezone.now():
         return None

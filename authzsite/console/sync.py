@@ -218,7 +218,7 @@ def _may_see(asker: Any, realms: Mapping[int, Node], node: Node) -> bool:
 
 
 def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFinding]:
-    """What differs on what somebody owns or may grant, in the backends he may see."""
+    """What differs on what somebody owns or may grant, in the backends they may see."""
     owned = visible_backends(asker, realms).numbers
     return BackendFinding.objects.filter(_inside(asker, realms), backend__in=owned)
 

@@ -62,7 +62,7 @@ class Stuck:
 
 @dataclass
 class There:
-    """A backend that the asker may see, with what he may do to its sync."""
+    """A backend that the asker may see, with what they may do to its sync."""
 
     place: Place
     row: Backend

@@ -65,7 +65,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Row:
-    """One person then: what he could do and by which ways."""
+    """One person then: what they could do and by which ways."""
 
     who: Who
     could: str

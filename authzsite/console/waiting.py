@@ -1,7 +1,7 @@
 """What waits for somebody, said by each area for itself; Home lists it all.
 
 An area registers a function beside its pages: `@waits(20, "review")` over one from the asker to what waits
-for him, the oldest first.  Its module must be imported by the area's addresses.
+for them, the oldest first.  Its module must be imported by the area's addresses.
 """
 
 from __future__ import annotations

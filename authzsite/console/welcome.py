@@ -1,4 +1,4 @@
-"""The link by which somebody sets a password for an account that was made for him."""
+"""The link by which somebody sets a password for a new account."""
 
 from __future__ import annotations
 

@@ -151,7 +151,7 @@ def room(request: Request) -> HttpResponse:
 
 
 def _who_words(asked: Question) -> str:
-    """The person as the field shows him: a user by his bare name."""
+    """The person as the field shows them: a user by the bare name."""
     person = asked.person
     if person is None:
         return asked.who

@@ -155,7 +155,7 @@ def access(place: Node) -> None:
 
 
 def questions(place: Node) -> None:
-    """One request that waits for Olivia, and one review that she leads, so that their rooms are alive.
+    """One request that waits for Olivia, and one review that Olivia leads, so that their pages are alive.
 
     Whatever anybody asked or reviewed already stays alone.
     """

@@ -135,8 +135,8 @@ class Step:
     transaction where the backend has them; Transient when the person is in any other managed role by then);
     `drop_role` role; `take_foreign` rights that `grantor` gave to `person`, which only an order asks for.
     One that `revokes` ends what is no longer decided for somebody, so it never waits for what is given.  One
-    that `denies` gives or takes nothing but denials, or moves somebody into or out of a role with some: he
-    joins in the order of `joins`, which names those first, and leaves in that of `leaves`, which does last.
+    that `denies` gives or takes nothing but denials, or moves somebody into or out of a role with some: they
+    join in the order of `joins`, which names those first, and leave in that of `leaves`, which does last.
     """
 
     kind: StepKind

@@ -81,8 +81,8 @@ class Kind:
     how its URLs begin, with `://`.  `objects` says which type of securable is what out there, `carried` which
     operation of the law is which privilege there, by what the object is out there.  `by_person`: there are
     no roles, so each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is
-    connected to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` answers, for who
-    speaks roles and denials himself, what should be there and what is not.  `discovers` says which type of
+    connected to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` says, for a kind
+    with roles and denials of its own, what should be there and what is not.  `discovers` says which type of
     securable each kind of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from
     the form's values.  `realm_kinds` are the codes of the laws whose realms it can mirror.
     """

@@ -1,4 +1,4 @@
-"""Which steps take from somebody what is no longer decided for him: those wait for nothing."""
+"""Which steps take from somebody what is no longer decided for them: those wait for nothing."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""The order of a plan's steps: stopping anywhere leaves nobody with more than was ever decided for him.
+"""The order of a plan's steps: stopping anywhere leaves nobody with more than was ever decided for them.
 
-Firm rules keep anyone from getting what was not decided: who leaves a role does so before it is given more,
-and what a role loses is taken before anyone joins.  Soft rules keep everyone in possession of what he keeps:
-where he goes is filled first, what he held is taken last.  Where they are at odds the firm ones win.
+Firm rules keep anyone from getting what was not decided: people leave a role before it is given more,
+and what a role loses is taken before anyone joins.  Soft rules keep everyone in possession of what they keep:
+where they go is filled first, what they held is taken last.  Where they are at odds the firm ones win.
 Otherwise removals go first.
 
-Denials turn it round: what is denied is denied before anything is given, a denial is taken back last, and who
-moves by a role that denies is moved before the roles that he stays in are given more, after they lost.
+Denials go the other way: a denial is set before anything is given and taken back last, and people who
+move by a role that denies are moved before the roles that they stay in are given more, after these lost.
 
-When a role could not be filled wholly, whoever would move into it stays where he is, if he has nothing there
-that is no longer decided for him; who has moves all the same, into what there is: less than was decided
+When a role could not be filled wholly, people moving into it stay where they are, if they have nothing there
+that is no longer decided for them; the others move all the same, into what there is: less than was decided
 perhaps, never more.  A role whose denials could not be set is joined by nobody.
 """
 
@@ -94,7 +94,7 @@ def _within(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _until_filled(step: Step, failed: Sequence[Step]) -> Step | None:
-    """What keeps somebody where he is, or the rights there, until the role he is to move to is whole."""
+    """What keeps people where they are, or the rights there, until the role they are to move to is whole."""
     if step.revokes:
         return None
     if step.kind == "switch" and step.leaves:

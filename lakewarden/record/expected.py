@@ -1,6 +1,6 @@
 """What somebody takes an archive for: about which object, as of when, and not older than what was signed.
 
-An archive is genuine whatever its file is called; only who says what he expects is told that it is another.
+An archive is genuine whatever its file is called; only a stated expectation shows that it is another.
 """
 
 from __future__ import annotations

@@ -78,7 +78,7 @@ class Facts:
         if kind(last) not in GIFTS:
             raise Broken(f"{last} gives nothing")
         if at is None:
-            self._given_himself(last, pseudonym)
+            self._given_directly(last, pseudonym)
         elif at != receiver(last, given):
             raise Broken(f"{last} does not go on from {way[-1]}")
         return given
@@ -128,7 +128,7 @@ class Facts:
         if self.stated[code]["people"][:1] != [pseudonym]:
             raise Broken(f"{code} does not speak of {pseudonym}")
 
-    def _given_himself(self, code: str, pseudonym: str) -> None:
+    def _given_directly(self, code: str, pseudonym: str) -> None:
         if receiver(code, self.state(code))[0] == ROLE:
             raise Broken(f"{code} gives to a role, and nothing leads {pseudonym} to it")
         self._speaks_of(code, pseudonym)

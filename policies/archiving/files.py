@@ -123,7 +123,7 @@ def _index(place: Path) -> Iterator[list[Row]]:
 
 
 def _ended(table: str) -> str:
-    # a personal role is called by its person's name, which must not outlive him in a file
+    # a personal role is called by its person's name, which must not outlive that person in a file
     row = "to_jsonb(t)"
     if table == "catalog_placement":
         row = "CASE WHEN t.type = 'role' AND t.name LIKE '~%%' THEN to_jsonb(t) - 'name' ELSE to_jsonb(t) END"

@@ -197,7 +197,7 @@ class Stations:
         return found
 
     def membership(self, person: Principal) -> list[str]:
-        """The facts by which the person was a member: his own, or those of one group."""
+        """The facts by which the person was a member: their own, or those of one group."""
         if own := self.admitted.get((person.pk, self.realm)):
             return own
         for (group, member), codes in sorted(self.groups.items()):
@@ -206,7 +206,7 @@ class Stations:
         return []
 
     def holds(self, person: Principal, role: int) -> list[str]:
-        """The facts by which the person held a role: himself, or in one group that the realm admits."""
+        """The facts by which the person held a role: directly, or in one group that the realm admits."""
         if own := self.roles.get((role, person.pk)):
             return own
         for (group, member), codes in sorted(self.groups.items()):

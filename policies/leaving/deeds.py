@@ -30,12 +30,12 @@ FIRST = (
     *("account", "token", "request", "seat", "own", "give", "text", "duty", "keep", "role"),
     *("group", "member"),
 )
-"""First what lets him in, last what others may hang on."""
+"""First what lets the leaver in, last what others may depend on."""
 
 
 @dataclass(frozen=True)
 class Deed:
-    """What becomes of one thing: handed over `to` somebody, taken away, or given to him as well."""
+    """What becomes of one thing: handed over `to` somebody, taken away, or given to them as well."""
 
     holding: Holding
     what: str
@@ -85,7 +85,7 @@ def _together(person: Principal, some: Sequence[Deed], by: Actor, reason: str) -
 def copy_all(person: Principal, deeds: Sequence[Deed], *, by: Actor, reason: str = "") -> list[Outcome]:
     """Give somebody the same, realm by realm, each realm whole or not at all; who is admitted comes first.
 
-    A realm that admits him is a change of its own, because it is undone by itself.
+    A realm that admits the person is a change of its own, because it is undone by itself.
     """
     told = []
     parts: dict[tuple[bool, int], list[Deed]] = {}

@@ -33,7 +33,7 @@ class Foreseen:
 def of_deeds(
     person: Principal, deeds: Sequence[Deed], realms: Iterable[Node], *, now: datetime | None = None
 ) -> Foreseen:
-    """What deeds about one person's things do to him and to whoever gets them, in every realm."""
+    """What deeds about one person's things do to that person and to the receivers, in every realm."""
     now = now or timezone.now()
     parts: list[tuple[Node, Preview]] = []
     left = 0
@@ -72,7 +72,7 @@ def _in_realm(
 
 
 def _unfolded(getting: Iterable[Principal], now: datetime) -> dict[Principal, frozenset[Principal]]:
-    """Each person who gets something, and those of the receivers by whom: himself, or his groups."""
+    """Each person who gets something, and the receivers it comes by: themselves, or their groups."""
     found: dict[Principal, set[Principal]] = {}
     groups = {one.pk: one for one in getting if one.kind == Principal.Kind.GROUP}
     for one in getting:
@@ -85,7 +85,7 @@ def _unfolded(getting: Iterable[Principal], now: datetime) -> dict[Principal, fr
 
 
 def _rules(rules: Iterable[Rule], deed: Deed) -> Rules:
-    """The rules that reach a person by one of his things."""
+    """The rules that reach a person by one of their things."""
     return tuple(rule for rule in rules if _by(rule, deed))
 
 

@@ -130,7 +130,7 @@ class Holdings:
         yield from self._seats()
 
     def _given(self) -> dict[int, list[Grant]]:
-        """What was given to himself, by object."""
+        """What was given directly, by object."""
         tops = [one.id for one in self.realms]
         personal = Placement.objects.open().filter(scope__in=tops, type="role", name=name_for(self.person))
         mine = Q(role__in=personal.values("securable")) | Q(holder=self.person)
@@ -197,12 +197,12 @@ class Holdings:
             take, give = self._may(REMOVES[kind], root), self._may(ADMITS[kind], root)
             yield Holding(f"member-{row.realm_id}", "member", root, may_take=take, may_give=give)
 
-    # What waits for him, or he waits for
+    # What waits for them, or they wait for
 
     def _requests(self) -> Iterable[Holding]:
-        """Open requests that he made or that are for him; who may give the object may refuse them."""
-        his = Q(asker=self.person) | Q(holder=self.person)
-        rows = list(AccessRequest.objects.filter(STILL_OPEN, his, realm__in=list(self.roots)))
+        """Open requests by them or for them; those who may grant on the object may refuse these."""
+        theirs = Q(asker=self.person) | Q(holder=self.person)
+        rows = list(AccessRequest.objects.filter(STILL_OPEN, theirs, realm__in=list(self.roots)))
         known = nodes(row.lineage[-1] for row in rows if row.lineage)
         for row in rows:
             node = known.get(row.lineage[-1]) if row.lineage else self.roots[row.realm_id or 0]
@@ -212,7 +212,7 @@ class Holdings:
                 yield Holding(f"request-{row.pk}", "request", node, number=row.pk, may_take=may)
 
     def _seats(self) -> Iterable[Holding]:
-        """Reviews in which rows wait for him."""
+        """Reviews in which rows wait for them."""
         for one in owing(self.person):
             review = one.review
             mine = self.asker == self.person

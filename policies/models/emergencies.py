@@ -1,4 +1,4 @@
-"""What somebody opened for himself in an emergency, and the review that has to follow."""
+"""What somebody opened for themselves in an emergency, and the review that has to follow."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EMERGENCY = States(
 
 
 class Emergency(models.Model):
-    """`person` opened an object for himself until `until`; `revision` is the change that gave the rights."""
+    """`person` opened an object until `until`; `revision` is the change that gave the rights."""
 
     person = models.ForeignKey(Principal, models.PROTECT, related_name="emergencies")
     realm = models.ForeignKey(Realm, models.PROTECT, related_name="emergencies")

@@ -118,7 +118,7 @@ class Notice(models.Model):
 
 
 class NoticeChoice(models.Model):
-    """How a person wants to be told of one kind; where he chose nothing, the kind says."""
+    """How a person wants to be told of one kind; without a choice, the kind says."""
 
     person = models.ForeignKey(Principal, models.PROTECT, related_name="notice_choices")
     kind = models.CharField(max_length=40)

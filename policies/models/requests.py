@@ -30,7 +30,7 @@ REQUEST = States(
     "asked",
     WORDS,
     (
-        Move("ask_back", ("asked",), "asked_back", "A decider wants to know more before he decides."),
+        Move("ask_back", ("asked",), "asked_back", "A decider wants to know more before deciding."),
         Move("answer", ("asked_back",), "asked", "It is answered, or decided without an answer, in part."),
         Move(
             "approve",
@@ -68,9 +68,9 @@ PART = States(
             "approve_less",
             ("asked", "asked_back"),
             "approved_less",
-            "He says yes to less than was asked, or for less long.",
+            "A decider says yes to less than was asked, or for less long.",
         ),
-        Move("refuse", ("asked", "asked_back"), "refused", "He says no, and why."),
+        Move("refuse", ("asked", "asked_back"), "refused", "A decider says no, and why."),
         Move(
             "reopen",
             ("approved", "approved_less"),
@@ -308,7 +308,7 @@ class RequestRule(models.Model):
 
 
 class Substitute(models.Model):
-    """While `person` is away `deputy` decides requests for him, from one moment until another."""
+    """While `person` is away `deputy` decides requests in their place, from one moment until another."""
 
     person = models.ForeignKey(Principal, models.PROTECT, related_name="substitutes")
     deputy = models.ForeignKey(Principal, models.PROTECT, related_name="substitutions")

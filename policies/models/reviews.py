@@ -94,14 +94,14 @@ class ReviewDesk(models.Model):
 
 
 class ReviewSeat(models.Model):
-    """Somebody is asked at a desk: by the rule, or because `by` passed it on to him."""
+    """Somebody is asked at a desk: by the rule, or because `by` passed it on to them."""
 
     desk = models.ForeignKey(ReviewDesk, models.CASCADE, related_name="seats")
     reviewer = models.ForeignKey(Principal, models.PROTECT, related_name="seats")
     ground = models.CharField(max_length=32)
     by = models.ForeignKey(Principal, models.PROTECT, null=True, related_name="+")
     left = models.DateTimeField(null=True)
-    """When he passed it on to somebody else."""
+    """When they passed it on to somebody else."""
 
     class Meta:
         constraints = [UniqueConstraint(fields=["desk", "reviewer"], name="one_seat_each")]
@@ -237,7 +237,7 @@ class ReviewDecision(models.Model):
     reason = models.TextField(blank=True)
     at = models.DateTimeField()
     seconds = models.FloatField(null=True)
-    """How long he took for it; None when nobody knows."""
+    """How long they took for it; None when nobody knows."""
     together = models.IntegerField(default=1)
     """How many rows were decided in that step."""
     revision = models.BigIntegerField()

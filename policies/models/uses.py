@@ -11,7 +11,7 @@ from catalog.models import Realm, Securable
 class Use(models.Model):
     """In one run somebody did something to an object, or, where not `executed`, only prepared to.
 
-    `reporter` told it; what he calls the `run` is his own affair, and told twice it is one use.
+    `reporter` reported it; the name of the `run` is up to them, and a use reported twice is one use.
     """
 
     realm = models.ForeignKey(Realm, models.PROTECT, related_name="uses")

@@ -1,4 +1,4 @@
-"""What stands in a person's inbox, what he read, and how he wants to be told."""
+"""A person's inbox: its notices, which of them were read, and how notices are delivered."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _marked(person: Principal, rows: QuerySet[Notice], *, read: bool) -> int:
 
 
 def choices_of(person: Principal) -> list[tuple[Kind, How]]:
-    """Every kind with how he is told of it, in the order of their headings.  One query."""
+    """Every kind with how they are told of it, in the order of their headings.  One query."""
     chosen = dict(NoticeChoice.objects.filter(person=person).values_list("kind", "how"))
     kinds = sorted(KINDS.values(), key=lambda one: one.heading)
     return [(one, How(chosen.get(one.code, one.how))) for one in kinds]
@@ -80,7 +80,7 @@ def choose(person: Principal, wanted: Mapping[str, str]) -> None:
 
 
 def forget(person: Principal) -> None:
-    """Delete all that somebody was told; what others were told of him names him no more by itself."""
+    """Delete all that somebody was told; notices to others stop naming them without further work."""
     Notice.objects.filter(recipient=person).delete()
     Letter.objects.filter(recipient=person).delete()
     NoticeChoice.objects.filter(person=person).delete()

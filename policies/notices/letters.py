@@ -45,7 +45,7 @@ def _letter(key: str, recipient: int, now: datetime) -> Letter:
 
 
 def _digests(now: datetime) -> Iterator[tuple[int, datetime]]:
-    """Who has something that waited for his hour, and when that was.  One query."""
+    """People with notices that waited for their hour, and when that was.  One query."""
     waiting = Notice.objects.filter(OPEN, how=How.DIGEST, letter__isnull=True)
     rows = waiting.order_by().values_list("recipient", "recipient__account__time_zone")
     for reader, zone, first in rows.annotate(Min("made")):

@@ -166,7 +166,7 @@ def bury() -> None:
 
 
 def _bury(realm: int | None) -> None:
-    # we hold the realm's lock: whoever said that it runs is gone, and his lock went with him
+    # we hold the realm's lock: the process that said it runs is gone, and its lock with it
     for row in PipelineRun.objects.filter(realm=realm, state="running"):
         _fail(row, f"{KILLED} while {row.step or 'it began'}; start it again and it goes on from there")
 

@@ -23,7 +23,7 @@ FILTERS = frozenset({"type", "owner"})
 
 
 def sight(viewer: Principal, top: Node) -> Q | None:
-    """What the viewer's law shows him now, and all where he may see others' access; None for nothing."""
+    """What the law shows the viewer now, and all where they may see others' access; None for nothing."""
     ruled, slice_ = governed(viewer, top) or frozenset(), slices.current(viewer, top)
     if top.id in ruled:
         return Q()

@@ -1,4 +1,4 @@
-"""Where somebody may read of others: what he may grant on, and what he has a duty to look at."""
+"""Where somebody may read of others: what they may grant on, and what they have a duty to look at."""
 
 from __future__ import annotations
 

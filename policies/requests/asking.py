@@ -79,7 +79,7 @@ class Foresight:
 
 
 def holders(asker: Principal) -> list[Principal]:
-    """For whom somebody may ask: himself first, then groups and service accounts."""
+    """For whom somebody may ask: themselves first, then groups and service accounts."""
     return parties.holders(asker)
 
 

@@ -1,4 +1,4 @@
-"""What a decider wants to know before he decides: what there is, what a yes would add, and to whom."""
+"""What a decider wants to know before deciding: what there is, what a yes would add, and to whom."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _denials(seen: Seen, end: datetime | None) -> tuple[Denial, ...]:
 def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: datetime) -> list[str]:
     """The rules of separation that a yes to all of these would break together, a sentence a person and rule.
 
-    For a reader, who is told of nothing that he may not see.  Four queries for each kind of holder, and nine
+    For a reader: it names nothing that they may not see.  Four queries for each kind of holder, and nine
     for each realm with rules.
     """
     given: list[Giving] = []

@@ -50,7 +50,7 @@ def approve(
 ) -> AccessRequest:
     """Say yes to parts; what is complete by that is given in the same change.
 
-    Without numbers it is the parts that are put to whoever decides, or else all that he may decide.
+    Without numbers it is the parts that are put to whoever decides, or else all that they may decide.
 
     Raises NotFound, Refused, Invalid, Conflict.
     """
@@ -59,7 +59,7 @@ def approve(
         request = _found(number)
         held = _held(request, parts, by, current.at, role=role)
         if yes.give.keys() - {one.part.number for one in held} - set(parts):
-            # whoever misnames what he cuts down would give the whole of it
+            # a misspelt name of what is cut down would give the whole of it
             raise Invalid("You cut down a part that is not among those you decide here.")
         _check_yes(request, yes, held, current.at)
         for one in held:
@@ -138,7 +138,7 @@ def _found(number: int) -> AccessRequest:
 def _held(
     request: AccessRequest, wanted: Collection[int], by: Actor, now: datetime, *, role: int | None = None
 ) -> list[Mandate]:
-    """The open parts that the actor decides now.  Raises what he is to be told when there are none."""
+    """The open parts that the actor decides now.  When there are none, raises the reason to tell them."""
     rows = request.parts.select_related("decided_by").order_by("number")
     asked = [part for part in rows if not wanted or part.number in wanted]
     if by.principal is not None and by.principal.pk in parties.of(request):

@@ -1,4 +1,4 @@
-"""By what right somebody decides a part: his own, by the law or a duty, or that of who is away."""
+"""By what right somebody decides a part: their own, by the law or a duty, or that of an absent person."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PEOPLE_ONLY = "Requests are decided by people, not by programs."
 
 @dataclass(frozen=True)
 class Mandate:
-    """The right of `authority.actor` to decide one part, where it is decided, and for whom he does it."""
+    """The right of `authority.actor` to decide one part, where it is decided, and for whom they do it."""
 
     part: RequestPart
     place: places.Place
@@ -42,9 +42,9 @@ def present(person: Principal, now: datetime) -> list[Principal]:
 
 
 def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now: datetime) -> list[Mandate]:
-    """What of these parts somebody may decide, not being concerned himself.  Raises Refused.
+    """What of these parts somebody may decide, not being concerned themselves.  Raises Refused.
 
-    Nobody is asked by what he wants to be decided as: `by` is who is there, with the right he has.
+    Nobody chooses in whose name they decide: `by` is the person present, with every right they have.
     """
     person = by.principal
     if person is None:
@@ -58,7 +58,7 @@ def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now
 
 
 def _candidates(request: AccessRequest, person: Principal, now: datetime) -> list[Principal]:
-    """As whom somebody may decide: as himself, and as those who are away; none of them concerned."""
+    """As whom somebody may decide: as themselves, and as absent people; none of them concerned."""
     concerned = parties.of(request)
     if person.pk in concerned:
         return []

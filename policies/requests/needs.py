@@ -166,9 +166,9 @@ def _wanted(
 
 
 def _told(asked: ObjectRef, kept: ObjectRef, shown: along.Places) -> ObjectRef:
-    """What an object is called to whoever asks: as it is kept if he may know of it, else as any would be.
+    """What an object is called to the asker: as it is kept if they may know of it, else as any would be.
 
-    How a hidden one is spelled would tell him that it is there.
+    How a hidden one is spelled would tell them that it is there.
     """
     if not shown or along.named_by(kept, shown) is not None:
         return kept if shown else asked

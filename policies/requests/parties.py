@@ -13,14 +13,14 @@ from accounts.models import Keeping, Membership, Principal
 from lakewarden import dialects
 from policies.models import AccessRequest, Change
 
-OWN = "Nobody decides a request that he made, or that would serve him. Somebody else has to."
+OWN = "Nobody decides a request that they made, or that would serve them. Somebody else has to."
 LATELY = timedelta(days=90)
-"""Who left a group, or stopped answering for a program, counts for so long as if he had not: else he would
-leave, decide, and come back."""
+"""People who left a group, or stopped answering for a program, count for so long as if they had not: else
+they would leave, decide, and come back."""
 
 
 def holders(asker: Principal) -> list[Principal]:
-    """For whom somebody may ask: himself, groups he is in, service accounts he answers for, by name."""
+    """For whom somebody may ask: themselves, their groups, service accounts they answer for, by name."""
     groups = Membership.objects.open().within(timezone.now()).filter(member=asker).values("group")
     kept = Keeping.objects.open().filter(Q(keeper=asker) | Q(keeper__in=groups)).values("service")
     others = Principal.objects.filter(Q(pk__in=groups) | Q(pk__in=kept)).exclude(pk=asker.pk)
@@ -63,7 +63,7 @@ def _reached(named: set[int], when: Q) -> set[int]:
 
 
 def _namesakes(people: Iterable[int]) -> set[int]:
-    """Who bears one of their names in other letters: in such a realm he is the same person."""
+    """Holders of one of their names in other letters: in such a realm they are the same person."""
     names = Principal.objects.filter(pk__in=list(people)).values_list("name", flat=True)
     same = Q(pk__in=[])
     for name in names:

@@ -184,7 +184,7 @@ def decided_by(
 ) -> list[str]:
     """The keys on which somebody decides, of some or of all to which something open is addressed.
 
-    A number of queries that depends on the realms he belongs to alone.
+    A number of queries that depends only on the realms they belong to.
     """
     now = now or timezone.now()
     wanted = _addressed() if among is None else set(among)

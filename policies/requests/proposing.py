@@ -1,4 +1,4 @@
-"""The smallest role there is that gives exactly what is asked, so that nobody needs a grant of his own."""
+"""The smallest role there is that gives exactly what is asked, so that nobody needs a grant of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who sees which requests: his own, those he may decide or decided, those whose history he may read."""
+"""Who sees which requests: their own, those they may decide or decided, those whose history they may read."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ SELECT key FROM unnest(%s::text[]) AS key
 class Seen:
     """A request as one viewer may see it.
 
-    `concerned`: it is his own, so that he learns of hidden objects nothing but their names.  `mandates` are
-    the open parts that he may decide now.
+    `concerned`: the viewer's own, which names hidden objects and shows no more.  `mandates` are
+    the open parts that they may decide now.
     """
 
     request: AccessRequest
@@ -73,12 +73,12 @@ class Seen:
 
     @property
     def mine(self) -> bool:
-        """Whether the viewer is who asked, so that he may answer and take it back."""
+        """Whether the viewer asked, and so may answer and take it back."""
         return self.request.asker_id == self.viewer.pk
 
     @property
     def may_decide(self) -> frozenset[int]:
-        """The numbers of the parts that he may decide now."""
+        """The numbers of the parts that they may decide now."""
         return frozenset(one.part.number for one in self.mandates)
 
     def deciders(self, part: RequestPart) -> list[Decider] | None:
@@ -152,7 +152,7 @@ def _mandates(request: AccessRequest, viewer: Principal, now: datetime) -> list[
 
 
 def _answers(request: AccessRequest, viewer: Principal) -> bool:
-    """Whether it serves him though he is not named: he learns as little as the program that he keeps."""
+    """Whether it serves them unnamed: they learn as little as the program that they answer for."""
     return viewer.kind == Principal.Kind.USER and viewer.pk in parties.served_now(request)
 
 
@@ -183,9 +183,9 @@ def _needed_by(number: OuterRef) -> Func:
 
 
 def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
-    """All the requests that somebody may see: his own, those he may decide or decided, those he may read of.
+    """The requests that somebody may see: own ones, those they may decide or decided, those they may read of.
 
-    A number of queries that depends on the realms he belongs to alone.
+    A number of queries that depends only on the realms they belong to.
     """
     now = timezone.now()
     groups = Membership.objects.open().within(now).filter(member=viewer).values("group")
@@ -196,7 +196,7 @@ def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
 
 
 def _decided_keys(viewer: Principal, now: datetime) -> list[str]:
-    """The places of requests, open or ended, on which somebody decides, himself or for who is away."""
+    """The places of requests, open or ended, on which somebody decides, also for an absent person."""
     people = [viewer, *mandates.present(viewer, now)]
     return sorted({key for one in people for key in places.decided_by(one, now=now, among=_used(one))})
 
@@ -218,8 +218,8 @@ def waiting_for(
 ) -> QuerySet[AccessRequest]:
     """The requests in which something is put to somebody now, the oldest first.
 
-    Whom a request concerns himself does not decide it.  `all_levels` has those, too, that are put to others
-    first though he might decide them.
+    People whom a request concerns do not decide it.  `all_levels` has those, too, that are put to others
+    first though the viewer might decide them.
     """
     now = now or timezone.now()
     people = [viewer, *mandates.present(viewer, now)]
@@ -232,7 +232,7 @@ def waiting_for(
 
 
 def made_by(viewer: Principal) -> QuerySet[AccessRequest]:
-    """The requests that somebody made, or that are for him, the newest first."""
+    """The requests that somebody made, or that are for them, the newest first."""
     return AccessRequest.objects.filter(Q(asker=viewer) | Q(holder=viewer)).order_by("-pk")
 
 

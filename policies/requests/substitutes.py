@@ -1,4 +1,4 @@
-"""While somebody is away another decides requests for him: named ahead, from one moment until another."""
+"""Substitutes decide requests for people who are away: named ahead, from one moment until another."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ AHEAD = timedelta(days=3660)
 
 
 def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime, *, by: Actor) -> Substitute:
-    """Have somebody decide for one while he is away.  Raises Refused for others than himself, Invalid.
+    """Have somebody decide for a person who is away.  Raises Refused for another's absence, Invalid.
 
-    What somebody decides for others he cannot hand on.
+    The right to decide for others cannot be handed on.
     """
     if person.kind != Principal.Kind.USER or deputy.kind != Principal.Kind.USER:
         raise Invalid("Only people decide requests.")
@@ -32,7 +32,7 @@ def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime,
         raise Invalid("Name somebody else.")
     with change(NAMED, realm=None, by=by) as current:
         authority = of_duty(
-            by, "himself", held=by.principal == person, otherwise="Everybody names his own substitute."
+            by, "self", held=by.principal == person, otherwise="Everybody names their own substitute."
         )
         if current.at + AHEAD < starts:
             raise Invalid("Nobody is named more than ten years ahead.")
@@ -52,7 +52,7 @@ def call_off(number: int, *, by: Actor) -> None:
         row = Substitute.objects.filter(pk=number, ended_at__isnull=True).first()
         if row is None or by.principal is None or by.principal.pk not in (row.person_id, row.deputy_id):
             raise NotFound("There is no such substitution of yours.")
-        authority = of_duty(by, "himself", held=True, otherwise="")
+        authority = of_duty(by, "self", held=True, otherwise="")
         Substitute.objects.filter(pk=row.pk).update(ended_at=current.at)
         told = said(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)
         current.say(told, by=authority)

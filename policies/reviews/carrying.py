@@ -157,7 +157,7 @@ class Deed:
     # grants
 
     def grant(self) -> None:
-        """What was given to somebody himself, on an object or a text."""
+        """What was given to somebody directly, on an object or a text."""
         rows = [row for row in self.facts(Grant) if isinstance(row, Grant) and row.privilege in self.wanted]
         if not rows:
             raise Gone

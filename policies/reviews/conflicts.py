@@ -13,7 +13,7 @@ from policies.separation.sides import Way
 from policies.services import personal
 
 Place = tuple[str, int | None, int | None]
-"""A kind of row, whose it is, and the role, group or object that he has by it."""
+"""A kind of row, whose it is, and the role, group or object that they have by it."""
 
 
 def sides(root: Node, now: datetime) -> frozenset[Place]:

@@ -137,7 +137,7 @@ class _Worked:
         before: tuple[Rule, ...],
         after: tuple[Rule, ...],
     ) -> frozenset[str]:
-        """What the row alone would let him do: the other path is told only where it gives the same."""
+        """What the row alone would let them do: the other path is shown only where it gives the same."""
         lead = {rule for rule in after if self._leads(rule)}
         own = tuple(rule for rule in before if rule not in set(after) or rule in lead)
         return self._can(self._slice(person, own), node)

@@ -33,7 +33,7 @@ ENDABLE = (Kind.GRANT, Kind.ROLE, Kind.RULE, Kind.FOREIGN)
 class Verdict:
     """What somebody decides about one row.
 
-    `version` is that of the row he looked at.  `takes` are the privileges that go where it is reduced,
+    `version` is that of the row as seen.  `takes` are the privileges that go where it is reduced,
     `until` is when it ends.
     """
 
@@ -67,7 +67,7 @@ def choices(row: ReviewRow) -> tuple[str, ...]:
 def decide(
     review: Review, verdicts: Sequence[Verdict], *, by: Actor, seconds: float | None = None
 ) -> Outcome:
-    """Decide rows in one step; those that another reviewer changed meanwhile are left as he decided them.
+    """Decide rows in one step; those that another reviewer changed meanwhile stay as decided.
 
     `seconds` is how long the reviewer looked at them.  Raises Refused for somebody who is asked about none of
     them, Invalid for too many at once and for a verdict that cannot be meant, Conflict when it is over.
@@ -170,7 +170,7 @@ def needs_reason(review: Review, row: ReviewRow, choice: str) -> bool:
 
 
 class _Asked:
-    """Whether somebody is asked about rows: by a seat at their desk, and never about his own access."""
+    """Whether somebody is asked about rows: by a seat at their desk, and never about their own access."""
 
     def __init__(self, review: Review, reviewer: Principal, rows: Sequence[ReviewRow]) -> None:
         self.review, self.reviewer = review, reviewer
@@ -223,7 +223,7 @@ class _Step:
         return Outcome(tuple(decided), tuple(refused))
 
     def _settle(self) -> None:
-        """Who owes nothing more is no longer told that he does."""
+        """Reviewers who owe nothing more are no longer told that they do."""
         seats = ReviewSeat.objects.filter(desk__review=self.review, reviewer=self.reviewer, left__isnull=True)
         if not ReviewRow.objects.filter(owed(), desk__in=seats.values("desk")).exists():
             leading.settle_notices(self.review, self.reviewer)

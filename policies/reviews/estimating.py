@@ -55,7 +55,7 @@ def estimate(plan: Plan, by: Actor) -> Estimate:
     top = root(realm)
     sources = Sources(review, scope, top, members=is_service_admin(by.decides_as))
     drafts, more = _drafts(sources)
-    kept = _his(drafts, scope, top, by)
+    kept = _own(drafts, scope, top, by)
     people = {draft.holder for some in kept.values() for draft in some if draft.holder}
     kinds = tuple((source, len(some)) for source, some in kept.items())
     return Estimate(kinds, len(people), more, bool(scope.risks))
@@ -69,8 +69,8 @@ def _drafts(sources: Sources) -> tuple[dict[str, list[Draft]], bool]:
     return found, more
 
 
-def _his(drafts: Mapping[str, list[Draft]], scope: Scope, top: Node, by: Actor) -> dict[str, list[Draft]]:
-    """Those that are his to have removed: who may not take a role away takes from what it says."""
+def _own(drafts: Mapping[str, list[Draft]], scope: Scope, top: Node, by: Actor) -> dict[str, list[Draft]]:
+    """Those that the actor may have removed: where not a role from its holder, then what the role gives."""
     named = {draft.role for some in drafts.values() for draft in some if draft.role}
     may = {one.id for one in scope.roles} | _assignable(named, top, by)
     return {

@@ -28,7 +28,7 @@ AGAIN = "again"
 @dataclass(frozen=True)
 class Pace:
     """How one reviewer decides: how many rows, the seconds that the middle one of them took, how many were
-    quick, how many were kept, how many of those reach far, and the most he decided in one step."""
+    quick, how many were kept, how many of those reach far, and the most decided in one step."""
 
     reviewer: Principal
     decided: int

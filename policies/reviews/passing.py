@@ -37,7 +37,7 @@ def pass_on(
 ) -> int:
     """Have somebody else decide rows that are still open; answers how many.
 
-    A reviewer passes on what he is asked about, whoever leads the review any rows; with None all of his, or
+    A reviewer passes on what they are asked about, the review's leader any rows; with None all of theirs, or
     all that nobody can be asked about.  What is the other's own access stays.  Raises Refused, Invalid,
     Conflict when nothing is left to pass on.
     """
@@ -50,7 +50,7 @@ def pass_on(
         may = _authority(review, by, found)
         many = found.update(desk=desk, version=F("version") + 1)
         if not many:
-            raise Conflict("None of these rows is left to be passed on to him.")
+            raise Conflict("None of these rows is left to be passed on to them.")
         seat, new = ReviewSeat.objects.get_or_create(
             desk=desk, reviewer=to, defaults={"ground": PASSED, "by": by.principal}
         )
@@ -64,7 +64,7 @@ def pass_on(
 
 def _check(review: Review, to: Principal) -> None:
     if to.kind != Principal.Kind.USER or to.pk not in able([to.pk]):
-        raise Invalid(f"{to.label} cannot sign in, so he cannot decide.")
+        raise Invalid(f"{to.label} cannot sign in, so they cannot decide.")
     state = Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
     if state != "open":
         raise Conflict(states.REVIEW.too_late(state))
@@ -85,7 +85,7 @@ def _seats(review: Review, by: Actor) -> QuerySet[ReviewSeat]:
 
 
 def _authority(review: Review, by: Actor, rows: QuerySet[ReviewRow]) -> Authority:
-    """A reviewer's, when he is asked about every one of the rows, or that of who leads the review."""
+    """A reviewer's, when they are asked about every one of the rows, or that of the review's leader."""
     others = rows.exclude(desk__in=_seats(review, by).values("desk"))
     held = by.principal is not None and (not others.exists() or leading.leads(review, by.principal))
     return of_duty(by, REVIEWER, held=held, otherwise="You are not asked about all of these rows.")

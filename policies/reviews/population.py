@@ -124,7 +124,7 @@ class _Build:
         return progress
 
     def _rows(self, drafts: list[Draft], first: int) -> list[ReviewRow]:
-        kept = [draft for draft in drafts if self._his(draft)]
+        kept = [draft for draft in drafts if self._removable(draft)]
         by_role = self.sources.gives([draft.role for draft in kept if draft.kind == "role" and draft.role])
         by_group = self.sources.gives_by_group([draft.group for draft in kept if draft.group])
         for draft in kept:
@@ -133,7 +133,7 @@ class _Build:
                 draft.given, draft.gives = given or (0, [])
         return self.weigher.rows(kept, first)
 
-    def _his(self, draft: Draft) -> bool:
+    def _removable(self, draft: Draft) -> bool:
         self.assignable.learn(draft.role)
         return removable(draft, self.scope, assignable=self.assignable.may(draft.role))
 

@@ -1,4 +1,4 @@
-"""Who is asked about a row: by the rule of the stage, never about his own access, and never nobody if it
+"""Who is asked about a row: by the rule of the stage, never about their own access, and never nobody if it
 can be helped."""
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def _groups() -> Iterable[Principal]:
 
 
 def selves(people: Collection[int], *, now: datetime) -> Mapping[int, frozenset[int]]:
-    """What counts as each person himself: he, his groups, and the roles he holds by either.  Two queries.
+    """What counts as each person: themselves, their groups, and the roles they hold by either.  Two queries.
 
     Principals and roles never share a number that matters: a row names which of the two it means.
     """
@@ -232,7 +232,7 @@ def selves(people: Collection[int], *, now: datetime) -> Mapping[int, frozenset[
 
 
 def is_own(row: ReviewRow, mine: Collection[int]) -> bool:
-    """Whether a row is about the access of somebody: his, his groups', what a role of his says."""
+    """Whether a row is about the access of somebody: theirs, their groups', what a role of theirs says."""
     if row.kind == ReviewRow.Kind.RULE:
         return -(row.role_id or 0) in mine
     if row.kind == ReviewRow.Kind.OWNER:

@@ -41,7 +41,7 @@ VIEWS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Standing:
-    """What a review is to somebody: he is asked, he leads it, he may read all of it; False when nothing."""
+    """What a review is to somebody: `asked`, `leads`, or may read all of it; False when nothing."""
 
     asked: bool
     leads: bool
@@ -69,7 +69,7 @@ class Owing:
 
 
 def standing(review: Review, person: Principal | None) -> Standing:
-    """What a review is to somebody; a review that is nothing to him reads like an absent one."""
+    """What a review is to somebody; a review that does not concern them reads like an absent one."""
     if person is None:
         return Standing(False, False, False)
     asked = ReviewSeat.objects.filter(desk__review=review, reviewer=person).exists()
@@ -98,7 +98,7 @@ def owing(person: Principal) -> list[Owing]:
 
 
 def rows_of(review: Review, reviewer: Principal | None = None) -> QuerySet[ReviewRow]:
-    """The rows of a review; with a reviewer those he is asked about, never his own access.
+    """The rows of a review; with a reviewer those they are asked about, never their own access.
 
     Two queries are asked for the reviewer at once.
     """
@@ -169,7 +169,7 @@ def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Progress:
-    """How far one reviewer is: the rows he is asked about in the running stage, and those still open."""
+    """How far one reviewer is: the rows they are asked about in the running stage, and those still open."""
 
     reviewer: Principal
     all: int

@@ -17,7 +17,7 @@ from policies.separation.sides import Both, Held, Side, Span, both, held, sides_
 
 @dataclass(frozen=True)
 class Clash:
-    """A person has both sides of a rule.  `spans` are the moments at which no exception lets him."""
+    """A person has both sides of a rule.  `spans` are the moments at which no exception allows it."""
 
     rule: SeparationRule
     person: Principal

@@ -71,7 +71,7 @@ def _new(root: Node, rules: Book, given: Sequence[Given]) -> list[Clash]:
 
 
 def _by_person(given: Sequence[Given]) -> Mapping[Principal, Held]:
-    """What each person gets, himself or through a group, with what the roles among it give."""
+    """What each person gets, directly or through a group, with what the roles among it give."""
     given = _with_what_roles_give(given)
     holders = {holder.pk: holder for holder, _ in given}
     groups = [pk for pk, one in holders.items() if one.kind == Principal.Kind.GROUP]

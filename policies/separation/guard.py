@@ -1,4 +1,4 @@
-"""The invariant: no change gives anybody both sides of a rule, beyond what he had or what he is let have."""
+"""The invariant: no change gives anybody both sides of a rule, exceptions and what they had apart."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Way:
 
 @dataclass(frozen=True)
 class Held:
-    """All that a person has in a realm: the ways to roles, and the rules that allow him something."""
+    """All that a person has in a realm: the ways to roles, and the rules that allow them something."""
 
     roles: tuple[Way, ...] = ()
     rules: tuple[Rule, ...] = ()

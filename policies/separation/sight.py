@@ -1,4 +1,4 @@
-"""What a reader of rules and conflicts may know of: the roles and objects that exist for him."""
+"""What a reader of rules and conflicts may know of: the roles and objects that exist for them."""
 
 from __future__ import annotations
 

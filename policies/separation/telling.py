@@ -1,4 +1,4 @@
-"""Rules of separation and conflicts with them, in words, for one reader: what he may not see is not named."""
+"""Rules of separation and conflicts with them, in words, without what the reader may not see."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _clash(one: Clash, seen: Sight) -> str:
 
 
 def _had(one: Side, by: Way, seen: Sight) -> str:
-    # how somebody comes to what the reader may not see would tell him what it is
+    # how somebody comes to a hidden object would tell the reader what it is
     return side(one, seen) if seen.hides(one) else f"{side(one, seen)} ({way(by, seen)})"
 
 

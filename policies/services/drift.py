@@ -169,7 +169,7 @@ def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None =
 
 
 def denied(about: Foreign, by: Actor) -> str:
-    """Why nothing would come of adopting: here its holder is denied it; "" when he is not."""
+    """Why adopting would have no effect: its holder is denied it here; "" when nothing denies it."""
     if about.holder is None or not about.privileges:
         return ""
     wish = Wish(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
@@ -454,7 +454,7 @@ def _order(
 
 
 def _say(current: ChangeInProgress, kind: str, about: Foreign, authority: Authority, **more: str) -> None:
-    # who signs in out there is a person: the record knows him by his pseudonym alone
+    # a login of the backend is a person: the record knows them by their pseudonym alone
     who = people.ensure(Principal.Kind.USER, about.first.holder) if about.signs_in else None
     concerned = [one for one in (about.holder or who,) if one is not None]
     holder = concerned[0].pseudonym if concerned else about.first.holder

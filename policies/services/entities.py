@@ -1,6 +1,6 @@
 """What exists in a CDAP realm: making, changing, reading and deleting entities as its generation orders it.
 
-Whoever runs the site's commands may do it all; anybody else is asked what the law asks of him.
+An operator at the site's shell may do it all; for everybody else the law decides.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from policies.services import details, objects, patterns, realm_of
 from policies.services.objects import NewObject
 
 PRINCIPAL = "principal"
-"""What is said of an entity that has an owner, or whose programs run as somebody: the key of his name."""
+"""The key of a principal's name, for an entity that has an owner or whose programs run as somebody."""
 WITH_OWNER = {
     "namespace": "principal.create_namespace_with_owner",
     "dataset": "principal.create_dataset_with_owner",

@@ -21,7 +21,7 @@ from policies.services.roles import check_binding
 
 @dataclass(frozen=True)
 class Turn:
-    """What one holder is to be given, and what is to be taken from him, on one object."""
+    """What one holder is to be given, and what is to be taken from them, on one object."""
 
     holder: Principal
     gives: frozenset[str] = frozenset()
@@ -40,7 +40,7 @@ def turn(
     """Change the entries of several holders at once, each only where it says so; answers how many facts.
 
     `seen` is the revision the asker looked at.  Raises Conflict when one of these entries changed since, and
-    Invalid when somebody would take his own GRANT and keep the rest.
+    Invalid when somebody would take their own GRANT and keep the rest.
     """
     kind = GRANT_ADDED if any(one.gives for one in turns) else GRANT_REMOVED
     with change(kind, realm=realm_of(node), by=by, reason=reason) as current:
@@ -52,7 +52,7 @@ def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority
     rows = list(open_grants(node, one.holder))
     held = {row.privilege for row in rows}
     if drops_own_grant(by, one.holder.name, held, held - one.takes | one.gives):
-        raise Invalid("Nobody takes Grant from himself and keeps the rest. Somebody else can take it.")
+        raise Invalid("Nobody takes Grant from themselves and keeps the rest. Somebody else can take it.")
     gone = [row for row in rows if row.privilege in one.takes]
     for row in gone:
         current.end(row, _said(GRANT_REMOVED, node, one.holder, row), by=authority)
@@ -69,7 +69,7 @@ def _unchanged_since(node: Node, holders: Iterable[Principal], seen: int | None)
 
 
 def drops_own_grant(by: Actor, user: str, before: Collection[str], after: Collection[str]) -> bool:
-    """Whether somebody would take GRANT from his own entry and keep the entry; he may give up all of it."""
+    """Whether somebody would take GRANT from their own entry and keep the rest; giving up all is allowed."""
     own = by.decides_as is not None and by.decides_as.name.upper() == user.upper()
     return own and bool(after) and "GRANT" in set(before) - set(after)
 
@@ -110,7 +110,7 @@ def open_grants(node: Node, holder: Principal) -> QuerySet[Grant]:
 
 
 def _begin(current: ChangeInProgress, node: Node, holder: Principal, grant: Grant, *, by: Authority) -> None:
-    """Open a grant to the holder himself; `grant` brings the privilege, its window and its origin."""
+    """Open a grant to the holder directly; `grant` brings the privilege, its window and its origin."""
     check_binding(node, grant.privilege)
     holding.ensure(current, node, holder)
     grant.holder, grant.securable_id = holder, node.id

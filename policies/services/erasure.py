@@ -69,7 +69,7 @@ def _forget_account(person: Principal) -> None:
 
 
 def _forget_steps(person: Principal) -> None:
-    """Take the name out of what the sync did: steps tell of a person, and of his own role, by the name."""
+    """Take the name out of what the sync did: steps tell of a person, and of their own role, by the name."""
     names = {person.name, personal.name_for(person), f"person:{person.name}"}
     told = Q(person__in=names) | Q(role__in=names) | Q(label__in=names)
     for name in names:

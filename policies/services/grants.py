@@ -83,7 +83,7 @@ def add(
 
     A direct grant by hand of the same privilege is replaced, so that its end can be moved; what has begun
     keeps its beginning.  `seen` is the revision the asker looked at; `authority` that of a duty, where it is
-    not the law that lets him.
+    not the law that allows it.
 
     Raises Refused, Invalid, and Conflict when a grant changed since.
     """

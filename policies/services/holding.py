@@ -1,4 +1,4 @@
-"""By whom a direct grant is held: by a personal role, or by the holder himself where the law allows that."""
+"""By whom a direct grant is held: by a personal role, or by the holder directly where the law allows that."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def ensure(current: ChangeInProgress, node: Node, holder: Principal) -> Held:
 
 
 def path(node: Node, holder: Principal) -> tuple[Station, ...]:
-    """The way from the holder to what a direct grant gives him."""
+    """The way from the holder to what a direct grant gives them."""
     if dialects.get(node.kind).grantees:
         return ()
     return (Station("role", personal.name_for(holder)),)

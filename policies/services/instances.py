@@ -129,7 +129,7 @@ class Instance:
     # who may look
 
     def _may_look(self, holder: Holder) -> bool:
-        """Whether all of it is for the actor to know: his own, or everything, if he reviews access."""
+        """Whether the actor may know all of it: their own, or everything, if they review access."""
         me = self.by.decides_as
         if me is None:
             return True

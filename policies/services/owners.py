@@ -22,7 +22,7 @@ SET_OWNER = "Owner.setOwnerForObject"
 
 
 def set_owner(node: Node, owner: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
-    """Make a member of the realm the owner; False when he was it.  Raises Invalid."""
+    """Make a member of the realm the owner; False when they were it already.  Raises Invalid."""
     if node.type == "role" and personal.is_personal(node.name):
         raise Invalid("A personal role belongs to nobody.")
     with change(OWNER_SET, realm=realm_of(node), by=by, reason=reason) as current:

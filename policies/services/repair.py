@@ -1,4 +1,4 @@
-"""What a service admin may do in a realm that does not admit him: give it an owner who can come in."""
+"""What a service admin may do in a realm that does not admit them: give it an owner who can sign in."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def set_owner_of_realm(
         authority = authority or offices.of_admin(by)
         before = Ownership.objects.open().filter(securable=root.id).select_related("owner").first()
         if before is not None and before.owner_id in able([before.owner_id]):
-            raise Conflict(f"{before.owner.label}, who owns {root.name}, can sign in; he can hand it over.")
+            raise Conflict(f"{before.owner.label}, who owns {root.name}, can sign in, and can hand it over.")
         if owner.pk not in able([owner.pk]):
             raise Invalid(f"{owner.label} cannot sign in either.")
         people = [before.owner, owner] if before else [owner]

@@ -219,7 +219,7 @@ class Reversal:
             yield place
 
     def _holder_of(self, row: Grant) -> Principal | None:
-        """Who holds a grant directly: himself, or by the personal role that was made for him."""
+        """Who holds a grant directly: themselves, or by the personal role that was made for them."""
         return row.holder or self._personal.get(row.role_id or 0)
 
     @cached_property

@@ -174,7 +174,7 @@ def _check_exception(person: Principal, owner: Principal, until: datetime, reaso
     if person.kind not in PEOPLE or owner.kind != Principal.Kind.USER:
         raise Invalid("An exception is for a person or a service account, and a person answers for it.")
     if person == owner:
-        raise Invalid("Nobody answers for his own exception; name another person.")
+        raise Invalid("Nobody answers for their own exception; name another person.")
     if not now < until <= now + LONGEST_EXCEPTION:
         raise Invalid("An exception ends within a year.")
     if len(reason.strip()) < SHORTEST_REASON:

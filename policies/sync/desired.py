@@ -1,8 +1,8 @@
 """What should be true in a backend: the law's answers for everybody, in the backend's own rights.
 
-A console role is mirrored by one role out there.  Whoever's mirrored roles add up to exactly what the law
-gives him is a member of them; whoever's do not (a DENY, an ownership, a way that is not open) is instead in
-one role that holds his resolved rights, shared by all with equal rights.
+A console role is mirrored by one role in the backend.  A person whose mirrored roles add up to exactly what
+the law gives them is a member of these; others (a DENY, an ownership, a way that is not open) are instead in
+one role that holds their resolved rights, shared by all with equal rights.
 """
 
 from __future__ import annotations

@@ -272,7 +272,7 @@ class Concern:
         return self._told([Right(kind, path, word)])
 
     def of_membership(self, person: str, role: str, *, missing: bool) -> Concerns | None:
-        """Where somebody has less, or more, than was decided, as he is not in a role, or still is."""
+        """Where somebody has less, or more, than was decided: not yet in a role, or still in it."""
         wanted = _rights(self._wanted_in[person], self.wanted.roles, {})
         has = _rights(self._is_in[person], self.seen.roles, self.seen.amiss_rights)
         if missing:

@@ -23,7 +23,7 @@ def status(caller: Caller, subject: str, resource: str = ORDERS) -> int:
 
 
 @pytest.mark.parametrize("scopes", [(), ("check",), ("check", "report")])
-def test_everybody_may_ask_about_himself(shop: Shop, scopes: tuple[str, ...]) -> None:
+def test_everybody_may_ask_about_themselves(shop: Shop, scopes: tuple[str, ...]) -> None:
     assert status(Caller(token("user", "ana", *scopes)), "user:ana") == 200
 
 

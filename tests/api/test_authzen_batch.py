@@ -143,7 +143,7 @@ def test_a_hundred_noes_cost_the_queries_of_one(shop: Shop, ana: Caller) -> None
     assert AccessRepeat.objects.get(record__object_name="demo/shop.sales.t0").count == 3
 
 
-def test_every_subject_is_answered_for_himself(readable: Shop, etl: Caller) -> None:
+def test_every_subject_is_answered_for_itself(readable: Shop, etl: Caller) -> None:
     subjects = (
         "user:ana",
         "user:olivia",

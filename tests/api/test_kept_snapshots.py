@@ -56,7 +56,7 @@ def test_what_begins_by_the_clock_is_made_again(monkeypatch: pytest.MonkeyPatch)
     assert ana.get(SNAPSHOT)["ETag"] != first["ETag"]
 
 
-def test_each_asker_gets_what_he_may_know_and_is_recorded() -> None:
+def test_each_asker_gets_what_they_may_know_and_is_recorded() -> None:
     from accounts import people
 
     shop = make_shop()

@@ -186,7 +186,7 @@ def test_places_lead_to_objects(shop: Shop, ana: Caller) -> None:
         "S3://LAKE/sales//orders/": "demo/shop.sales.orders",
         "hdfs://nn:8020/cold/drop/x": "demo/shop.sales.drop",
         "s3://lake/drop/new": "demo/shop.sales.drop",
-        "s3://lake/drop/items/part-0": None,  # hers to read all around, but not this
+        "s3://lake/drop/items/part-0": None,  # Ana may read all around, but not this
         "s3://lake/sales/orders2": None,
         "s3://lake/sales": None,
         "s3://lake/sales/orders/../items": None,
@@ -284,7 +284,7 @@ def test_who_may_ask_is_as_for_a_check(shop: Shop, ana: Caller, ada: Caller, etl
     assert Caller().get(path).status_code == 401
     assert Caller(token("user", "ana", "report")).get(path).status_code == 403
     assert Caller(token("user", "olivia")).get(path).status_code == 403
-    assert ada.get(path).status_code == 403  # her duty is on one schema, this is all of the realm
+    assert ada.get(path).status_code == 403  # Ada's duty is on one schema, this is all of the realm
     assert not AccessRecord.objects.filter(kind="looked").exists()
     assert etl.get(path).status_code == 200
     assert AccessRecord.objects.get(kind="looked").operation == "access of others"

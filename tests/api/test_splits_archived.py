@@ -22,7 +22,7 @@ Rows = list[dict[str, Any]]
 
 @pytest.fixture
 def callers(shop: Node) -> dict[str, Caller]:
-    """Marek sees the record of the realm, Olivia that of her schema."""
+    """Marek sees the record of the realm, Olivia that of one schema."""
     return {name: Caller(token("user", name)) for name in ("marek", "olivia")}
 
 

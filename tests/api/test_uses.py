@@ -85,7 +85,7 @@ def test_the_object_is_named_as_elsewhere(shop: Shop, job: Caller, named: Any) -
     assert Use.objects.get().securable_id == shop.tables["orders"].id
 
 
-def test_a_person_tells_of_himself_alone(shop: Shop, job: Caller) -> None:
+def test_people_report_only_their_own_uses(shop: Shop, job: Caller) -> None:
     response = tell(job, READ, {**READ, "principal": "user:olivia"})
     assert response.status_code == 403
     assert "your own uses" in response.json()["detail"]

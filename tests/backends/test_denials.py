@@ -45,7 +45,7 @@ WORLDS = 600
     ids=[
         "denied first, then given",
         "a denial is needed until what it denies is taken",
-        "who is to be denied it is so before the role that he stays in has it",
+        "people to be denied it are so before the role that they stay in has it",
         "into a role that denies first, out of one last",
     ],
 )

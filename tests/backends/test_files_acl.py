@@ -1,4 +1,4 @@
-"""Changing somebody's entry in an access list: exactly his, and never what anybody else can do."""
+"""Changing somebody's entry in an access list: exactly theirs, and never what anybody else can do."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ CASES = {
         ["give n b", "take r b"],
         (1, 1, 3),
     ),
-    "who leaves for what he is given elsewhere waits for it": (
+    "people who leave for what they are given elsewhere wait for it": (
         Desired(roles(r={A}, n={A}), members(r=set(), n={"ana"})),
         seen(roles(r={A}, n=set()), members(r={"ana"}, n={"ana"})),
         ["give n a", "ana -r =n"],
@@ -314,7 +314,7 @@ def test_nothing_is_removed_unless_all_was_read():
             assert sum(step.removes for step in found.steps) == found.extra
 
 
-def test_nobody_gets_what_was_never_decided_for_him_though_not_all_was_read():
+def test_nobody_gets_what_was_never_decided_for_them_though_not_all_was_read():
     for desired, observed in worlds():
         if not observed.complete:
             decided = effective(replace(observed, roles=desired.roles, members=desired.members))
@@ -330,7 +330,7 @@ def test_no_order_is_carried_out_when_not_all_was_read():
 
 
 @pytest.mark.parametrize("unchanged", ["rights", "members"])
-def test_nobody_is_without_what_he_keeps_at_any_moment(unchanged):
+def test_nobody_is_without_what_they_keep_at_any_moment(unchanged):
     """While either roles or their people change; when both do, not having too much comes first."""
     for desired, observed in worlds():
         if unchanged == "rights":

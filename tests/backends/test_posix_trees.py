@@ -167,7 +167,7 @@ def test_a_look_that_was_refused_somewhere_removes_nothing(lake, orders):
 
 
 def test_who_may_write_cannot_forge_what_is_remembered(lake, orders):
-    """He would make his right one that others gave, to keep it."""
+    """They would pass their right for one that others gave, to keep it."""
     done(lake, ANA_WRITES)
     name = trusted_mark(orders)
     forged = b'{"v":1,"theirs":{"1":[7,7]}}'

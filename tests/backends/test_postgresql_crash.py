@@ -28,7 +28,7 @@ def test_a_lost_connection_costs_one_step(shop, ana):
     assert_settled(shop, desired)
 
 
-def test_nobody_has_neither_or_both_while_he_is_moved(shop, ana):
+def test_nobody_has_neither_or_both_while_being_moved(shop, ana):
     """Another session looks in a tight loop; each person in exactly one role at every moment."""
     roles = {"r": READ, "c": COSTS}
     settle(shop, wanted(roles, r={ana}))

@@ -18,7 +18,7 @@ from tests.backends.worlds import READ, PostgresSite
 # memberships
 
 
-def test_nobody_can_become_the_role_he_is_in(shop, ana):
+def test_nobody_can_become_the_role_they_are_in(shop, ana):
     at_least_16(shop)
     settle(shop, wanted({"r": READ}, r={ana}))
     with psycopg.connect(shop.url(ana)) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -75,7 +75,7 @@ def test_groups_of_others_are_told_with_their_members(shop, ana):
 
 
 @newest_only
-def test_someone_who_can_no_longer_sign_in_still_loses_his_role(shop, ana):
+def test_someone_who_can_no_longer_sign_in_still_loses_their_role(shop, ana):
     settle(shop, wanted({"r": READ}, r={ana}))
     shop.do("ALTER ROLE {} NOLOGIN", ana)
     settle(shop, desired := wanted({"r": READ}))

@@ -259,7 +259,7 @@ BYPASSES = [
     (
         {"policyItems": [{"delegateAdmin": True, "users": ["bo"]}]},
         "bo",
-        "may give rights himself",
+        "may give rights to others",
         ("sales", "orders"),
     ),
 ]

@@ -1,4 +1,4 @@
-"""Who waits when a role could not be filled: he who has nothing to lose, and nobody else."""
+"""Who waits when a role could not be filled: people with nothing to lose, and nobody else."""
 
 from __future__ import annotations
 
@@ -64,13 +64,13 @@ def test_who_had_nothing_joins_what_could_be_filled() -> None:
 
 
 def test_what_is_taken_from_those_who_stay_is_taken_though_somebody_else_waits() -> None:
-    """Ana's next role could not be filled; what bo has to lose is not left to him for her sake."""
+    """Ana's next role could not be filled; what bo has to lose is not left for ana's sake."""
     there = seen(roles(r={A, B}), members(r={"ana", "bo"}))
     desired = Desired(roles(r={A}, n={A, B, C}), members(r={"bo"}, n={"ana"}))
     assert carried_out(desired, there, filling(Rejected("no")))[1] == ["make_role n", "take r b"]
 
 
-def test_who_could_not_be_moved_out_loses_it_where_he_is() -> None:
+def test_who_could_not_be_moved_out_loses_it_where_they_are() -> None:
     there = seen(roles(r={A, B}), members(r={"ana", "bo"}))
     desired = Desired(roles(n={A, B, C}), members(n={"ana"}))
 
@@ -80,7 +80,7 @@ def test_who_could_not_be_moved_out_loses_it_where_he_is() -> None:
     assert carried_out(desired, there, fails)[1] == ["make_role n", "take r ab"]
 
 
-def test_whatever_cannot_be_filled_nobody_loses_what_he_keeps_or_gets_what_was_not_decided() -> None:
+def test_whatever_cannot_be_filled_nobody_loses_what_they_keep_or_gets_what_was_not_decided() -> None:
     rng = random.Random(9)
     for desired, observed in islice(worlds(), 1000):
         if not observed.complete:

@@ -308,7 +308,7 @@ def test_roles_and_other_peoples_privileges_are_for_admins(cdap: Node, verb: str
     assert Change.objects.count() == before
 
 
-def test_everybody_sees_his_own(cdap: Node) -> None:
+def test_everybody_sees_their_own(cdap: Node) -> None:
     role = a_role(cdap, "readers", "bob")
     assert role
     give(cdap, "dataset:ns1.orders", "role:readers", "READ")

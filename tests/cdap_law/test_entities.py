@@ -50,7 +50,7 @@ def old() -> Node:
 CREATING = [
     pytest.param("ana", "dataset:ns1.new", "done", marks=pytest.mark.seed("S2-075")),
     pytest.param("ana", "dataset:ns1.orders", "already exists", marks=pytest.mark.seed("S2-078")),
-    # bea has access to it, though she may not write in the namespace
+    # bea has access to it, without write in the namespace
     pytest.param("bea", "dataset:ns1.orders", "already exists", marks=pytest.mark.seed("S2-078", "S2-079")),
     pytest.param("bea", "dataset:ns1.new", "not authorized", marks=pytest.mark.seed("S2-075", "S2-077")),
     pytest.param("cyd", "dataset:ns1.orders", "not authorized", marks=pytest.mark.seed("S2-077", "S2-079")),
@@ -271,7 +271,7 @@ def test_deleting_all_is_all_or_nothing_in_4_3() -> None:
 @pytest.mark.parametrize(
     "entity", ["namespace:ns2", "dataset:ns1.new", "stream:ns1.new", "application:ns1.new"]
 )
-def test_an_owner_takes_the_right_to_his_principal(entity: str) -> None:
+def test_an_owner_takes_the_right_to_their_principal(entity: str) -> None:
     root = a_cdap("c43")
     make(root, "namespace:ns1")
     give(root, "ana", f"ADMIN on {entity}")
@@ -287,7 +287,7 @@ def test_ones_own_principal_is_ones_own() -> None:
     give(root, "ana", "ADMIN on dataset:ns1.*")
     make(root, "dataset:ns1.mine", by=acting("ana"), principal="ana")
     with pytest.raises(Refused):
-        make(root, "dataset:ns1.his", by=acting("ana"), principal="bob")
+        make(root, "dataset:ns1.theirs", by=acting("ana"), principal="bob")
     give(root, "*", "ADMIN on dataset:ns1.*")
     with pytest.raises(Refused):
         make(root, "dataset:ns1.star", by=acting("*"), principal="bob")

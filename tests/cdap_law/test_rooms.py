@@ -222,7 +222,7 @@ def test_no_page_breaks_over_a_cdap(policy: str, who: str) -> None:
         assert answer.status_code == 200
 
 
-def test_the_administrator_finds_what_he_gives_rights_on() -> None:
+def test_administrators_find_what_they_give_rights_on() -> None:
     root = a_world()
     give(root, "ana", "READ on dataset:ns1.*")
     for who, found in (("admin", {"a", "b"}), ("ana", {"a", "b"}), ("bob", set())):

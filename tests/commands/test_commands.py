@@ -202,14 +202,14 @@ def test_the_lines_that_repair_a_lock_out_run_as_they_stand(shop: Node, shell: S
     [
         ("repair demo", 2, "say with --owner who is to own it"),
         ("repair --owner user:ada", 2, "name the realm that gets another owner"),
-        ("repair nowhere --owner user:ada --reason 'He left on Friday'", 1, "there is no realm `nowhere`"),
-        ("repair demo --owner user:nobody --reason 'He left on Friday'", 1, "there is no user:nobody"),
+        ("repair nowhere --owner user:ada --reason 'They left on Friday'", 1, "there is no realm `nowhere`"),
+        ("repair demo --owner user:nobody --reason 'They left on Friday'", 1, "there is no user:nobody"),
         (
             "repair demo --owner user:ada --reason short",
             1,
             "A repair needs a reason of at least 10 characters.",
         ),
-        ("repair demo --owner user:mia --reason 'He left on Friday'", 1, "mia cannot sign in either."),
+        ("repair demo --owner user:mia --reason 'They left on Friday'", 1, "mia cannot sign in either."),
     ],
 )
 def test_a_repair_that_cannot_be_is_said_in_a_line(
@@ -224,8 +224,8 @@ def test_a_repair_that_cannot_be_is_said_in_a_line(
 def test_a_repair_is_refused_while_the_owner_can_come_in(shop: Node, shell: Shell) -> None:
     for name in ("marek", "ada"):
         people.make_account(name, password="a-lake-is-deep-4711")
-    code, _, said = shell("repair demo --owner user:ada --reason 'He left on Friday'")
-    assert (code, said) == (1, "marek, who owns demo, can sign in; he can hand it over.")
+    code, _, said = shell("repair demo --owner user:ada --reason 'They left on Friday'")
+    assert (code, said) == (1, "marek, who owns demo, can sign in, and can hand it over.")
 
 
 def test_verify_audit_says_whole_or_names_the_break(shop: Node, shell: Shell) -> None:

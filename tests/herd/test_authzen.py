@@ -77,7 +77,7 @@ def test_what_is_not_under_it_is_for_everybody(pdp: Caller, words: str) -> None:
 
 
 @pytest.mark.seed("S3-003", "S3-009", "S3-010", "S3-011", "S3-012", "S3-013")
-def test_smith_may_what_is_his_and_nothing_else(pdp: Caller) -> None:
+def test_smith_may_what_is_smiths_and_nothing_else(pdp: Caller) -> None:
     herd_wide = ("MARKET", "OPTIONS", "ETL", "ANALYTICS")
     held = {"MARKET": ("READ",), "OPTIONS": ("READ",), "ETL": ("READ",), "ANALYTICS": ("WRITE", "EXECUTE")}
     namespaces(the_herd(), *herd_wide)

@@ -41,7 +41,7 @@ def site(transactional_db: None, live_server: Any) -> str:
 
 @pytest.fixture
 def sdk(site: str) -> Iterator[Callable[[str], Any]]:
-    """`sdk("olivia")`: her client of Herd's own, unchanged."""
+    """`sdk("olivia")`: a client of Herd's own for that user, unchanged."""
     clients = []
 
     def connect(name: str) -> Any:

@@ -105,7 +105,7 @@ def test_an_object_tells_everybody_with_access(sales: Node) -> None:
     assert "grant" in rows["user:olivia"].can
 
 
-def test_a_data_owner_sees_the_history_of_his_namespaces(sales: Node, olivia: Caller) -> None:
+def test_a_data_owner_sees_the_history_of_their_namespaces(sales: Node, olivia: Caller) -> None:
     stock = the_namespace("STOCK")
     for name in ("ana", "bo"):
         give(name, "SALES", "GRANT", "READ")

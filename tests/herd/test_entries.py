@@ -233,7 +233,7 @@ OWN = (
 )
 
 
-def test_nobody_drops_his_own_grant(olivia: Caller, admin: Caller, pdp: Caller) -> None:
+def test_nobody_drops_their_own_grant(olivia: Caller, admin: Caller, pdp: Caller) -> None:
     assert texts(olivia.update("OLIVIA", "sales", "READ"), 400) == OWN
     assert pdp.may("olivia", "GRANT", "SALES")
     give("Admin", "SALES", "GRANT")
@@ -255,7 +255,7 @@ def test_lists_are_in_order(olivia: Caller, admin: Caller, herd: Node) -> None:
         ("bo", "SALES", ["READ"]),
         ("bo", "STOCK", ["READ", "WRITE"]),
     ]
-    assert listed(olivia.get(f"{ENTRIES}/userIds/bo")) == [("bo", "SALES", ["READ"])], "what she may read"
+    assert listed(olivia.get(f"{ENTRIES}/userIds/bo")) == [("bo", "SALES", ["READ"])], "what olivia may read"
     assert listed(olivia.get(f"{ENTRIES}/userIds/nobody")) == []
     assert listed(olivia.get(f"{ENTRIES}/userIds/x@corp")) == [], "wildcards are not expanded here"
     role("bo")
@@ -281,7 +281,7 @@ def test_deleting_a_user_is_all_or_nothing(olivia: Caller, admin: Caller, pdp: C
 
 
 @pytest.mark.seed("S3-024")
-def test_everybody_sees_his_own(herd: Node) -> None:
+def test_everybody_sees_their_own(herd: Node) -> None:
     give("ana@corp", "SALES", "WRITE", "READ")
     give("*@CORP", "SALES", "EXECUTE")
     give("*", "STOCK", "READ")
@@ -366,7 +366,7 @@ def test_a_list_costs_the_same_queries_however_long(
 
 
 @pytest.mark.parametrize("content", UNREADABLE[1:4], ids=lambda content: content.decode())
-def test_who_may_not_is_told_so_before_his_request_is_read(herd: Node, content: bytes) -> None:
+def test_who_may_not_is_told_so_before_their_request_is_read(herd: Node, content: bytes) -> None:
     stranger = Caller("ana")
     for verb, path in (("POST", ENTRIES), ("PUT", entry_path("bo", "SALES"))):
         answer = stranger.generic(verb, path, content, content_type="application/json")

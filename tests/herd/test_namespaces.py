@@ -143,7 +143,7 @@ def test_the_four_steps(herd: Node, admin: Caller) -> None:
     role("dana")
     assert responsibilities() == [403] * 4
     assert admin.create("dana", "NEW_APP", "GRANT").status_code == 200, (
-        "he needs no role and no entry himself"
+        "the administrator needs no role and no entry"
     )
     assert responsibilities() == [200, 200, 403, 200]
     assert owner.update("dana", "NEW_APP", "GRANT", "READ").status_code == 200

@@ -200,12 +200,12 @@ def test_the_same_user_in_other_letters_is_one_entry(herd: Node, sales: Node, en
     assert not Principal.objects.filter(name="ANA").exists()
 
 
-def test_nobody_takes_grant_from_himself_and_keeps_the_rest(herd: Node, sales: Node, enter: Enter) -> None:
+def test_nobody_takes_grant_from_themselves_and_keeps_the_rest(herd: Node, sales: Node, enter: Enter) -> None:
     page, client = address("SALES"), enter("olivia")
     sent = turned(form_of(client, page), off=("GRANT user:olivia",))
     answer = client.post(page, sent | {"step": "save"})
     assert answer.status_code == 422
-    assert "Nobody takes Grant from himself" in told(answer.content)
+    assert "Nobody takes Grant from themselves" in told(answer.content)
     assert held(herd, "olivia", "SALES") == {"READ", "GRANT"}
     sent = turned(sent, off=("READ user:olivia",))
     looked = told(client.post(page, sent | {"step": "look"}).content)

@@ -57,8 +57,8 @@ def test_jarjar_registers_the_job(pdp: Caller) -> None:
 
 
 @pytest.mark.seed("S3-091", "S3-092")
-def test_artoo_has_it_started_once_he_may_read_all_its_sources(pdp: Caller) -> None:
-    """As listed he has READ on MARKET alone, though the step's text takes READ on ETL for granted."""
+def test_artoo_has_it_started_once_all_its_sources_are_readable(pdp: Caller) -> None:
+    """As listed Artoo has READ on MARKET alone, though the step's text takes READ on ETL for granted."""
 
     def registers() -> bool:
         needs = [("ETL", JOBS), ("MARKET", DATA), ("ETL", DATA)]

@@ -56,7 +56,7 @@ def test_names_in_another_case_and_patterns_count(pdp: Caller) -> None:
     give("LOADER", "SALES", "READ")
     give("*.batch", "STOCK", "READ")
     assert resources(pdp, "loader", "read") == resources(pdp, "service:Loader", "read") == ["herd/SALES"]
-    assert resources(pdp, "nobody.BATCH", "read") == ["herd/STOCK"], "nobody has heard of him"
+    assert resources(pdp, "nobody.BATCH", "read") == ["herd/STOCK"], "nobody has heard of that user"
     Caller("night.batch")
     Caller("loader")
     assert subjects(pdp, "user", "read", "STOCK") == {"admin", "night.batch"}

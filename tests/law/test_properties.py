@@ -218,7 +218,7 @@ def test_random_windows_answer_as_if_only_the_facts_of_the_moment_were_there():
 
 
 def test_what_a_list_shows_is_what_asking_for_each_child_would_show():
-    """Loading shows in lists; an owner's child of a schema he may load shows too.  So list and load agree."""
+    """Loading shows in lists; an owner's child of a schema open to them shows too.  List and load agree."""
     load = {"table": "Table.loadTable", "topic": "Topic.loadTopic", "fileset": "Fileset.loadFileset"}
     load |= {"view": "View.loadView", "model": "Model.getModel", "function": "Function.getFunction"}
     agreed = Counter()

@@ -21,7 +21,7 @@ shop = kept(make_shop)
 
 @pytest.fixture
 def signed_in(db: None) -> Callable[[str], Client]:
-    """`signed_in("olivia")`: a client of hers."""
+    """`signed_in("olivia")`: a client signed in as olivia."""
 
     def enter(name: str) -> Client:
         client = Client()

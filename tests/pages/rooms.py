@@ -28,7 +28,7 @@ from tests.reviews.world import a_review, decides, rows
 from tests.sync.conftest import Source, discover_now
 
 ADMIN = "sam"
-"""Who runs the site; tests put him into its settings."""
+"""Who runs the site; tests name them in its settings."""
 
 
 def furnish(root: Node) -> dict[str, int]:
@@ -143,7 +143,7 @@ def _emergency() -> int:
     """Carl reads the stock because the nightly load stopped."""
     duties.give(the("catalog", "shop"), emergency.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
     wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
-    return emergency.open_for_himself(wanted, by=acting("carl")).pk
+    return emergency.open_for_oneself(wanted, by=acting("carl")).pk
 
 
 WHY = "/why?action=read&what=shop.sales.orders&type=table&who="

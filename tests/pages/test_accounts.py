@@ -117,7 +117,7 @@ def test_disabling_says_what_is_left_behind(sam: Client) -> None:
     assert "nightly" in body
 
 
-def test_nobody_disables_himself(sam: Client) -> None:
+def test_nobody_disables_themselves(sam: Client) -> None:
     assert b"why-own" in sam.get(page_of("sam")).content
     answer = posted(sam, page_of("sam", "/disable"))
     assert b"Nobody can disable their own account" in answer.content
@@ -135,7 +135,7 @@ def test_an_account_is_bound_by_an_admin_never_by_picking_a_name(sam: Client) ->
     posted(sam, address, who="user:ana", step="save")
     stray.refresh_from_db()
     assert stray.principal == a_person("ana")
-    assert posted(sam, address, who="user:marek", step="save").status_code == 422  # he has an account
+    assert posted(sam, address, who="user:marek", step="save").status_code == 422  # marek has an account
 
 
 @pytest.mark.parametrize("name", ["marek", "mia"])
@@ -270,7 +270,7 @@ def test_a_realm_whose_owner_is_gone_gets_another_loudly(sam: Client, signed_in:
     told = signed_in("ana").get("/history").content.decode()
     assert "repaired demo, whose owner could not sign in" in told
     assert "HR-77" in told
-    assert sam.get(f"/catalog/{root.id}").status_code == 404  # the repair gave him nothing
+    assert sam.get(f"/catalog/{root.id}").status_code == 404  # the repair gave the admin nothing
     assert sam.get(address).status_code == 404  # its owner can sign in now
 
 
@@ -282,7 +282,7 @@ def test_who_is_not_in_the_realm_yet_is_admitted_with_it(sam: Client) -> None:
     assert "user:noah" in members(root)
 
 
-def test_a_realm_whose_owner_can_sign_in_is_not_taken_from_him(sam: Client) -> None:
+def test_a_realm_whose_owner_can_sign_in_is_not_taken_from_them(sam: Client) -> None:
     address = f"/realms/{the('metalake').id}/repair"
     form = {"who": "user:ana", "step": "save", "reason": "I would like to have it"}
     assert sam.post(address, form).status_code == 404
@@ -292,7 +292,7 @@ def test_a_realm_whose_owner_can_sign_in_is_not_taken_from_him(sam: Client) -> N
 def test_the_new_owner_must_be_able_to_sign_in(sam: Client) -> None:
     root = a_metalake("closed", owner="gone")
     answer = posted(
-        sam, f"/realms/{root.id}/repair", who="user:mia", step="save", reason="She has no account yet"
+        sam, f"/realms/{root.id}/repair", who="user:mia", step="save", reason="Mia has no account yet"
     )
     assert b"cannot sign in either" in answer.content
 

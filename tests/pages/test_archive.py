@@ -65,7 +65,7 @@ def test_the_archive_is_searched_in_plain_sentences(shop: Node, signed_in: Enter
     assert 'id="fnd"' not in text(marek, "/history/archive?realm=elsewhere")
 
 
-def test_nobody_finds_there_what_he_may_not_see_live(shop: Node, signed_in: Enter) -> None:
+def test_nobody_finds_there_what_they_may_not_see_live(shop: Node, signed_in: Enter) -> None:
     moved(shop)
     assert "Nothing is archived" in text(signed_in("ana"), "/history/archive?realm=demo&q=refunds")
     people.make_account("dora")

@@ -327,7 +327,7 @@ def test_the_theme_is_kept(visit: Callable[..., Any]) -> None:
     assert User.objects.get(username="olivia").theme == "dark"
 
 
-def test_a_reader_is_told_what_he_lacks_and_asks_for_it(visit: Callable[..., Any]) -> None:
+def test_a_reader_is_told_what_they_lack_and_asks_for_it(visit: Callable[..., Any]) -> None:
     page = visit("mia")
     page.goto("/why?action=write&what=shop.sales.orders&type=table")
     told = page.locator("main").inner_text()

@@ -1,4 +1,4 @@
-"""Somebody goes, and what he had is handed over in one plan, in headless Chromium."""
+"""Somebody leaves, and what they had is handed over in one plan, in headless Chromium."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_what_a_leaver_had_is_handed_over_and_taken_back(scripts: bool, visit: C
     page.get_by_label("What becomes of demo").select_option(label="Leave")
     page.get_by_role("button", name="See what this changes").last.click()
     page.get_by_role("button", name=re.compile("^Carry out 1 line")).wait_for()
-    page.get_by_label("Reason").fill("Her last day is Friday")
+    page.get_by_label("Reason").fill("The last day is Friday")
     page.get_by_role("button", name=re.compile("^Carry out")).click()
     page.get_by_role("heading", name="One change is saved").wait_for()
     assert owner_of(sales) == a_person("mia")

@@ -44,9 +44,9 @@ def addresses() -> dict[str, str]:
     for holder in (marek, ana):
         duties.give(shop, emergency.DUTY, holder, by=BY, authority=AUTHORITY)
     wanted = [Wanted(items, "read", 1, "The nightly load stopped") for _ in range(2)]
-    opened = emergency.open_for_himself(wanted[0], by=acting(ana))
+    opened = emergency.open_for_oneself(wanted[0], by=acting(ana))
     emergency.end(opened.pk, by=acting(ana))
-    emergency.open_for_himself(wanted[1], by=acting(marek))
+    emergency.open_for_oneself(wanted[1], by=acting(marek))
     notices.tell(marek, NEWS, "{who} asks to read orders.", key="1", who=ana, until=until, urgent=True)
     return {
         "inbox": "/inbox",

@@ -131,7 +131,7 @@ def test_two_reviewers_at_once_overwrite_nothing(visit: Visit) -> None:  # noqa:
     assert rows(review)[ANA].decided_by == a_person("olivia")
     marek.goto(f"/reviews/{review.pk}?only=decided")
     assert "Keep (Olivia Owner" in marek.locator("main").inner_text()
-    choose(marek, "Remove")  # with her decision before his eyes he may change it
+    choose(marek, "Remove")  # with Olivia's decision in view Marek may change it
     marek.get_by_role("status").get_by_text("1 decision submitted").wait_for()
     assert rows(review)[ANA].choice == "remove"
     marek.locator("[data-row]", has_text="Read orders").get_by_role("link").first.click()

@@ -74,7 +74,7 @@ def test_letters_tell_how_many_names_begin_so_and_lead_there(shelf: Node, signed
     assert bars["?how=ownerless&amp;from=%C3%89"] == "1 name"
     assert "?how=ownerless&amp;from=Q" not in bars
     assert "from=R" not in client.get(f"/catalog/{shelf.id}?q=r0").content.decode()
-    hidden = signed_in("carl")  # denied every table: his letters count none of them
+    hidden = signed_in("carl")  # denied every table: Carl's letters count none of them
     assert "names</span>" not in hidden.get(f"/catalog/{shelf.id}").content.decode()
 
 

@@ -1,4 +1,4 @@
-"""Check as somebody: what the engine shows him, for who may ask about others; what he may grant."""
+"""Check as somebody: what the engine shows them, for viewers who may ask; what these may grant."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_denial_is_seen_too(shop: Node, signed_in: Enter) -> None:
     assert seen_as(marek, "carl", the("catalog", "shop")) == {"sales"}
 
 
-def test_it_is_what_the_person_himself_finds(shop: Node, signed_in: Enter) -> None:
+def test_it_is_what_the_person_finds(shop: Node, signed_in: Enter) -> None:
     catalog = the("catalog", "shop")
     for name in ("mia", "carl", "ana", "olivia"):
         own = signed_in(name).get(f"/catalog/{catalog.id}").content.decode()

@@ -196,7 +196,7 @@ def test_whose_things_are_there_is_taken_over_on_a_page_that_says_what_it_does(
     admit(lake, "eve")
     assert signed_in("eve").post(page, {}).status_code == 404
     assert not Ownership.objects.open().filter(owner__name="mia").exists()
-    marek.post(page, {"reason": "hers since the move"})
+    marek.post(page, {"reason": "theirs since the move"})
     [held] = Ownership.objects.open().filter(owner__name="mia")
     assert held.securable_id == the("schema", "shop.stock").id
     assert "owns the same here" in marek.get(room).content.decode()

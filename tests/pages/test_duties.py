@@ -83,7 +83,7 @@ def test_who_owns_only_a_part_of_it_gives_no_duties(name: str, shop: Node, signe
     assert AccessRecord.objects.filter(kind="refused", operation="realm_office").count() == 1
 
 
-def test_a_reader_sees_his_own_duties_and_no_others(shop: Node, signed_in: Enter) -> None:
+def test_readers_see_their_own_duties_and_no_others(shop: Node, signed_in: Enter) -> None:
     make_account("ana"), make_account("mia")
     for name in ("ana", "mia"):
         duties.give(
@@ -100,7 +100,7 @@ def test_a_reader_sees_his_own_duties_and_no_others(shop: Node, signed_in: Enter
     assert "Emergency access" not in body
 
 
-def test_a_service_admin_gives_duties_in_a_realm_that_does_not_admit_him(
+def test_a_service_admin_gives_duties_in_a_realm_that_does_not_admit_them(
     shop: Node, signed_in: Enter, settings: Any
 ) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})

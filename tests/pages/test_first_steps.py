@@ -51,7 +51,7 @@ def test_the_first_service_admin_comes_in_by_a_link_once(db: None, settings: Any
     assert Change.objects.filter(kind="account.made", actor="operator").exists()
 
 
-def test_who_lost_his_password_is_let_in_again(db: None, settings: Any) -> None:
+def test_who_lost_their_password_is_let_in_again(db: None, settings: Any) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     first = invite("sam")
     Client().post(first, {"password": PASSWORD, "again": PASSWORD})

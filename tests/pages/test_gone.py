@@ -25,7 +25,7 @@ LINK = re.compile(r'href="(/(?:objects|catalog|roles|people|history|sync)[^"]*)"
 
 
 def an_auditor(root: Node, signed_in: Enter) -> Client:
-    """Ada is in no realm; she may view the history of one, and take it away."""
+    """Ada is in no realm; with the duties to view and export the history of one."""
     client = signed_in("ada")
     for duty in ("view_history", "export_history"):
         duties.give(root, duty, a_person("ada"), by=BY, authority=AUTHORITY)

@@ -101,7 +101,7 @@ def test_a_denial_that_stays_is_said(sam: Client) -> None:
     posted(sam, page_of("analysts", "leave?who=user:carl"))
     body = sam.post(page_of("analysts", "join"), {"who": "user:carl", "step": "look"}).content.decode()
     assert "use schema sales" in body
-    assert "read every table" not in body  # no_contractors denies it to Carl himself
+    assert "read every table" not in body  # no_contractors denies it to Carl directly
 
 
 def test_every_realm_that_admits_the_group_counts_and_no_other(sam: Client) -> None:

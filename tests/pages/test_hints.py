@@ -52,7 +52,7 @@ def test_hints_are_told_with_ground_revision_and_age(
     assert "Usage reports cover 1 of" in page
     assert f"Revision {unused.revision}, " in page
     assert f"demo: looked through at revision {unused.revision}, " in page
-    assert "browse" not in page  # on the catalog, where she gives nothing
+    assert "browse" not in page  # on the catalog, where Olivia gives nothing
     assert "browse" in text(signed_in("marek"), "/hints")
 
 
@@ -212,7 +212,7 @@ def test_they_stand_on_the_pages_of_object_and_role(unused: Hint, signed_in: Cal
     for name in ("marek", "olivia"):
         client = signed_in(name)
         for address in pages_of(name, unused):
-            if client.get(address).status_code == 404:  # a role that she may not open
+            if client.get(address).status_code == 404:  # a role that Olivia may not open
                 continue
             page = text(client, address)
             assert "Nobody uses it" in page, address

@@ -47,10 +47,12 @@ def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: Sig
     assert "2 times" in body
 
 
-def test_nobody_sees_who_looked_at_what_is_not_his(shop: Node, signed_in: SignedIn) -> None:
+def test_nobody_sees_who_looked_at_what_is_not_theirs(shop: Node, signed_in: SignedIn) -> None:
     watched(shop)
     assert "carl looked" not in words(signed_in("mia"), "/history/looks")
-    assert "was refused dropTable" in words(signed_in("mia"), "/history/looks")  # of herself she does
+    assert "was refused dropTable" in words(
+        signed_in("mia"), "/history/looks"
+    )  # Mia's own refusals are shown
 
 
 def test_whose_access_was_looked_at_is_said_by_name(shop: Node, signed_in: SignedIn) -> None:

@@ -74,8 +74,8 @@ def test_everything_of_a_leaver_stands_on_one_page(ben: Principal, signed_in: En
 def test_what_is_not_one_s_own_says_whom_to_ask(ben: Principal, signed_in: Enter) -> None:
     body = signed_in("olivia").get(page_of("ben")).content.decode()  # owns sales, not the realm
     assert mine(body) == {f"own-{the('table', 'shop.sales.refunds').id}", f"give-{orders().id}"}
-    assert "Ask the realm's owner." in unescape(body)  # for the duty on her schema
-    assert "clerks" not in body  # a role she may not see is no word to her
+    assert "Ask the realm's owner." in unescape(body)  # for the duty on the schema
+    assert "clerks" not in body  # a role that Olivia may not see is not named
 
 
 def test_it_is_foretold_with_what_stays_by_another_path(ben: Principal, signed_in: Enter) -> None:
@@ -85,7 +85,7 @@ def test_it_is_foretold_with_what_stays_by_another_path(ben: Principal, signed_i
     body = marek.post(page_of("ben"), form).content.decode()
     assert "no longer owns 1 object" in body
     assert "becomes the owner of 1 object" in body
-    assert "keeps some of it on 2 objects, by another path" in body  # he is an analyst, too
+    assert "keeps some of it on 2 objects, by another path" in body  # noah is an analyst, too
     assert Change.objects.count() == before
 
 
@@ -145,7 +145,7 @@ def test_to_whom_must_be_said(ben: Principal, signed_in: Enter) -> None:
 
 
 def test_what_failed_is_said_and_the_rest_goes_on(ben: Principal, signed_in: Enter) -> None:
-    """Zoe is in no realm, so nothing can be handed to her there; who still owns stays a member."""
+    """Zoe is in no realm, so nothing can be handed to Zoe there; an owner stays a member."""
     a_person("zoe")
     sam = signed_in("sam")
     owned(the("metalake"), "sam")
@@ -198,7 +198,7 @@ def test_looking_is_on_the_record(ben: Principal, signed_in: Enter) -> None:
     assert AccessRecord.objects.filter(kind="looked", operation__contains=ben.pseudonym).exists()
 
 
-def test_what_he_asked_for_and_what_waits_for_him_is_on_the_page(
+def test_what_they_asked_for_and_what_waits_for_them_is_on_the_page(
     ben: Principal, shop: Node, signed_in: Enter
 ) -> None:
     a_person("marek"), make_account("marek"), make_account("olivia")
@@ -233,7 +233,7 @@ def ticked(body: str) -> set[str]:
     return set(re.findall(r'name="pick" value="([\w-]+)" checked', body))
 
 
-def test_what_a_colleague_has_and_he_lacks_is_compared(newcomer: Principal, signed_in: Enter) -> None:
+def test_what_a_colleague_has_and_they_lack_is_compared(newcomer: Principal, signed_in: Enter) -> None:
     body = signed_in("marek").get(page_of("noah", "same") + "?as=user:ben").content.decode()
     assert ticked(body) == {f"give-{orders().id}", f"role-{the('role', 'clerks').id}"}
     assert "stays so" in body  # what Ben owns
@@ -269,16 +269,18 @@ def test_what_is_not_one_s_own_is_not_given(newcomer: Principal, signed_in: Ente
     assert not Membership.objects.open().filter(member=newcomer).exists()
 
 
-def test_it_says_what_it_lets_him_do(newcomer: Principal, signed_in: Enter) -> None:
+def test_it_says_what_it_lets_them_do(newcomer: Principal, signed_in: Enter) -> None:
     form = {"who": "user:ben", "pick": [f"give-{orders().id}"], "step": "look"}
     body = signed_in("marek").post(page_of("noah", "same"), form).content.decode()
-    assert "cannot use it yet" in body  # the schema is not open to him
+    assert "cannot use it yet" in body  # the schema is not open to them
     assert "Use schema sales" in body
     assert not can_read("noah", orders())
 
 
 def test_who_is_no_member_is_admitted_along(ben: Principal, signed_in: Enter, settings: Any) -> None:
-    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam", "marek"})  # who knows people outside his realms
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset(
+        {"sam", "marek"}
+    )  # marek knows people outside the own realms
     one, marek = a_person("nora"), signed_in("marek")
     body = marek.get(page_of("nora", "same") + "?as=user:ben").content.decode()
     assert "With the rest: nothing can be given without it" in body
@@ -290,7 +292,7 @@ def test_who_is_no_member_is_admitted_along(ben: Principal, signed_in: Enter, se
 
 
 def test_each_realm_is_given_whole_or_not_at_all(newcomer: Principal, signed_in: Enter) -> None:
-    """In the second realm Noah is not admitted, and Marek may not admit him: he owns one catalog there."""
+    """In the second realm Noah is not admitted, and Marek, who owns one catalog there, may not admit."""
     second = a_metalake("second", owner="tomas")
     [lake] = under(second, "catalog", "lake")
     admit(second, "ben", "marek")

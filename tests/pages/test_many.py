@@ -78,7 +78,7 @@ def test_a_revocation_tells_who_loses_and_who_keeps_it(shop: Node, signed_in: En
     asked = [*on(*SALES), ("do", "revoke"), ("who", "user:ana"), ("who", "user:mia")]
     page = post(olivia, [*asked, ("step", "look")])
     assert "loses read on orders and refunds" in page
-    assert "By another path, which this does not touch." in page  # mia, by her group
+    assert "By another path, which this does not touch." in page  # mia, by a group
     assert "Revoke from 1 person" in page
     sent = [*asked, ("nonce", form_of(page, "nonce")), ("seen", form_of(page, "seen")), ("step", "save")]
     assert post(olivia, sent).startswith("/catalog/")
@@ -93,7 +93,7 @@ def test_what_one_may_not_give_is_left_out_and_named(who: str, shop: Node, asks:
     told = {
         "mia": "2 of 3 left out.",
         "marek": "may read orders, customers and refunds",
-        "ana": "Nothing is chosen",  # she may not see them, so they are as absent
+        "ana": "Nothing is chosen",  # Ana may not see them, so they are as absent
     }
     assert told[who] in page
 

@@ -27,7 +27,7 @@ LINK = re.compile(r'<a [^>]*href="([^"#][^"]*)"')
 
 
 def make_past() -> Node:
-    """Ana was given, denied and refused things where she sees nothing; Ada reads the history of sales alone,
+    """Ana was given, denied and refused things where Ana sees nothing; Ada reads the history of sales alone,
     and is in no realm; Theo reads that of one table."""
     root = make_shop()
     items, ana = the("table", "shop.stock.items"), people.ensure("user", "ana")
@@ -87,7 +87,7 @@ def test_no_link_of_the_past_is_dead(past: Node, signed_in: Enter, name: str) ->
 
 
 def test_what_is_not_linked_is_named_all_the_same(past: Node, signed_in: Enter) -> None:
-    """Ana learns that she was given something; where she sees nothing of it, there is no link."""
+    """Ana learns of the grant; where nothing of the object is visible to Ana, there is no link."""
     items = the("table", "shop.stock.items")
     page = signed_in("ana").get("/history").content.decode()
     assert "to count" in page and "<span>shop.stock.items</span>" in page

@@ -56,7 +56,7 @@ def controls(client: Client, address: str) -> Controls:
 
 @dataclass(frozen=True)
 class Locked:
-    """A control that somebody may not use on a page that he may see."""
+    """A control that somebody may not use on a page that they may see."""
 
     room: str
     who: str

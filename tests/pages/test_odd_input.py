@@ -95,7 +95,7 @@ def world(shop: Node) -> dict[str, int]:
     duties.give(the("catalog", "shop"), emergency.DUTY, ana, by=BY, authority=AUTHORITY)
     review = a_review(the("schema", "shop.sales"), by="marek", stages=(Stage("owner", days=7),))
     wanted = Wanted(the("table", "shop.stock.items"), "read", 1, "The nightly load stopped")
-    opened = emergency.open_for_himself(wanted, by=acting(ana))
+    opened = emergency.open_for_oneself(wanted, by=acting(ana))
     emergency.end(opened.pk, by=acting(ana))
     return {
         "request": a_request(),

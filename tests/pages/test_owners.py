@@ -177,7 +177,7 @@ def test_what_makes_no_sense_finds_nothing_and_breaks_nothing(query: str, marek:
     assert marek.get(f"/owners?{query}").status_code == 200
 
 
-def test_a_person_s_page_leads_to_what_he_owns(marek: Client) -> None:
+def test_a_person_s_page_leads_to_what_they_own(marek: Client) -> None:
     body = marek.get(f"/people/{a_person('olivia').pk}").content.decode()
     assert 'href="/owners?of=user%3Aolivia"' in body
     assert "Hand over what is owned" not in marek.get(f"/people/{a_person('ana').pk}").content.decode()

@@ -43,7 +43,7 @@ def test_an_owner_hands_over_and_sees_first_what_that_means(shop: Node, signed_i
     posted(olivia, address, who="user:ana", step="save", reason="On leave")
     assert owner_of(sales()) == a_person("ana")
     assert Change.objects.order_by("-revision")[0].reason == "On leave"
-    assert olivia.get(address).status_code in (403, 404)  # it is no longer hers to hand over
+    assert olivia.get(address).status_code in (403, 404)  # it is no longer Olivia's to hand over
 
 
 def test_one_owner_is_named_the_last_wins(shop: Node, signed_in: Enter) -> None:

@@ -66,11 +66,11 @@ def test_a_person_s_page_tells_what_is_reached_and_how(shop: Node, signed_in: En
 
 def test_only_what_the_viewer_may_know_of_is_shown(shop: Node, signed_in: Enter) -> None:
     a_role(shop, "stock_read", "allow SELECT_TABLE on table shop.stock.items", held_by=("mia",))
-    assert "stock_read" not in text_of(signed_in("olivia"), page_of("mia"))  # she owns sales alone
+    assert "stock_read" not in text_of(signed_in("olivia"), page_of("mia"))  # Olivia owns sales alone
     assert "stock_read" in text_of(signed_in("marek"), page_of("mia"))
     own = text_of(signed_in("mia"), page_of("mia"))
     assert "stock_read" in own
-    assert "Not usable yet" in own  # nobody gave her the use of schema stock
+    assert "Not usable yet" in own  # nobody gave Mia the use of schema stock
     assert b"stock.items" not in b"".join(signed_in("olivia").get(page_of("mia", "/reach.csv")))
     assert b"stock.items" in b"".join(signed_in("mia").get(page_of("mia", "/reach.csv")))
 

@@ -21,7 +21,7 @@ TEXTS = ("", "or", "shop.sales", "sales.ord", "ORD", "zzz", "%", "100%_", "\0")
 
 @pytest.fixture
 def busy(shop: Node) -> Node:
-    """Ana owns some tables, was given others, is denied one, and what she has on the stock leads nowhere."""
+    """Ana owns some tables, was given others, is denied one, and a grant on the stock leads nowhere."""
     tables = under(the("schema", "shop.sales"), "table", *(f"t_{at}" for at in range(7)), "100%_sure")
     for table in tables[:4]:
         owned(table, "ana")

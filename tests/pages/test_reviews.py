@@ -139,7 +139,7 @@ def test_what_is_missing_is_said_and_nothing_starts(
     assert not Review.objects.exists()
 
 
-def test_one_starts_reviews_only_of_what_is_his_to_give(sales: Node, signed_in: Enter) -> None:
+def test_people_start_reviews_only_of_what_is_theirs_to_give(sales: Node, signed_in: Enter) -> None:
     stock = the("schema", "shop.stock").id
     answer = posted(signed_in("olivia"), "/reviews/new", step="save", **form_of(on=stock))
     assert answer.status_code == 422
@@ -287,7 +287,7 @@ def test_rows_that_reach_far_go_one_by_one_and_no_more_than_the_limit(sales: Nod
     assert together == 1
 
 
-def test_nobody_decides_his_own_access(sales: Node, signed_in: Enter) -> None:
+def test_nobody_decides_their_own_access(sales: Node, signed_in: Enter) -> None:
     grants.add(Wish(orders(), (a_person("marek"),), READ), by=acting("olivia"))
     review = a_review(by="marek")
     own = rows(review)["marek shop.sales.orders"]
@@ -334,8 +334,8 @@ def test_leading_is_for_who_may_grant_there(deed: str, sales: Node, signed_in: E
     review = a_review(sales, by="marek")
     address = f"/reviews/{review.pk}/do/{deed}"
     assert signed_in("marek").get(address).status_code == 200
-    assert signed_in("mia").post(address).status_code == 403  # she may read the history
-    assert signed_in("olivia").post(address).status_code == 404  # she is asked, and no more
+    assert signed_in("mia").post(address).status_code == 403  # Mia may read the history
+    assert signed_in("olivia").post(address).status_code == 404  # Olivia is asked, and no more
     assert signed_in("marek").get(f"/reviews/{review.pk}/do/nothing").status_code == 404
 
 

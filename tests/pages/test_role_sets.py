@@ -65,12 +65,12 @@ def test_only_the_marked_are_changed_and_the_rest_is_left_as_it_is(crew: Node, s
     assert denied.count() == 2  # what was left as it is stays
 
 
-def test_nobody_sets_what_is_not_his_to_give(crew: Node, signed_in: Enter) -> None:
+def test_nobody_sets_what_is_not_theirs_to_give(crew: Node, signed_in: Enter) -> None:
     a_role(the("metalake"), "seen_by_olivia", held_by=("olivia",))
     olivia = signed_in("olivia")
     body = olivia.get(many("seen_by_olivia", "type=table", "")).content.decode()
     assert "<b>orders</b>" in body
-    assert "<b>items</b>" not in body  # she owns sales, not stock
+    assert "<b>items</b>" not in body  # Olivia owns sales, not stock
     saved(olivia, many("seen_by_olivia", f"o={table('orders').id}"), SELECT_TABLE="allow")
     assert Grant.objects.open().filter(securable=table("orders").id).count() == 1
     items = the("table", "shop.stock.items").id

@@ -140,7 +140,7 @@ def test_the_preview_agrees_with_what_then_happens(shop: Node) -> None:
     table = the("table", "shop.stock.items")
     mia = a_person("mia")
     [(_, preview)] = of_role_change(role, RoleChange(joins=(mia,))).parts
-    assert [effect.kind for effect in preview.effects] == ["lacking"]  # nobody opened the schema to her
+    assert [effect.kind for effect in preview.effects] == ["lacking"]  # nobody opened the schema to Mia
     use = ((the("schema", "shop.stock"), Privilege("USE_SCHEMA")),)
     assert of_role_change(role, RoleChange(adds=use)).parts == ()  # nobody holds it
     analysts = the("role", "sales_read")

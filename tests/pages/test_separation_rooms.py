@@ -107,7 +107,7 @@ def test_letting_somebody_and_ending_that(marek: Client, shop: Node) -> None:
         "nonce": "b" * 24,
     }
     for wrong, said in (
-        ({"owner": "ana"}, "Nobody answers for his own exception"),
+        ({"owner": "ana"}, "Nobody answers for their own exception"),
         ({"owner": "nobody"}, "Nobody is called nobody."),
         ({"date": ""}, "Give a date"),
         ({"date": "2020-01-01T00:00"}, "within a year"),

@@ -52,7 +52,7 @@ def test_the_board_offers_what_can_be_done_about_a_foreign_grant(looked: Backend
     page = text(signed_in("olivia").get("/sync"))
     for code in ("adopt", "revoke", "accept"):
         assert deed(code) in page
-    # Mia owns nothing here: she is shown neither the grant nor a way to decide about it
+    # Mia owns nothing here: Mia's page has neither the grant nor a way to decide about it
     assert "legacy" not in text(signed_in("mia").get("/sync"))
 
 

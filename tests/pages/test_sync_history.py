@@ -123,7 +123,7 @@ def test_a_difference_names_the_people_it_concerns_and_no_inner_names(
 def test_a_step_about_a_role_that_nothing_wants_any_more_names_it_in_words(
     looked: Backend, signed_in: Enter
 ) -> None:
-    # by the denial lifted Carl goes from resolved rights of his own to the analysts' role
+    # by the denial lifted Carl goes from own resolved rights to the analysts' role
     role = the("role", "no_contractors")
     roles.unassign(role, people.ensure("user", "carl"), by=BY, authority=AUTHORITY)
     worker.deliver(Backend.objects.get())

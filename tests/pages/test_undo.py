@@ -69,7 +69,7 @@ CASES = {
 
 @pytest.fixture
 def marek(shop: Node, signed_in: Enter) -> Client:
-    """The owner of the realm; Ana has a role of her own, and something was granted to her directly."""
+    """The owner of the realm; Ana has an own role, and something was granted to Ana directly."""
     a_role(shop, "extra", "allow USE_SCHEMA on schema shop.sales", held_by=("ana",))
     orders = the("table", "shop.sales.orders")
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
@@ -109,7 +109,7 @@ def test_who_may_no_more_cannot_undo(marek: Client, signed_in: Enter) -> None:
     posted(olivia, f"/objects/{the('schema', 'shop.sales').id}/owner", who="user:ana", step="save")
     revision = Change.objects.latest("revision").revision
     page = olivia.get("/").content.decode()
-    assert f"/undo/{revision}" not in page  # she could not, so it is not offered
+    assert f"/undo/{revision}" not in page  # Olivia could not, so it is not offered
     olivia.post(f"/undo/{revision}")
     assert owner_of(the("schema", "shop.sales")) == a_person("ana")
 

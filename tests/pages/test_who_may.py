@@ -1,8 +1,8 @@
 """Every page, by who comes: nobody signed in, a stranger, a member, a reader, and those with authority.
 
 A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.  A service
-admin who is no member has no access inside a realm, and a duty gives no data: who may read the history of
-what he may not see is led to that.
+admin who is no member has no access inside a realm, and a duty gives no data: a reader of the history of
+hidden objects is led to that.
 """
 
 from __future__ import annotations
@@ -326,7 +326,7 @@ def an_emergency() -> int:
     admit(the("metalake"), "eve")
     duties.give(stock, "break_glass", carl, by=BY, authority=AUTHORITY)
     wanted = emergency.Wanted(stock, "read", 1, "The nightly load stopped")
-    return emergency.open_for_himself(wanted, by=acting(carl)).pk
+    return emergency.open_for_oneself(wanted, by=acting(carl)).pk
 
 
 def a_rule(shop: Node) -> int:

@@ -1,4 +1,4 @@
-"""Every page of a CDAP, by who comes: anybody sees his own; saying who may what is for its administrators."""
+"""Every page of a CDAP, by who comes: anybody sees their own; granting is for its administrators."""
 
 from __future__ import annotations
 

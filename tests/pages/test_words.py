@@ -30,7 +30,7 @@ def test_the_history_tells_of_duties_and_moments_as_people_do(
     signed_in("carl")
     duties.give(the("catalog", "shop"), emergency.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
     wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
-    opened = emergency.open_for_himself(wanted, by=acting("carl"))
+    opened = emergency.open_for_oneself(wanted, by=acting("carl"))
     told = signed_in("marek").get("/history").content.decode()
     assert "gave the duty Emergency access on shop to Carl Conrad" in told
     assert f"in an emergency, until {words.said(words.moment(opened.until))}" in told

@@ -9,7 +9,7 @@ from django.conf import settings
 from django.test import Client
 
 DOOR, KEPT = 302, 401
-"""Who is not signed in is led to the door; what he wrote is kept for him until he is."""
+"""A visitor not signed in is led to the sign-in page; what they typed is kept until they are."""
 
 
 def misanswered(
@@ -39,6 +39,6 @@ def misanswered(
 
 
 def _is_in(client: Client) -> bool:
-    """Whether he still is: signing out is a page, too."""
+    """Whether they still are: signing out is a page, too."""
     cookie = client.cookies.get(settings.SESSION_COOKIE_NAME)
     return bool(cookie and cookie.value)

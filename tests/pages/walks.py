@@ -28,7 +28,7 @@ from tests.pages.test_browser import can_read
 
 @dataclass(frozen=True)
 class Walk:
-    """Who goes from where, what he uses or sees on the way, what is so then.
+    """Who goes from where, what they use or see on the way, what is so then.
 
     A step is a kind of control, its name (#2: the second so called), and what is typed there.
     With `busy` there is something going on in every room; else it is the plain shop.
@@ -64,7 +64,7 @@ def holds_returns() -> bool:
 
 WALKS = (
     Walk(
-        "People: find somebody and grant to him",
+        "People: find somebody and grant to them",
         "olivia",
         "/people",
         "searchbox Filter by name: ana ⏎ > link Ana Analyst > link Grant to Ana Analyst > "
@@ -259,7 +259,7 @@ WALKS = (
         lambda: Grant.objects.open().filter(securable=the("table", "shop.sales.orders").id).exists(),
     ),
     Walk(
-        "Person: see the catalog as she does",
+        "Person: see the catalog as they do",
         "marek",
         "/people/{mia}",
         "link Check as > link demo #2 > link shop > link sales > see orders > link Why? > see Mia Meyer can",

@@ -1,4 +1,4 @@
-"""A Herd and a CDAP here, and those of another console: what somebody holds here he holds there."""
+"""A Herd and a CDAP here, and those of another console: what somebody holds here they hold there."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class TestHerd:
         assert found.what == "READ"
         herd_world.give("carl", there.code.lower(), "READ")
         assert settled(row)
-        assert BackendFinding.objects.filter(kind="foreign", holder="carl").exists(), "it is his twice"
+        assert BackendFinding.objects.filter(kind="foreign", holder="carl").exists(), "carl has it twice"
         herd_world.take("carl", there.code.lower())
         assert settled(row)
         assert self.held(there, "carl") == {"READ"}, "what others gave stays"

@@ -144,7 +144,7 @@ class Lake:
         return unique
 
     def give_by_hand(self, right: Right, holder: str) -> None:
-        """A role of his own, as a person over there would make one."""
+        """A role of the holder's own, as a person over there would make one."""
         role, given = new_name("hand"), self.there(right)
         wanted = {
             "fullName": ".".join(given.path),

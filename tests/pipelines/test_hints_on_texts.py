@@ -58,8 +58,8 @@ def look(root: Node) -> list[hints.Told]:
     [
         ("another reads it, who holds it does not", [READS], "cem read sales.orders", {READS}),
         ("who holds it reads it", [READS], "ana read sales.orders", set()),
-        ("he does what it does not serve", [READS], "ana write sales.orders", {READS}),
-        ("a pattern that names what he reads", ["dataset:sales.* ana READ"], "ana read sales.items", set()),
+        ("the holder does what it does not serve", [READS], "ana write sales.orders", {READS}),
+        ("a pattern that names what is read", ["dataset:sales.* ana READ"], "ana read sales.items", set()),
         ("jobs tell of another namespace alone", [READS], "cem read hr.orders", set()),
         ("nothing is called so", ["dataset:sales.gone ana READ"], "cem read sales.orders", set()),
         ("who manages does it here", ["dataset:sales.orders ana ADMIN"], "cem read sales.orders", set()),

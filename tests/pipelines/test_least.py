@@ -154,10 +154,10 @@ def test_the_coverage_of_reports_is_said() -> None:
         ("before the history that is kept", READS, "reader:bo", "", ""),
         ("given yesterday", f"{READS} since -1", "reader:bo", "", None),
         ("recorded long ago, begun lately", f"{READS} since -90 from -3", "reader:bo", "", None),
-        ("he has the role since last week", READS, "reader:bo::-7", "", None),
+        ("the role is held since last week", READS, "reader:bo::-7", "", None),
         ("one has it for longer", READS, "reader:bo::-7 reader:etl::-31", "", ""),
-        ("he came into the group lately", READS, "reader:staff", "staff:bo::-2", None),
-        ("he has been in the group for long", READS, "reader:staff", "staff:bo::-40", ""),
+        ("the group was joined lately", READS, "reader:staff", "staff:bo::-2", None),
+        ("the group was joined long ago", READS, "reader:staff", "staff:bo::-40", ""),
     ],
 )
 def test_what_was_given_lately_is_not_called_unused(
@@ -230,7 +230,7 @@ def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:
             set(),
         ),
         (
-            "his own goes before that of a role",
+            "a direct grant goes before that of a role",
             (READS, "~ana may SELECT_TABLE on sales"),
             "reader:ana ~ana:ana",
             {2},

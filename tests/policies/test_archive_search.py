@@ -51,7 +51,7 @@ def _middle() -> datetime:
 
 
 def sights(root: Node) -> list[Sight]:
-    """Who sees all of it, who one table and what concerns himself, and who nothing."""
+    """Who sees all of it, who one table and what concerns themselves, and who nothing."""
     nobody = Principal(pseudonym="nobody", kind="user", name="nobody")
     orders = the("table", "shop.sales.orders").id
     return [

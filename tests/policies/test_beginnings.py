@@ -130,7 +130,7 @@ def test_who_is_disabled_after_it_began_keeps_it_until_somebody_takes_it(shop: N
 
 @pytest.mark.parametrize("group", [False, True], ids=["a person", "a group"])
 def test_a_rule_made_since_keeps_duties_apart_when_it_would_begin(shop: Node, group: bool) -> None:
-    """Mia reads sales as an analyst; what was given her ahead would give her the other side, too."""
+    """Mia reads sales as an analyst; a scheduled grant would give Mia the other side, too."""
     now = timezone.now()
     role = a_role(shop, "books")
     holder = people.ensure("group", "analysts") if group else people.ensure("user", "mia")

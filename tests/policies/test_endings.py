@@ -90,10 +90,10 @@ def test_a_role_that_ends_is_told_of_and_its_link_leads_to_extending_it(staff: N
     endings.remind(timezone.now() + 23.5 * DAY)
     [mine] = Notice.objects.filter(recipient=mia)
     assert "role shift" in mine.text
-    [his] = Notice.objects.filter(recipient__name="marek")
+    [notice] = Notice.objects.filter(recipient__name="marek")
     client = Client()
     client.force_login(people.make_account("marek"), backend="django.contrib.auth.backends.ModelBackend")
-    page = client.get(his.link).content.decode()
+    page = client.get(notice.link).content.decode()
     assert "Give role shift" in page
     assert "mia" in page
     assert client.get(mine.link).status_code == 200

@@ -50,7 +50,7 @@ def xaver(shop: Node) -> Principal:
 
 
 def synced(shop: Node) -> None:
-    """A backend was told of the person, who has a role of his own there."""
+    """A backend was told of the person, who has an own role there."""
     catalog = the("catalog", "shop")
     row = Backend.objects.create(
         realm_id=shop.realm_id, catalog_id=catalog.id, kind="postgresql", place="shop"
@@ -92,7 +92,7 @@ def test_the_history_is_whole_and_says_an_erased_person(shop: Node, xaver: Princ
 
 
 def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal) -> None:
-    """Exports, and evidence of the time when he had access; nor is he found by his name."""
+    """Exports, and evidence of the time when they had access; nor are they found by name."""
     given = Event.objects.filter(kind="grant.added", people__contains=[xaver.pseudonym])
     past = at_revision(given.latest("change").change_id)
     assert past is not None

@@ -125,7 +125,7 @@ def test_two_people_changing_the_same_grant_are_told_of_each_other(shop: Node) -
 
 
 PREVIEW = [
-    # who is granted read on orders, and what becomes of him
+    # who is granted read on orders, and what becomes of them
     ("user", "ana", {"ana": "gain"}),
     ("user", "mia", {"mia": "same"}),
     ("user", "carl", {"carl": "denied"}),

@@ -1,4 +1,4 @@
-"""Telling people: each once, in the way he wants, nobody who may not have it."""
+"""Telling people: each once, in the way they chose, nobody who may not have it."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def test_the_number_beside_the_bell(staff: None) -> None:
         notices.tell([mia, olivia], QUIET, "It rains.", key=str(number))
     first, *_ = inbox.page(mia, unread=True).rows
     assert inbox.mark_read(mia, [first.pk]) == 1
-    assert inbox.mark_read(olivia, [first.pk]) == 0  # not hers
+    assert inbox.mark_read(olivia, [first.pk]) == 0  # not Olivia's
     assert (unread("mia"), unread("olivia")) == (2, 3)
     assert inbox.mark_unread(mia, [first.pk]) == 1
     assert unread("mia") == 3

@@ -25,7 +25,7 @@ OWNED = ("orders", "returns", "a_table", "b_table")
 
 
 def make_owner() -> Node:
-    """Olivia owns schema sales and four tables elsewhere, one of which she was given to read, too."""
+    """Olivia owns schema sales and four tables elsewhere, one of them granted to Olivia to read, too."""
     root = make_shop()
     stock = the("schema", "shop.stock")
     for node in under(stock, "table", *OWNED):

@@ -35,7 +35,7 @@ def test_a_duty_of_one_group_is_no_duty_of_another_whose_long_name_begins_alike(
     assert duties.held(people.ensure("user", "two"), DUTY) == frozenset()
 
 
-def test_who_was_in_the_group_before_he_had_an_account_has_its_duties(shop: Node) -> None:
+def test_who_was_in_the_group_before_they_had_an_account_has_its_duties(shop: Node) -> None:
     late = a_person("late", "auditors")
     give(shop, "auditors")
     people.make_account("late")

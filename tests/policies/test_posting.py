@@ -100,7 +100,7 @@ def test_what_nobody_needs_or_may_have_is_not_sent(office: PostOffice, happens: 
 
 DIGESTS = {
     "before eight, nothing": ("Europe/Zurich", "2026-11-20 12:00", "2026-11-21 06:59", 0),
-    "at eight, where she is": ("Europe/Zurich", "2026-11-20 12:00", "2026-11-21 07:00", 1),
+    "at eight, where they are": ("Europe/Zurich", "2026-11-20 12:00", "2026-11-21 07:00", 1),
     "in another zone, later": ("America/New_York", "2026-11-20 13:30", "2026-11-21 12:59", 0),
     "in another zone, at eight": ("America/New_York", "2026-11-20 13:30", "2026-11-21 13:00", 1),
     "told after eight, tomorrow": ("Europe/Zurich", "2026-11-20 07:01", "2026-11-20 23:00", 0),

@@ -66,7 +66,7 @@ def _slices_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def make() -> World:
-    """Ana reads, Ben is denied what his role gives, Eve has nothing, Zoe had it, Max is no member."""
+    """Ana reads, Ben is denied what a role gives, Eve has nothing, Zoe had it, Max is no member."""
     shop = a_shop()
     names = ("ana", "ben", "eve", "max", "zoe", "tim")
     found = {name: a_person(name) for name in names}

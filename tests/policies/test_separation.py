@@ -104,14 +104,14 @@ ROUNDABOUT: dict[str, Callable[[], object]] = {
     "a group that holds a role that may": both(
         lambda: join("packers"), lambda: assign("packer", group("packers"))
     ),
-    "a role of hers that is given it": both(
+    "a role already held that is given it": both(
         lambda: a_role(the("metalake"), "harmless", held_by=("ana",)), lambda: give_role("harmless")
     ),
     "owning the table": lambda: owners.set_owner(
         the("table", "shop.stock.items"), ana(), by=BY, authority=AUTHORITY
     ),
     "owning all of it": lambda: owners.set_owner(the("catalog", "shop"), ana(), by=BY, authority=AUTHORITY),
-    "making a table there that is hers": lambda: objects.register(
+    "making and owning a table there": lambda: objects.register(
         the("schema", "shop.stock"), [NewObject("table", "new")], by=BY, authority=AUTHORITY, owner=ana()
     ),
     "a grant that begins later": lambda: give(ana(), NOW + 5 * DAY, NOW + 6 * DAY),
@@ -131,7 +131,7 @@ def test_no_way_leads_round_a_rule(parted: SeparationRule, deed: Callable[[], ob
 
 
 def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
-    """Marek owns all of it: by a rule that counts owners he has both, by another nobody has."""
+    """Marek owns all of it: by a rule that counts owners Marek has both, by another nobody has."""
     items, orders = the("table", "shop.stock.items").id, the("table", "shop.sales.orders").id
     sides = [Side(object=one, privileges=("MODIFY_TABLE",)) for one in (items, orders)]
     for counts in (True, False):
@@ -143,7 +143,7 @@ def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
     rules.end(SeparationRule.objects.get(name="Counts: True"), shop, by=acting("marek"))
     owners.set_owner(the("table", "shop.stock.items"), ana(), by=BY, authority=AUTHORITY)
     wish = Wish(the("table", "shop.sales.orders"), (ana(),), ("MODIFY_TABLE",), way=False)
-    grants.add(wish, by=acting("marek"))  # she owns one side and is given the other
+    grants.add(wish, by=acting("marek"))  # Ana owns one side and is given the other
     with pytest.raises(Separated):
         grants.add(
             Wish(the("table", "shop.stock.items"), (ana(),), ("MODIFY_TABLE",), way=False), by=acting("marek")
@@ -226,7 +226,7 @@ def test_a_rule_touches_nobody_who_has_both_already(parted: SeparationRule, shop
     assign("payer", ana())
     give(ana(), None, NOW + 5 * DAY)
     again = rule(shop)
-    give(ana(), None, NOW + 3 * DAY)  # not longer than she had
+    give(ana(), None, NOW + 3 * DAY)  # not longer than before
     with pytest.raises(Separated):
         give(ana(), None, NOW + 9 * DAY)
     [found] = finding.existing(shop, of_realm(shop, NOW.timestamp()))
@@ -277,7 +277,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "no reason": {"reason": " x "},
     "no end": {"until": NOW - DAY},
     "too long": {"until": NOW + 500 * DAY},
-    "answering for herself": {"owner": "ana"},
+    "answering for themselves": {"owner": "ana"},
     "a group": {"person": "finance"},
 }
 

@@ -47,7 +47,7 @@ def test_facts_of_the_past_bear_the_number_of_the_past(shop: Node) -> None:
     assert facts.load(realm_of(shop), shop.realm, [ana.pk]).revision == Counter.objects.get().revision
 
 
-def test_people_who_are_alike_are_decided_once_but_each_for_himself(shop: Node) -> None:
+def test_people_who_are_alike_are_decided_once_but_each_for_themselves(shop: Node) -> None:
     admit(shop, "zoe")
     a_person("zoe", "staff", "analysts")
     access = AccessMap(the("table", "shop.sales.orders"))

@@ -90,7 +90,7 @@ def asked(request: pytest.FixtureRequest) -> Together:
 
 
 def sights(root: Node) -> Sequence[Sight]:
-    """Who sees the realm and the site besides, and who one table and what concerns himself."""
+    """Who sees the realm and the site besides, and who one table and what concerns themselves."""
     nobody = Principal(pseudonym="nobody", kind="user", name="nobody")
     return [
         Sight(nobody, (root.id,), site=True),

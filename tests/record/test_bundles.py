@@ -268,7 +268,7 @@ def replaced(name: str, before: str, after: str) -> Callable[[dict[str, bytes]],
 
 
 def signed_anew(files: dict[str, bytes]) -> None:
-    """A forger signs what he changed, with a key of his own under the site's name."""
+    """A forger signs what was changed, with a foreign key under the site's name."""
     forger = Ed25519PrivateKey.generate()
     key = PublicKey(signing.public_key().name, forger.public_key().public_bytes_raw())
     kept = {name: content for name, content in files.items() if not name.startswith("manifest")}

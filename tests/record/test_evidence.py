@@ -1,6 +1,6 @@
 """Evidence whose every digest and signature fits, made by a site that lies: what an outsider still sees.
 
-In each realm, of each law, Ana has nothing, Bob was given something himself, Gus has it by a group or by a
+In each realm, of each law, Ana has nothing, Bob was given something directly, Gus has it by a group or by a
 role, and Olive owns; the lies are that Ana had what one of these has.
 """
 
@@ -194,7 +194,7 @@ class Lying:
         return next(dict(path) for path in paths if path["privilege"] == privilege)
 
     def gives(self, person: str, *paths: dict[str, Any]) -> None:
-        """Say of somebody that he had what these paths give, and nothing else."""
+        """Say of somebody that they had what these paths give, and nothing else."""
         self.row(person)["paths"] = list(paths)
 
     def proves(self, *codes: str) -> None:
@@ -224,7 +224,7 @@ def alone_of(of: str, privilege: str) -> Callable[[Lying], None]:
     return lambda lie: lie.gives("user:ana", alone(lie.path(of, privilege)))
 
 
-def behind_her_own(of: str, privilege: str) -> Callable[[Lying], None]:
+def behind_a_true_link(of: str, privilege: str) -> Callable[[Lying], None]:
     """What another was given, behind a link that is true of Ana."""
 
     def forge(lie: Lying) -> None:
@@ -327,17 +327,21 @@ Lie = Callable[[Lying], None]
 LIES: dict[str, tuple[tuple[str, Lie, str], ...]] = {
     "gravitino": (
         (
-            "a role's grant, and nothing shows that she held it",
+            "a role's grant, and nothing shows that ana held it",
             alone_of("user:bob", SELECT),
             "gives to a role",
         ),
         ("what a group's role gives", alone_of("user:gus", SELECT), "gives to a role"),
         ("what another's role gives", borrowed("user:bob", SELECT), "does not speak of"),
-        ("being in the realm, and another's role", behind_her_own("user:bob", SELECT), "does not go on from"),
+        (
+            "being in the realm, and another's role",
+            behind_a_true_link("user:bob", SELECT),
+            "does not go on from",
+        ),
         ("another's ownership", alone_of("user:olive", "OWNER"), "does not speak of"),
         (
             "being in the realm, and another's ownership",
-            behind_her_own("user:olive", "OWNER"),
+            behind_a_true_link("user:olive", "OWNER"),
             "does not go on from",
         ),
         ("what settings give, where they give nothing", by_settings, "no settings give"),
@@ -357,44 +361,44 @@ LIES: dict[str, tuple[tuple[str, Lie, str], ...]] = {
     ),
     "herd": (
         ("what another was given", alone_of("user:bob", "READ"), "does not speak of"),
-        ("what a pattern was given, as if she was", alone_of("pattern:*@CORP", "READ"), "does not speak of"),
+        ("what a pattern was given, as if ana was", alone_of("pattern:*@CORP", "READ"), "does not speak of"),
         (
-            "a pattern that she is not like",
+            "a pattern that does not match",
             by_name("pattern:*@CORP", "pattern:*@CORP"),
             "does not hold what pattern:",
         ),
         (
-            "a name that is not hers in any case",
+            "a name that is not ana's in any case",
             by_name("user:BOSS", "user:BOSS"),
             "does not hold what user:BOSS does",
         ),
-        ("a name of hers, and what another was given", by_name("user:bob", "user:ANA"), "does not speak of"),
+        ("a name of ana's, and what another was given", by_name("user:bob", "user:ANA"), "does not speak of"),
     ),
     "cdap": (
         ("what another was given", alone_of("user:bob", "READ"), "does not speak of"),
         (
-            "what a group has, and nothing shows that she was in it",
+            "what a group has, and nothing shows that ana was in it",
             alone_of("user:gus", "WRITE"),
             "does not speak of",
         ),
         ("another's way through the group", borrowed("user:gus", "WRITE"), "does not speak of"),
         (
-            "what a role has, and nothing shows that she held it",
+            "what a role has, and nothing shows that ana held it",
             alone_of("user:gus", "ADMIN"),
             "gives to a role",
         ),
         (
-            "a name of hers in another case, which is another",
+            "a name of ana's in another case, which is another",
             by_name("user:bob", "user:ANA"),
             "does not hold what user:ANA does",
         ),
-        ("what she was given on another name", on_another_name, "is not about c43/ns1.orders"),
+        ("what ana was given on another name", on_another_name, "is not about c43/ns1.orders"),
     ),
 }
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_even_the_sites_key_cannot_make_of_ana_what_she_was_not(site: Site, tmp_path: Path, law: str) -> None:
+def test_even_the_sites_key_cannot_make_of_ana_what_ana_was_not(site: Site, tmp_path: Path, law: str) -> None:
     """Each lie stands in an archive whose digests, proofs and signature are the site's own."""
     genuine = taken(tmp_path / "e.zip", getattr(site, law))
     for what, forge, seen in LIES[law]:

@@ -70,7 +70,7 @@ def test_several_things_are_one_request(shop: Node) -> None:
     assert [one["resource"]["id"] for one in found["items"]] == [one["resource"]["id"] for one in items]
 
 
-def test_a_decider_is_told_what_the_console_shows_him(shop: Node) -> None:
+def test_a_decider_is_told_what_the_console_shows_them(shop: Node) -> None:
     number = asked()
     found = caller("theo").get(f"{BASE}/{number}/consideration").json()
     assert {"object": ORDERS, "principal": "user:ana", "effect": "gain"}.items() <= found["effects"][
@@ -151,7 +151,7 @@ def test_bad_deeds_are_told_and_change_nothing(shop: Node, deed, body, status) -
 @pytest.mark.parametrize(
     ("who", "kind", "status"), [("ana", "user", 403), ("ben", "user", 404), ("bot", "service", 403)]
 )
-def test_nobody_decides_by_api_what_he_may_not_in_the_console(shop: Node, deed, who, kind, status) -> None:
+def test_nobody_decides_by_api_what_they_may_not_in_the_console(shop: Node, deed, who, kind, status) -> None:
     number = asked()
     body = {"reason": "because", "question": "why?"}
     assert caller(who, kind=kind).send(f"{BASE}/{number}/{deed}", body).status_code == status

@@ -1,4 +1,4 @@
-"""What a decider is shown before he decides."""
+"""What a decider is shown before deciding."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shown(request, viewer: str):
     return considering.consider(seeing.get(request.pk, who(viewer)))
 
 
-def test_he_sees_what_there_is_what_was_asked_before_and_what_a_yes_would_add(shop: Node) -> None:
+def test_deciders_see_what_there_is_what_was_asked_before_and_what_a_yes_would_add(shop: Node) -> None:
     before = ask("ana", "read shop.sales.customers")
     refuse(before, "carla")
     request = ask("ana", "read shop.sales.orders", lasts="P30D")
@@ -110,7 +110,7 @@ def test_a_conflict_with_a_rule_of_separation_is_told_before_and_stops_the_yes(s
     assert not can("ana")
 
 
-def test_what_a_decider_may_not_see_is_not_named_to_him(shop: Node) -> None:
+def test_what_a_decider_may_not_see_is_not_named_to_them(shop: Node) -> None:
     secret = a_role(shop, "secret", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
     one, other = (
         Side(role=secret.id),

@@ -124,7 +124,9 @@ def test_in_a_herd_it_takes_the_office_and_the_permission(db: None) -> None:
         ("3.5", ["dana: ADMIN at ns1", "adam: owner at cdap"]),
     ],
 )
-def test_in_a_cdap_it_is_the_administrator_and_before_him_who_has_admin(db: None, policy, expected) -> None:
+def test_in_a_cdap_it_is_the_administrator_and_before_that_holders_of_admin(
+    db: None, policy, expected
+) -> None:
     from lakewarden.dialects.cdap.authorizable import parse
     from policies.services import entities, patterns
 

@@ -1,4 +1,4 @@
-"""Nobody comes round the rule that nobody decides for himself: not by leaving, handing over, coming back."""
+"""Nobody gets round the rule against deciding for oneself: not by leaving, handing over, coming back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""To whoever asks, a request for an object he may not know reads like one for an object that is not there."""
+"""To whoever asks, a request for a hidden object reads like one for an object that is not there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody might send who wants to learn, or to break, more than is his."""
+"""What somebody might send who wants to learn, or to break, more than is theirs."""
 
 from __future__ import annotations
 

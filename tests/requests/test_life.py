@@ -131,7 +131,7 @@ def test_a_decider_asks_back_and_is_answered(shop: Node) -> None:
     ]
 
 
-def test_one_takes_his_own_request_back_and_nobody_elses(shop: Node) -> None:
+def test_people_take_their_own_request_back_and_nobody_elses(shop: Node) -> None:
     request = ask("ana", "read shop.sales.orders")
     approve(request, "carla")
     with pytest.raises(NotFound):
@@ -177,7 +177,7 @@ def test_what_makes_no_sense_is_told_and_leaves_no_trace(shop: Node, asker, want
     assert not AccessRequest.objects.exists()
 
 
-def test_one_asks_for_himself_his_groups_and_his_services_only(shop: Node) -> None:
+def test_people_ask_for_themselves_their_groups_and_their_services_only(shop: Node) -> None:
     assert [str(one) for one in asking.holders(who("ben"))] == ["user:ben", "group:analysts"]
     with pytest.raises(Refused, match="yourself"):
         ask("ana", "read shop.sales.orders", holder="user:ben")

@@ -1,4 +1,4 @@
-"""Nobody decides a request of his own, by whatever way he comes to it."""
+"""Nobody decides their own request, by whatever way they come to it."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from policies.services import accounts, members
 from tests.factories import AUTHORITY, BY, a_role, admit, owned, the
 from tests.requests.world import an_asking, approve, ask, by, refuse, who
 
-OWN = "Nobody decides a request that he made"
+OWN = "Nobody decides a request that they made"
 
 
-def test_the_owner_of_all_does_not_approve_what_he_asks_for_a_group_he_is_in(shop: Node) -> None:
+def test_the_owner_of_all_does_not_approve_their_request_for_a_group_of_theirs(shop: Node) -> None:
     members.join_group(who("group:analysts"), who("marek"), by=BY, authority=AUTHORITY)
     request = ask("marek", "read shop.sales.orders", holder="group:analysts")
     for deed in (approve, refuse):
@@ -132,7 +132,7 @@ def test_who_said_yes_and_then_became_one_of_those_it_serves_has_not_said_it(sho
     assert not Grant.objects.filter(origin="request").exists()
 
 
-def test_an_owner_gives_himself_access_openly_and_not_by_request(shop: Node) -> None:
+def test_owners_give_themselves_access_openly_and_not_by_request(shop: Node) -> None:
     from policies.errors import Invalid
 
     with pytest.raises(Invalid, match="may do this already"):

@@ -176,7 +176,9 @@ def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(sho
                 served = AccessRequest.objects.filter(
                     holder__in=[who(name), who("group:analysts")], wants__given_at__isnull=False
                 )
-                assert any(approved_by(one) - {name} for one in served), f"{name} gained {table} by himself"
+                assert any(approved_by(one) - {name} for one in served), (
+                    f"{name} gained {table} by their own decision"
+                )
     for request in AccessRequest.objects.all():
         assert request.asker.name not in approved_by(request)
         states = {part.state for part in request.parts.all()}

@@ -86,11 +86,11 @@ def test_who_may_not_grant_may_not_ask(given: Node) -> None:
     assert not Review.objects.exists()
 
 
-def test_a_reviewer_sees_his_rows_and_not_the_pace(given: Node) -> None:
+def test_a_reviewer_sees_their_rows_and_not_the_pace(given: Node) -> None:
     review = started(stages=[{"by": "people", "people": ["user:carl"]}])
     carl = caller("carl")
     one = f"{BASE}/{review['id']}"
-    # what a role of his says is not his to decide
+    # what Carl's own role says is not Carl's to decide
     assert {row["holder"] for row in carl.get(f"{one}/rows").json()["results"]} == {"user:ana", "user:mia"}
     assert carl.get(f"{one}/rows?all=true").status_code == 403
     assert carl.get(f"{one}/pace").status_code == 403

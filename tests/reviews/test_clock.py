@@ -99,7 +99,7 @@ def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:
     assert after["mia shop.sales.orders"].state == "open"
     carl = ReviewSeat.objects.filter(reviewer=person("carl"))
     asked = {name for name, row in after.items() if row.desk_id in set(carl.values_list("desk", flat=True))}
-    # what his own roles say is not his to decide
+    # what Carl's own roles say is not Carl's to decide
     assert asked == {"mia shop.sales.orders", "ana shop.sales"}
     assert "carl" in told("review.asked")
 

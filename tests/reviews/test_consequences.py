@@ -54,7 +54,7 @@ def test_who_has_another_path_keeps_it_and_the_row_of_that_path_is_named(review:
 def test_a_role_is_many_people(review: Review) -> None:
     found = of(review, "group:analysts sales_read")
     lost = {one.person.name for one in found.loses}
-    assert lost == {"mia", "carl"}  # use of the schema; Mia keeps nothing that she could reach
+    assert lost == {"mia", "carl"}  # use of the schema; Mia keeps nothing within reach
 
 
 def test_a_denial_that_goes_opens_something(review: Review) -> None:

@@ -94,7 +94,7 @@ def test_of_two_at_once_one_is_first() -> None:
     assert ReviewDecision.objects.filter(row=row).count() == 1
 
 
-def test_nobody_decides_his_own_access(given: Node) -> None:
+def test_nobody_decides_their_own_access(given: Node) -> None:
     review = a_review(**by_people("ana", "carl"))
     found = rows(review)
     seats = ReviewSeat.objects.filter(desk=found[f"ana {ORDERS}"].desk)

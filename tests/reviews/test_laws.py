@@ -36,11 +36,11 @@ def may(name: str, permission: str, code: str) -> bool:
     return bool(decisions.ask(person(name), permission, herd.the_namespace(code)))
 
 
-def test_a_data_owner_reviews_her_namespace(a_herd: None) -> None:
+def test_a_data_owner_reviews_their_namespace(a_herd: None) -> None:
     review = a_review(herd.the_namespace("SALES"), by="olga")
     found = rows(review)
     assert set(found) == {"ana SALES", "olga SALES"}
-    # her own entry is not hers to decide
+    # olga's own entry is not olga's to decide
     assert decides("olga", found["ana SALES"], "reduce", takes=("WRITE",)).decided
     assert decides("admin", found["olga SALES"], "keep").decided
     finish(review, "olga")

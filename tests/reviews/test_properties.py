@@ -1,4 +1,4 @@
-"""After a review everybody can do what he could at its start, less exactly what was proved to have gone."""
+"""After a review everybody can do what they could at its start, less exactly what was proved to have gone."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class Oracle:
 
 
 def decide_by_lot(review: Review, chance: random.Random) -> None:
-    # nobody else may be asked about what the owner himself was given
+    # nobody else may be asked about what the owner was given
     for row in ReviewRow.objects.filter(review=review, desk__isnull=False).order_by("number"):
         seats = ReviewSeat.objects.filter(desk=row.desk_id, left__isnull=True)
         reviewer = chance.choice(list(seats.order_by("pk").values_list("reviewer__name", flat=True)))

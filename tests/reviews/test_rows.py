@@ -93,7 +93,7 @@ def test_who_answers_for_a_service_is_asked_about_it(given: Node) -> None:
     assert asked == {f"service:etl {ORDERS}": {"carl"}, f"ana {ORDERS}": {"olivia"}}
 
 
-def test_nobody_reviews_what_he_may_not_grant(given: Node) -> None:
+def test_nobody_reviews_what_they_may_not_grant(given: Node) -> None:
     with pytest.raises(Refused, match="only who may grant"):
         a_review(the("metalake"), by="olivia")
     with pytest.raises(Invalid, match="what is to be reviewed"):

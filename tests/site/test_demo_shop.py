@@ -58,14 +58,14 @@ def test_somebody_granted_by_hand(demo_shop: shop.ShopInfo) -> None:
 
 
 @pytest.mark.parametrize("user", passwords.LOGINS)
-def test_everybody_needs_his_password(demo_shop: shop.ShopInfo, user: str) -> None:
+def test_everybody_needs_their_password(demo_shop: shop.ShopInfo, user: str) -> None:
     with pytest.raises(psycopg.OperationalError, match=r"no password|password authentication failed"):
         psycopg.connect(demo_shop.server.url(user, shop.DATABASE))
     with pytest.raises(psycopg.OperationalError, match="password authentication failed"):
         psycopg.connect(demo_shop.server.url(user, shop.DATABASE, "wrong"))
 
 
-def test_ana_stays_outside_and_mia_sees_only_what_she_was_given(demo_shop: shop.ShopInfo) -> None:
+def test_ana_stays_outside_and_mia_sees_only_what_was_given(demo_shop: shop.ShopInfo) -> None:
     with pytest.raises(psycopg.OperationalError, match="permission denied for database"):
         psycopg.connect(demo_shop.url_for("ana"))
     assert rows(demo_shop.url_for("mia"), "SELECT count(*) FROM billing.invoices") == [(600,)]

@@ -101,7 +101,7 @@ def test_from_a_refused_job_to_its_second_run(
         ("table", ["SELECT_TABLE"]),
     ]
 
-    olivia.decide("Approve 2 decisions")  # what she owns, and no more
+    olivia.decide("Approve 2 decisions")  # what Olivia owns, and no more
     assert AccessRequest.objects.get().state == "asked"
     marek.decide("Approve")
 

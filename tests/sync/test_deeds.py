@@ -49,7 +49,7 @@ def test_a_foreign_grant_that_is_revoked_is_gone_when_read_again(looked: Backend
     order = ForeignOrder.objects.get()
     assert order.done is not None
     assert not BackendFinding.objects.filter(kind="foreign", place="sales.orders").exists()
-    # what nobody decided about stays: his USAGE on the schema
+    # what nobody decided about stays: legacy's USAGE on the schema
     assert BackendFinding.objects.filter(kind="foreign", place="sales", what="USAGE").exists()
 
 
@@ -77,7 +77,7 @@ def admit_to_the_catalog(who: Principal) -> None:
 
 
 def test_nobody_is_cut_off_by_adopting_what_cannot_be_used_yet(looked: Backend, source: Source) -> None:
-    """Legacy may not use the catalog, so our role gives him nothing: what others gave stays until it does."""
+    """Legacy may not use the catalog, so our role gives nothing: what others gave stays until it does."""
     admit(the("metalake"), "legacy")
     drift.adopt(finding(), by=acting("olivia"))
     worker.deliver(looked)
@@ -104,7 +104,7 @@ def test_who_may_not_admit_members_cannot_adopt_a_strangers_grant(looked: Backen
         drift.adopt(finding(), by=acting("olivia"))
     assert not ForeignOrder.objects.exists()
     assert not Grant.objects.filter(origin="adopted").exists()
-    # the metalake's owner admits him with it
+    # the metalake's owner admits legacy with it
     drift.adopt(finding(), by=acting("marek"))
     assert Grant.objects.filter(origin="adopted").exists()
 

@@ -120,7 +120,7 @@ def test_without_its_package_a_backend_fails_in_words(governed: Backend) -> None
     assert "no backend of kind `paper` is installed here" in row.error
 
 
-def test_where_there_are_no_roles_each_person_has_his_own_rights(governed: Backend, source: Source) -> None:
+def test_where_there_are_no_roles_each_person_has_their_own_rights(governed: Backend, source: Source) -> None:
     catalog = node(governed.catalog_id)
     assert catalog is not None
     world = World(people={"mia", "carl", "ana"})

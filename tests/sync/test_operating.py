@@ -177,7 +177,7 @@ def test_a_plan_that_takes_too_much_is_held_until_somebody_lets_it_go_on(
         operating.confirm(wary, "another plan", by=acting("marek"))
     with pytest.raises(Refused):
         operating.confirm(wary, run.digest, by=acting("olivia"))
-    operating.confirm(wary, run.digest, by=acting("marek"), reason="she left")
+    operating.confirm(wary, run.digest, by=acting("marek"), reason="they left")
     worker.deliver(Backend.objects.get())
     assert not source.reads("mia")
     assert (Backend.objects.get().state, Backend.objects.get().confirmed) == ("in_sync", "")

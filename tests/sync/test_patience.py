@@ -116,7 +116,7 @@ def test_what_somebody_changes_meanwhile_is_repaired_all_the_same(
 def test_what_is_left_of_a_role_whose_people_wait_is_no_news(
     governed: Backend, stubborn: Stubborn, source: Source
 ) -> None:
-    """Olivia owns sales; while her next role cannot be filled she keeps the last one, and it is not extra."""
+    """Olivia owns sales; while the next role cannot be filled the last one is kept, and is not extra."""
     source.run("CREATE TABLE sales.boxes (id int PRIMARY KEY)")
 
     discover_now(governed)

@@ -216,7 +216,7 @@ def test_it_is_told_where_it_is_in_force(governed: Backend, site: RangerSite) ->
 
 
 LOSSES = [
-    # what somebody has by a role of ours, what he will have, and whether that takes something from him
+    # what somebody has by a role of ours, what they will have, and whether that takes something from them
     ({"select"}, {"select", "DENY select"}, True),
     ({"select", "DENY select"}, {"select"}, False),
     ({"select", "DENY drop"}, {"select"}, False),
@@ -317,7 +317,7 @@ def test_in_many_worlds_too(ranger_server: Process, db: None, seed: int) -> None
 
 
 ONE_ROLE = [
-    # what Carl's two roles say, what he reads then, and whether by the console's roles or resolved rights
+    # what Carl's two roles say, what Carl reads then, and whether by the console's roles or resolved rights
     (("allow SELECT_TABLE on schema shop.sales",), (), {"orders", "customers", "refunds"}, "role:"),
     (
         ("allow SELECT_TABLE on schema shop.sales", "deny SELECT_TABLE on table shop.sales.refunds"),

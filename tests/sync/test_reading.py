@@ -85,13 +85,13 @@ def test_whose_things_are_there_is_a_suggestion_that_is_taken_over_by_a_decision
     told = {
         one.name: (one.objects, one.left, one.who and one.who.name) for one in owners.suggestions(governed, 9)
     }
-    assert told["mia"] == (3, 2, "mia")  # what lies in her schema goes with it
+    assert told["mia"] == (3, 2, "mia")  # what lies in mia's schema goes with it
     assert told["postgres"][2] is None
     with pytest.raises(Invalid, match="Nobody called postgres"):
         owners.adopt(governed, "postgres", by=acting("marek"))
     with pytest.raises(Refused):
         owners.adopt(governed, "mia", by=acting("ana"))
-    assert owners.adopt(governed, "mia", by=acting("marek"), reason="hers since the move") == 2
+    assert owners.adopt(governed, "mia", by=acting("marek"), reason="theirs since the move") == 2
     held = Ownership.objects.open().filter(owner__name="mia").values_list("securable", flat=True)
     assert {*held} == {the("schema", "shop.stock").id, the("table", "shop.sales.orders").id}
     assert {one.name: one.left for one in owners.suggestions(governed, 9)}["mia"] == 0

@@ -76,7 +76,7 @@ def test_a_dry_run_changes_no_setting(revoked_since: Backend) -> None:
     assert Backend.objects.get().policy == "repair"
 
 
-def test_an_operator_can_say_so_himself(revoked_since: Backend, source: Source) -> None:
+def test_an_operator_can_say_so(revoked_since: Backend, source: Source) -> None:
     said = StringIO()
     call_command("restored", stdout=said)
     assert said.getvalue().startswith("1 backends only report")

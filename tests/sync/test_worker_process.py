@@ -113,7 +113,7 @@ OURS = """
 
 
 def deny(*, lifted: bool) -> None:
-    """Have Mia denied what analysts may, or no more: she goes from their roles to one of her own, or back."""
+    """Have Mia denied what analysts may, or no more: from the analysts' roles to an own one, or back."""
     mia, role = people.ensure("user", "mia"), the("role", "no_contractors")
     (roles.unassign if lifted else roles.assign)(role, mia, by=BY, authority=AUTHORITY)
 

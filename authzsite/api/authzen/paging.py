@@ -22,7 +22,7 @@ SALT = "authzen.search"
 class Page(NamedTuple):
     """What part of the results is wanted: at most `limit` of those after the number `after`.
 
-    `sent` is the limit as the caller wrote it, None when he left it to us.
+    `sent` is the limit as the caller wrote it, None when it was left out.
     """
 
     asked: bool

@@ -61,14 +61,14 @@ def read_subject_search(body: Body) -> Question:
 
 
 def read_resource_search(body: Body) -> Question:
-    """What may he do this to?  An id of the resource is ignored."""
+    """What may the subject do this to?  An id of the resource is ignored."""
     return _checked(
         body, Question(_entity(body, "subject"), _action(_object(body, "action")), _kind(body, "resource"))
     )
 
 
 def read_action_search(body: Body) -> Question:
-    """What may he do to that?  An action is ignored."""
+    """What may the subject do to that?  An action is ignored."""
     return _checked(body, Question(_entity(body, "subject"), Action(""), _entity(body, "resource")))
 
 

@@ -1,4 +1,4 @@
-"""What CDAP's containers ask: may somebody do this to an entity, and which entities exist for him."""
+"""What CDAP's containers ask: may a holder do this to an entity, and which entities exist for them."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Execute(CdapCall):
     http_method_names = ["post"]
 
     def asked_about(self, holder: Holder, *, now: datetime, entity: Node | None = None) -> Slice:
-        """What is known of somebody, for who may ask about him.  Raises Problem."""
+        """The slice of a holder, for callers who may ask about them.  Raises Problem."""
         subject, caller = self._subject(holder), self.caller
         node = entity or self.root
         question = Question(Entity(subject.kind, subject.name), Action(""), Entity(node.type, node.ref.id))

@@ -59,7 +59,7 @@ def no_entity(entity: str) -> Problem:
 
 
 def denied(holder: Holder, policy: str, actions: Sequence[str], entity: str) -> Denied:
-    """Not all of the actions are his; `actions` are those that are lacking."""
+    """The holder lacks some of the actions; `actions` are those."""
     what = f"action '{actions[0]}'" if len(actions) == 1 else f"actions '[{', '.join(actions)}]'"
     said = f"Principal '{spoken(holder, policy)}' is not authorized to perform {what} on entity '{entity}'"
     return Denied(said, ",".join(actions), entity)

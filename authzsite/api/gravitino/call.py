@@ -1,4 +1,4 @@
-"""One call on its way: who calls, what about, may he, is it in use, is it there."""
+"""One call on its way: who calls, what about, may they, is it in use, is it there."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class Call:
         return self._active(slices.current(self.principal, self.root, now=self.now))
 
     def slice_on(self, *lineages: Lineage) -> Slice:
-        """What the caller may on some objects.  A writer's own slice is stale after each of his writes."""
+        """What the caller may do to some objects.  A writer's own slice is stale after each write."""
         if not self.route.writes:
             return self.slice
         ids = {level.key for lineage in lineages for level in lineage if isinstance(level.key, int)}

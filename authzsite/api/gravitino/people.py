@@ -49,7 +49,7 @@ def shown(root: Node, rows: Iterable[RealmMember]) -> list[Wire]:
 
 
 def told(root: Node, person: Principal) -> Wire:
-    """One member as he is now."""
+    """One member as they are now."""
     rows = RealmMember.objects.open().filter(realm=root.realm_id, principal=person)
     return shown(root, rows.select_related("principal"))[0]
 
@@ -71,7 +71,7 @@ def listed(kind: str) -> Handler:
 
 
 def visible(call: Call, kind: str) -> Any:
-    """The members of a kind that the caller may see: all of them, or himself and his own groups."""
+    """The members of a kind that the caller may see: all of them, or themselves and their own groups."""
     rows = RealmMember.objects.open().filter(realm=call.root.realm_id, principal__kind__in=KINDS[kind])
     operation = {"user": "User.getUser", "group": "Group.getGroup"}[kind]
     if call.may(operation, call.root):

@@ -97,7 +97,7 @@ def create(call: Call) -> Later:
 
 
 def weigh_load(call: Call) -> None:
-    """Who wants to modify what he loads needs the right to, already here."""
+    """A load announced as for modifying needs the right to modify, already here."""
     wanted = call.query.get("privileges", "").upper().split(",")
     operation = "Table.alterTable" if "MODIFY_TABLE" in wanted else "Table.loadTable"
     call.decide(operation, call.node)

@@ -1,4 +1,4 @@
-"""`GET /currentUser`: what the caller himself may do, where, and by which entry."""
+"""`GET /currentUser`: what the caller may do, where, and by which entry."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _is_data_owner(office: Office) -> bool:
 
 
 def _own(office: Office, names: dict[int, str]) -> Iterable[tuple[str, str, tuple[str, ...]]]:
-    """One row for each entry that speaks of the caller: his own before those that end like his name."""
+    """One row for each entry about the caller: their own before patterns that their name matches."""
     found: dict[tuple[Any, str], list[str]] = {}
     for rule in office.slice.rules:
         if rule.object in names and rule.holds_at(office.now.timestamp()):

@@ -1,4 +1,4 @@
-"""The Herd that the un-prefixed paths speak for, as one caller meets it: his rights, its namespaces."""
+"""The Herd that the un-prefixed paths speak for, as one caller meets it: their rights, its namespaces."""
 
 from __future__ import annotations
 

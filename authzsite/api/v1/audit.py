@@ -110,7 +110,7 @@ def _form(asked: Asked) -> str:
 
 
 def _exportable(viewer: Principal, top: Node) -> Sight:
-    """Below which objects the viewer may take the history with him; seeing it is not enough."""
+    """Below which objects the viewer may export the history; seeing it is not enough."""
     places = nodes(duties.held(viewer, EXPORT_HISTORY)).values()
     held = {place.id for place in places if place.realm_id == top.realm_id}
     if not held:

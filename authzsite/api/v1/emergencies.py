@@ -48,7 +48,7 @@ class _Call(Call):
 
 
 class Emergencies(_Call):
-    """Those the caller opened; a POST opens one for himself."""
+    """Those the caller opened; a POST opens one for the caller."""
 
     http_method_names = ["get", "post"]
 
@@ -81,7 +81,7 @@ class Emergencies(_Call):
         key = request._request.headers.get("Idempotency-Key", "")[:64]
         action, reason = named.text(body, "action", longest=32), named.text(body, "reason", longest=2000)
         wanted = Wanted(node, action, hours, reason, key)
-        return self.one(emergency.open_for_himself(wanted, by=caller.actor()), node, 201)
+        return self.one(emergency.open_for_oneself(wanted, by=caller.actor()), node, 201)
 
 
 def _reference(body: dict[str, Any]) -> dict[str, str]:

@@ -217,7 +217,7 @@ def document() -> Schema:
 
 
 class OpenApi(Call):
-    """It says nothing about anybody, so it asks nobody who he is."""
+    """It says nothing about anybody, so it needs no sign-in."""
 
     authentication_classes = []
     permission_classes = []

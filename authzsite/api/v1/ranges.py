@@ -38,7 +38,7 @@ OF_OTHERS = ("access", "grants", "uses")
 
 @dataclass(frozen=True)
 class Asked:
-    """Who asks for which view of which realm, and where he may look."""
+    """Who asks for which view of which realm, and where they may look."""
 
     viewer: Principal
     view: View

@@ -134,7 +134,7 @@ CALLS = (
         body=ref("Asking"), status=201, others={409: "asked before, or the key stands for another request"},
     ),
     Told(
-        "requests", "get", "Requests: `mine`, `waiting` for the caller, `decided` by him, about an `object`",
+        "requests", "get", "Requests: `mine`, `waiting` for the caller, `decided` by them, about an `object`",
         "request, manage or audit", page(ref("RequestLine")), ("list", "resource", "type", *PAGED),
     ),
     Told(
@@ -186,11 +186,11 @@ CALLS = (
         ref("RequestRules"), ("resource!", "type"), body=RULES,
     ),
     Told(
-        "substitutes", "get", "Who decides for the caller, and for whom he does", "none",
+        "substitutes", "get", "Who decides for the caller, and for whom the caller does", "none",
         page(ref("Substitute")),
     ),
     Told(
-        "substitutes", "post", "Have somebody decide for the caller while he is away", "manage",
+        "substitutes", "post", "Have somebody decide for the caller while they are away", "manage",
         ref("Substitute"), status=201,
         body=record(("deputy", "starts", "ends"), deputy=PRINCIPAL, starts=MOMENT, ends=MOMENT),
     ),

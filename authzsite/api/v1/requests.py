@@ -78,7 +78,7 @@ class Foreseen(_Call):
         caller = self.require_scope("request")
         wanted = bodies.read_asking(read_object(request._request), caller.principal)
         if wanted.holder not in asking.holders(caller.principal):
-            raise Forbidden(bodies.NOT_FOR_HIM)
+            raise Forbidden(bodies.NOT_YOURS_TO_ASK)
         return respond(bodies.foreseen(asking.foresee(wanted, caller.principal)))
 
 
@@ -91,7 +91,7 @@ class OneRequest(_Call):
 
 
 class Weighed(_Call):
-    """What a decider wants to know before he decides."""
+    """What a decider wants to know before deciding."""
 
     http_method_names = ["get"]
 

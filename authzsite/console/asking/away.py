@@ -1,4 +1,4 @@
-"""Who decides requests for somebody while he is away, named by himself ahead of time."""
+"""Who decides requests for people while they are away, named by them ahead of time."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ from policies.services.grants import revision_now
 
 NAMED = 4
 NOT_TOLD = "Whoever may give it"
-"""Who decides where the viewer may not know what is there; nor is it told him when others are asked."""
+"""Who decides, in the words for a viewer who may not know what is there or that others are asked."""
 SAID = {
     "asked": "asked",
     "asked_back": "asked back",
@@ -72,7 +72,7 @@ class Given:
 
 
 def seen_by(request: Request, number: int) -> Seen:
-    """The request as the asker may see it; not found when it is none or not his to see."""
+    """The request as the asker may see it; not found when it is none or not theirs to see."""
     try:
         return seeing.get(number, asker_of(request))
     except NotFound:

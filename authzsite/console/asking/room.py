@@ -224,7 +224,7 @@ def count(request: Request) -> HttpResponse:
 
 @waits(10, "request")
 def to_decide(asker: Principal) -> Waits:
-    """Requests that wait for somebody's decision, and his own that somebody asked back about."""
+    """Requests that wait for somebody's decision, and their own that a decider asked back about."""
     board = Board(asker, Asked())
     rows = board.rows[:ON_HOME]
     asked_back = _asked_back(asker)

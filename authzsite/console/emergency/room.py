@@ -77,11 +77,11 @@ class Desk:
 
     @cached_property
     def held(self) -> frozenset[int]:
-        """The numbers of the objects on which he has the duty."""
+        """The numbers of the objects on which they have the duty."""
         return duties.held(self.asker, emergency.DUTY)
 
     def named(self, text: str) -> Node | None:
-        """The object of that name among those he may open; nothing says whether there are others."""
+        """The object of that name among those they may open; nothing says whether there are others."""
         tops = nodes(self.held).values()
         for realm, kind in sorted({(node.realm, node.kind) for node in tops}):
             prefix, slash, rest = text.partition("/")
@@ -121,7 +121,7 @@ def _open(request: Request, desk: Desk) -> HttpResponse:
         nonce_in(request),
     )
     try:
-        row = emergency.open_for_himself(wanted, by=Actor(desk.asker, "console", request_id=wanted.key))
+        row = emergency.open_for_oneself(wanted, by=Actor(desk.asker, "console", request_id=wanted.key))
     except PolicyError as problem:
         return _show(request, desk, what, [Note("bad", "Not opened.", str(problem))], status=422)
     say(request, f"{node.name} is open to you until {words.said(words.moment(row.until))}")
@@ -201,7 +201,7 @@ def state_of(row: Emergency) -> State:
 
 
 def to_review(asker: Principal) -> list[Emergency]:
-    """Those over whose object he may say who has access, and that are not his own.
+    """Those on objects where the asker decides who has access, apart from the asker's own.
 
     One query where none waits, else two and one for each realm.
     """
@@ -224,7 +224,7 @@ def _governs(asker: Principal, node: Node | None, known: dict[int, Slice]) -> bo
 
 @waits(30, "emergency", "emergencies")
 def waiting(asker: Principal) -> Waits:
-    """Emergencies of others whose review waits for him, the oldest first."""
+    """Emergencies of others whose review waits for them, the oldest first."""
     rows = to_review(asker)
     places = nodes(row.securable_id for row in rows[:ON_HOME]) if rows else {}
     step = Action("Review emergencies", reverse("console:emergencies"), "primary") if rows else None

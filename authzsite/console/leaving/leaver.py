@@ -1,4 +1,4 @@
-"""Somebody goes: all he has and owns, and what becomes of each, in one plan that is looked at before."""
+"""A leaver: all they have and own, and what becomes of each, in one plan that is looked at before."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Somebody new: what a colleague has and he has not, picked line by line, foretold, and given at once."""
+"""A joiner: what a colleague has and they do not, picked line by line, foretold, and given at once."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Alike:
 
     @cached_property
     def may(self) -> list[Holding]:
-        """What of it the viewer may give; in a realm that does not admit him yet, only who admits may."""
+        """What of it the viewer may give; where the joiner is no member yet, only if they may admit."""
         shut = {one.realm_id for one in self.lacking if one.kind == "member" and not one.may_give}
         return [one for one in self.lacking if one.may_give and one.realm_id not in shut]
 

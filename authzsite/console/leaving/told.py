@@ -130,7 +130,7 @@ class Told:
         return Diff((*losses, *rest, *self._kept()))
 
     def _kept(self) -> Iterable[DiffLine]:
-        """Where he loses a path and not what it gives, because another path gives it too."""
+        """Where they lose a path and not what it gives, because another path gives it too."""
         kept = [
             node.ref.full_name or node.name
             for node, preview in self._foretold.parts

@@ -47,9 +47,9 @@ class Line:
 
 @dataclass(frozen=True)
 class Drawing:
-    """One viewer: what he may change decides which buttons are his.  One slice a realm.
+    """One viewer: what they may change decides which buttons are theirs.  One slice a realm.
 
-    `back` is the page that he comes back to when a hint is mended or dismissed; empty for the room of hints.
+    `back` is the page that they come back to when a hint is mended or dismissed; empty for the room of hints.
     """
 
     asker: Principal
@@ -99,7 +99,7 @@ class Drawing:
 
 
 def reasons(lines: Sequence[Line]) -> list[Reason]:
-    """Why some buttons are not his, once."""
+    """Why some buttons are locked, each reason once."""
     locked = any(one.mend.reason for one in lines)
     text = "A hint is mended or dismissed by who may give access to what it is about."
     return [Reason(REASON, text)] if locked else []

@@ -194,7 +194,7 @@ def _nothing(
         )
     if asked.dismissed:
         return Empty(
-            "Nothing was dismissed", "What somebody leaves as it is stands here, with his reason.", level=2
+            "Nothing was dismissed", "Hints that somebody dismissed stand here, with their reasons.", level=2
         )
     if looked:
         text = "Nothing that you may change was found to be unused, given twice or without an owner."

@@ -52,7 +52,7 @@ def watched(asker: Principal) -> list[Watched]:
 
 
 def watched_run(asker: Principal, number: int) -> tuple[Watched, PipelineRun]:
-    """A run with its realm; the same Http404 where it is not there and where it is not his to see."""
+    """A run with its realm; the same Http404 where it is not there and where they may not see it."""
     row = PipelineRun.objects.select_related("realm").filter(pk=number).first()
     if row is None:
         raise Http404

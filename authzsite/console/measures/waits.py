@@ -26,7 +26,7 @@ NEW = timedelta(days=7)
 
 @waits(40, "realm with new hints", "realms with new hints")
 def waiting(asker: Principal) -> Waits | Iterable[Item]:
-    """One item for each realm, where something on what he owns could be tighter since lately."""
+    """One item for each realm, where access to what they own could be tighter, found lately."""
     fresh = Hint.objects.filter(dismissed__isnull=True, found__gte=timezone.now() - NEW)
     if not fresh.exists():
         return ()

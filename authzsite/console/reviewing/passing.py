@@ -64,7 +64,7 @@ class Passing:
 @reads_and_writes
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """To whom, how many rows, why; then they are his."""
+    """To whom, how many rows, why; then the rows are theirs."""
     visit = meet(request, id)
     if not visit.is_open or not (visit.standing.asked or visit.standing.leads):
         raise Http404
@@ -106,7 +106,7 @@ def _show(request: Request, passing: Passing, notes: list[Note]) -> HttpResponse
         "button": f"Pass them on to {asked.chosen[0].label}" if asked.chosen else "Pass them on",
         "tally": None,
         "diff": Diff(tuple(_lines(passing, many))) if asked.chosen else None,
-        "preview_empty": "Name somebody who can sign in. His own access stays with somebody else.",
+        "preview_empty": "Name somebody who can sign in. Their own access stays with somebody else.",
         "sum": "",
     }
     failed = bool(asked.problems) and asked.data.get("step") == "save"
@@ -118,4 +118,4 @@ def _lines(passing: Passing, many: str) -> Iterable[DiffLine]:
     to = passing.to.chosen[0]
     if passing.of is not None:
         yield DiffLine("lose", passing.of.label, f"is no longer asked about {many}")
-    yield DiffLine("gain", to.label, f"is asked about {many}", "But for what is his own access.")
+    yield DiffLine("gain", to.label, f"is asked about {many}", "Except their own access.")

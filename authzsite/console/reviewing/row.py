@@ -34,7 +34,7 @@ NAMED = 8
 
 @dataclass(frozen=True)
 class One:
-    """A row that the visitor may read: he is asked about it, or he reads the whole review."""
+    """A row that the visitor may read: they are asked about it, or they read the whole review."""
 
     visit: Visit
     row: ReviewRow

@@ -95,7 +95,7 @@ class Form:
         return exact[0] if len(exact) == 1 else found[0] if len(found) == 1 else None
 
     def may(self, node: Node) -> bool:
-        """Whether access to it is this person's to give, so his to have reviewed."""
+        """Whether this person may give access to it, and so may have it reviewed."""
         realm = next((one for one in self.circle.realms if one.realm_id == node.realm_id), None)
         if realm is None or is_personal(node.name):
             return False

@@ -25,7 +25,7 @@ VIA = "console"
 
 @dataclass(frozen=True)
 class Visit:
-    """Somebody at a review, with what it is to him."""
+    """Somebody at a review, with their part in it."""
 
     review: Review
     asker: Principal

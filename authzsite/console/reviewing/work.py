@@ -147,7 +147,7 @@ def _decide(
 def _overtaken(
     request: Request, work: Work, left: dict[int, Ready], refused: Sequence[tuple[int, str]], done: int
 ) -> HttpResponse:
-    """What somebody else decided meanwhile stands as he decided it, and is said."""
+    """What another reviewer decided meanwhile stands, and a message says so."""
     said = list(dict.fromkeys(text for _, text in refused))
     strong = f"{words.count(len(refused), 'decision')} not taken"
     strong += f"; {words.number(done)} taken." if done else "."

@@ -35,7 +35,7 @@ from policies.services.grants import revision_now
 @reads_and_writes
 @signed_in
 def let(request: Request, id: int) -> HttpResponse:
-    """Who, who answers for it, until when, why; then he is let."""
+    """Who, who answers for it, until when, why; then the exception holds."""
     desk, rule = rule_at(request, id)
     if not desk.writes:
         return refused(request, desk, "make exceptions from rules of separation")

@@ -34,7 +34,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
 @reads
 @signed_in
 def of_conflicts(request: Request, id: int) -> HttpResponseBase:
-    """Everybody who has both sides of a rule, by which ways, and until when he is let."""
+    """Everybody who has both sides of a rule, by which ways, and until when an exception holds."""
     desk, rule = rule_at(request, id)
     if not desk.writes:
         return refused(request, desk, "see who has both sides by the rules")

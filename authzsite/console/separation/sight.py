@@ -39,7 +39,7 @@ class Desk:
 
     @cached_property
     def writes(self) -> bool:
-        """Whether he makes and ends rules: the realm's owner, and service admins."""
+        """Whether they make and end rules: the realm's owner, and service admins."""
         return bool(offices.ask_realm(self.ward.asker, self.ward.root))
 
     @property
@@ -53,7 +53,7 @@ class Desk:
         return book
 
     def seen(self, book: Book) -> Sight:
-        """What of the rules he may know: all, if he writes them, else what exists for him."""
+        """What of the rules they may know: all, if they write them, else what exists for them."""
         keys = [side.key for side in book.sides()]
         return Sight(book.places) if self.writes else sight.of(self.ward.asker, keys)
 
@@ -115,7 +115,7 @@ def side_words(side: Side, seen: Sight) -> str:
 
 @dataclass(frozen=True)
 class Line:
-    """Somebody with both sides: the path to each, since when, and until when he is let."""
+    """Somebody with both sides: the path to each, since when, and until when an exception holds."""
 
     who: Who
     one: Path

@@ -1,4 +1,4 @@
-"""Run the demo's Spark job as somebody, with his own token and his own database login."""
+"""Run the demo's Spark job as somebody, with their own token and their own database login."""
 
 from __future__ import annotations
 

@@ -264,7 +264,7 @@ class Contract(Suite):
     # what cannot be filled
 
     @needs("refuses")
-    def test_nobody_is_moved_before_where_he_goes_is_filled(self, site: Site, ana: str) -> None:
+    def test_nobody_is_moved_before_where_they_go_is_filled(self, site: Site, ana: str) -> None:
         settle(site, wanted({"r": self.READ}, r={ana}))
         filled = self.READ | self.COSTS
         errors = settle(site, wanted({"n": filled | {self.never}}, n={ana}))
@@ -368,7 +368,7 @@ class Contract(Suite):
             die_halfway(site, after, rng)
             seen = look(site)
             for person in people:
-                # stopped anywhere, nobody has more than was decided for him before or after
+                # stopped anywhere, nobody has more than was decided for them before or after
                 decided = [held(one.roles, one.members, person) for one in (before, after)]
                 assert held(seen.roles, seen.members, person) <= decided[0] | decided[1]
             settle(site, after)

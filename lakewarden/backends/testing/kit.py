@@ -19,7 +19,7 @@ READS, WRITES = "SELECT", "INSERT"
 class Site(Protocol):
     """An outside system that people change by hand, past the backend, with schemas and tables.
 
-    `person` makes somebody who can sign in and answers his name there, `may` tries a deed as that person and
+    `person` makes somebody who can sign in and answers the name there, `may` tries a deed as that person and
     answers whether it was allowed.  `foreign` are rights that others gave, read past the backend.  `spoil`
     takes a right from one of our roles, or gives it one more; `spoil_member` lets a person join or leave it.
     """
@@ -101,7 +101,7 @@ def wanted(roles: Mapping[str, frozenset[Right]], **members: Iterable[str]) -> D
 
 
 def by_person(desired: Desired) -> Desired:
-    """The same where there are no roles: each person's rights under a key of his own."""
+    """The same where there are no roles: each person's rights under their own key."""
     rights: dict[str, frozenset[Right]] = {}
     for key, people in desired.members.items():
         for name in sorted(people):
@@ -115,7 +115,7 @@ def by_person(desired: Desired) -> Desired:
 def held(
     roles: Mapping[str, frozenset[Right]], members: Mapping[str, Iterable[str]], person: str
 ) -> frozenset[Right]:
-    """What a person has by the roles he is in, less what they deny him."""
+    """What a person has by their roles, less what these deny them."""
     return effective([key for key, people in members.items() if person in people], roles)
 
 

@@ -1,4 +1,4 @@
-"""What somebody may in a CDAP realm without a grant: its master user, its admin group, and himself."""
+"""What a CDAP realm allows without a grant: to its master user, its admin group, a user's own name."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ SET_OWNER: dict[str, Condition] = {
     **{type: MANAGE_SCHEMA | owns(type) & _LEAF_USAGE for type in LEAVES},
     **{type: owns("metalake", type) for type in ASIDE},
 }
-"""An owner of the object or of anything above it, as long as he may use what lies around what he owns."""
+"""An owner of the object or of anything above it, as long as they may use what lies around what they own."""
 
 _USAGE: dict[str, Condition] = {"schema": USE_CATALOG, **dict.fromkeys(LEAVES, _LEAF_USAGE)}
 

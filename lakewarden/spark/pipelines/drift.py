@@ -44,7 +44,7 @@ class Wanted:
     `logins` are who can sign in to each; `given` what a privilege comes to there, by (backend, kind of
     object), and `asked` what an operation that is allowed comes to.  A console role is mirrored out there for
     those whose mirrored roles add up to exactly what the law gives them; `apart` are the others, who get one
-    role of their own with what is resolved.  In a backend that is `by_person` everybody has his own.
+    role of their own with what is resolved.  In a backend that is `by_person` everybody has their own.
     """
 
     standing: Standing

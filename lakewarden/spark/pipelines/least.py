@@ -207,7 +207,7 @@ class Least:
         return found
 
     def ease(self, fact: Fact) -> tuple[int, int, int]:
-        """What is easiest to miss comes first: what one person has by himself, then what few have."""
+        """What is easiest to miss comes first: what one person alone has, then what few have."""
         alone = fact.unit.kind == HOLDER or fact.unit.key in self.personal
         return (not alone, count(self.standing.crowd(fact.unit)), fact.key or 0)
 

@@ -1,6 +1,6 @@
 """Asks the law itself about some pairs of a person and an object, and compares: the sets must never differ.
 
-The slice of a person is made of the same facts, but by another way: from the person to what counts for him.
+The slice of a person is made of the same facts, but by another way: from the person to what counts for them.
 """
 
 from __future__ import annotations

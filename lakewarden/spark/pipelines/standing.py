@@ -1,6 +1,6 @@
 """Who stands where in a realm: the people of each role, group and holder, as crowds, at one moment.
 
-`crowd` answers with sets; `paths` goes the other way, from one person to all that counts for him, for the
+`crowd` answers with sets; `paths` goes the other way, from one person to all that counts for them, for the
 samples that are decided one by one.
 """
 
@@ -135,7 +135,7 @@ class Standing:
         return found
 
     def roles_held(self, person: int) -> frozenset[Key]:
-        """The roles that a person holds now, himself or through a group."""
+        """The roles that a person holds now, directly or through a group."""
         return frozenset(
             unit.key for unit, _, window in self.paths(person) if unit.kind == ROLE and self._now(window)
         )

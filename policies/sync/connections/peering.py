@@ -1,7 +1,7 @@
 """Whether the server that a realm is connected to is a console like this one, and leads back here.
 
 A console tells everybody its site's number, and with a digest of each pair which of its realms it carries
-where; so of two that would carry into each other the second notices, and nobody learns more than he asks.
+where; so of two that would carry into each other the second notices, and nobody learns more than they ask.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ LATE = timedelta(minutes=10)
 
 
 class Fact(NamedTuple):
-    """A right that somebody holds out there himself."""
+    """A right that somebody holds in the backend directly."""
 
     holder: str
     right: Right

@@ -24,9 +24,9 @@ MOST = 500
 
 @dataclass(frozen=True)
 class Suggestion:
-    """Somebody who owns things out there; `left` are those that are not his here, `who` he is here, if known.
+    """An owner in the backend; `left` are objects not theirs here, `who` the principal, if known.
 
-    What lies in something that is his anyway is not counted among what is left.
+    What lies in something that is theirs anyway is not counted among what is left.
     """
 
     name: str
@@ -52,21 +52,21 @@ def remember(row: Backend, found: Mapping[int, str]) -> None:
 
 def suggestions(row: Backend, most: int) -> list[Suggestion]:
     """Who owns most there, first.  Three queries."""
-    his = Count("pk", filter=Q(pk__in=_left(row)))
-    counted = FoundOwner.objects.filter(backend=row).values("name").annotate(many=Count("pk"), left=his)
+    left = Count("pk", filter=Q(pk__in=_left(row)))
+    counted = FoundOwner.objects.filter(backend=row).values("name").annotate(many=Count("pk"), left=left)
     rows = list(counted.order_by("-many", "name").values_list("name", "many", "left")[:most])
     members = _members(row, [name for name, *_ in rows])
     return [Suggestion(name, many, rest, members.get(name)) for name, many, rest in rows]
 
 
 def left(row: Backend, name: str) -> list[Node]:
-    """Those of somebody's objects there that are not his here, by name."""
+    """Those of somebody's objects there that are not theirs here, by name."""
     keys = _left(row).filter(name=name).values_list("securable", flat=True)
     return sorted(nodes(set(keys)).values(), key=lambda one: one.names)
 
 
 def adopt(row: Backend, name: str, *, by: Actor, reason: str = "") -> int:
-    """Make somebody the owner here of what he owns there; answers of how many.  Raises Refused, Invalid."""
+    """Make somebody the owner here of what they own there; answers how many.  Raises Refused, Invalid."""
     who = _members(row, [name]).get(name)
     if who is None:
         raise Invalid(f"Nobody called {name} is a member here.")

@@ -18,7 +18,7 @@ SELF, BELOW, ABOVE, NONE = "self", "self and all below", "descendant", "none"
 
 @dataclass(frozen=True)
 class Asker:
-    """Who asks: a user with the groups and roles the plugin knows him in."""
+    """Who asks: a user with the groups and roles the plugin knows them in."""
 
     user: str
     groups: frozenset[str] = frozenset()

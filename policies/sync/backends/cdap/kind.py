@@ -58,7 +58,7 @@ class CdapWire:
             held = self._roles_of(name)
             own = self._privileges("user", name)
             by_role = {right for role in held for right in roles.rights(role)}
-            # the list of a user may have what comes by his roles: that is told with the role
+            # the list of a user may have what comes by their roles: that is reported with the role
             seen.facts |= {Fact(name, right) for right in own - by_role}
             for role in held:
                 seen.foreign.append(Foreign(Right("role", (role,), "MEMBER"), name))

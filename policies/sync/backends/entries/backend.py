@@ -51,10 +51,10 @@ class Wire(Protocol):
         """Everything that can be seen, at least of these people.  Raises BackendError."""
 
     def held(self, holder: str, rights: Sequence[Right]) -> set[Right]:
-        """Those of the rights that somebody holds himself now."""
+        """Those of the rights that somebody holds directly now."""
 
     def give(self, holder: str, rights: Sequence[Right]) -> None:
-        """Let somebody have these; what he has is no error."""
+        """Let somebody have these; a right already held is no error."""
 
     def take(self, holder: str, rights: Sequence[Right]) -> None:
         """Take these; what is gone is no error."""
@@ -70,7 +70,7 @@ class Wire(Protocol):
 
 
 class ByPerson:
-    """A backend in which everybody holds his rights himself."""
+    """A backend without roles: everybody holds their rights directly."""
 
     def __init__(
         self,

@@ -1,6 +1,6 @@
-"""What should be true in a Herd or CDAP of another server: what everybody holds now, as his own entries.
+"""What should be true in a Herd or CDAP of another server: what everybody holds now, as their own entries.
 
-What somebody has by a group or a role here he gets himself over there, where nobody knows our groups.
+Rights that come by a group or a role here are given directly there, where nobody knows our groups.
 """
 
 from __future__ import annotations

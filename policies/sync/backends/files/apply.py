@@ -1,7 +1,7 @@
 """Giving and taking entries in a folder and everything in it, so that dying anywhere leaves no doubt.
 
-The order of the writes is what makes it so.  Giving: first the mark says that a person is ours here, then it
-is looked for what others gave him before, which is written down beside each entry, and only then entries
+The order of the writes is what makes it so.  Giving: first the mark says that a person is ours here, then
+what others gave them before is looked up and written down beside each entry, and only then entries
 change.  Taking: first the entries, from the top, then the mark.  Whatever is left by a death in between is
 seen as a right that is there but not as it should be, and is given or taken again.  What is written beside an
 entry counts only while the mark of the whole names its user, and is looked for anew before it counts again.
@@ -60,7 +60,7 @@ def take(places: Places, place: Place, people: Mapping[str, int]) -> None:
 
 
 def take_foreign(places: Places, place: Place, holder: Name, bits: int) -> None:
-    """Take bits that others gave somebody; what we gave him stays."""
+    """Take bits that others gave somebody; what we gave them stays."""
     tree, troubles = places.tree, Troubles()
     with tree.top(place.folder) as top:
         mark = mark_in(tree.mark(top))
@@ -90,7 +90,7 @@ def _claim(tree: Tree, top: Node, place: Place, people: Mapping[str, Ours]) -> M
     before = _marked(tree, top, people)
     mark = before.give(people)
     users = mark.new & people.keys()
-    # what lets somebody pass through is ours already, and what others gave him is known
+    # what lets somebody pass through is ours already, and what others gave them is known
     mark = _noted(top, mark, users - mark.ways.keys()) if users else mark
     if not place.whole:
         # one folder alone needs one write alone

@@ -1,7 +1,7 @@
 """Access lists of files as a backend: what POSIX file systems and HDFS have in common.
 
-There are no roles out there: each person has entries of his own in the folders of what he may use, worked out
-from everything that was decided, a DENY included.  An entry of his own goes before those of his groups.
+A file system has no roles: each person has their own entries in the folders of what they may use, worked out
+from everything that was decided, a DENY included.  A person's own entry goes before those of their groups.
 """
 
 from __future__ import annotations

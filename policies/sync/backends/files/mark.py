@@ -19,7 +19,7 @@ Theirs = tuple["int | None", "int | None"]
 
 @dataclass(frozen=True)
 class Ours:
-    """A user of ours: his name when it was given, and his bits."""
+    """A user of ours: their name when it was given, and their bits."""
 
     name: str
     bits: int
@@ -59,7 +59,7 @@ class Mark:
         )
 
     def take(self, people: Mapping[str, int]) -> Mark:
-        """With fewer bits; who has none left is no longer here, and what others gave him is his alone."""
+        """With fewer bits; a user with none left is no longer here, and keeps what others gave them."""
         left = {user: Ours(one.name, one.bits & ~people.get(user, 0)) for user, one in self.ours.items()}
         gone = {user for user, one in left.items() if not one.bits}
         theirs = {user: bits for user, bits in self.theirs.items() if user not in gone or user in self.ways}

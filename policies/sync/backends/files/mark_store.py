@@ -1,6 +1,6 @@
 """Where marks are kept so that those whom they concern cannot forge them.
 
-Whoever may write in a folder may also set its attributes of users, and could so take a right of his for one
+Anybody who may write in a folder may set its attributes of users, and could so pass a right of theirs for one
 that others gave, to keep it when ours is taken.  Attributes of the name space `trusted` are only root's, or a
 superuser's of HDFS.  Which of the two a tree has is written at its root, where nobody of ours may write.
 """

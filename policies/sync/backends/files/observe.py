@@ -224,7 +224,7 @@ def _foreign(tree: Tree, place: Place, counted: Counted, seen: Seen) -> None:
 
 
 def _bypasses(tree: Tree, place: Place, top: Node, counted: Counted, seen: Seen) -> None:
-    """Who can do things without an entry of his own, as far as he comes through the folder itself."""
+    """Users with rights beside an entry of their own, as far as they come through the folder itself."""
     for number in counted.owners - {tree.everything}:
         what = "owns the folder" if number == top.owner else "owns files or folders in it"
         seen.bypasses.add(Bypass(tree.named(number) or f"#{number}", what, place.path))

@@ -99,7 +99,7 @@ class Tree(Protocol):
         """Replace the text at once; "" takes the mark away."""
 
     def user(self, name: str) -> str | None:
-        """The id of the account of a person; None when he has none here."""
+        """The id of the account of a person; None when they have none here."""
 
     def named(self, user: str) -> str | None:
         """Whose account an id is now; None when nobody's."""

@@ -51,7 +51,7 @@ class Hand:
                 self._own(owner, step.rights)
             elif owner and step.kind == "take":
                 self._disown(owner, step.rights)
-            elif not owner:  # an owner is no role: nothing is made for him
+            elif not owner:  # an owner is no role: nothing is made for it
                 deed = {
                     "make_role": self._make,
                     "give": self._give,

@@ -42,7 +42,7 @@ _TYPES = ("metalake", "catalog", "schema", "table", "view", "topic", "fileset", 
 
 
 class Gravitino:
-    """One metalake; `admits` tells who would be let in there when he gets something."""
+    """One metalake; `admits` names those who would be let in there with their first right."""
 
     def __init__(
         self, lake: Lake, record: Record, admits: Callable[[], Iterable[str]], *, native_groups: bool = False

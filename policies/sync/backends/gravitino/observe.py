@@ -324,6 +324,6 @@ def _foreign(
 
 
 def sole(members: set[str]) -> str | None:
-    """The one user who alone holds a role: then what is in the role was given to him."""
+    """The one user who alone holds a role: then what is in the role was given to that user."""
     only = members if len(members) == 1 else set()
     return next((one for one in sorted(only) if Person.of(one).kind == "user"), None)

@@ -1,6 +1,6 @@
 """Change rights and memberships in MariaDB: one statement at a time, each done again without harm.
 
-Whoever has roles of ours has one role of his own, his default, and that one holds them all.  A server lets a
+Everybody with roles of ours has one own role, their default, and that one holds them all.  A server lets a
 session have one role at a time, and a role that is taken from a role acts on the next statement of every
 session, one that is taken from an account only on the next sign-in.
 """
@@ -102,7 +102,7 @@ def _target(right: Right) -> str:
 
 
 def switch(session: Session, step: Step) -> None:
-    """Move a person from role to role.  Raises Transient if he is not where the plan saw him."""
+    """Move a person from role to role.  Raises Transient if they are not where the plan saw them."""
     with session.alone():
         accounts = _accounts(session, step.person)
         before = _current(session, step.person, accounts)
@@ -134,7 +134,7 @@ def _current(session: Session, person: str, accounts: Iterable[Account]) -> set[
 
 
 def _join(session: Session, step: Step, own: str, accounts: dict[Account, list[str]]) -> None:
-    """First what his own role holds, then that it is his, so that he never signs in to nothing."""
+    """First what their own role holds, then that it is theirs, so that they never sign in to nothing."""
     ours = session.identity
     defaults = {name for chosen in accounts.values() for name in chosen if name != own}
     others = sorted(name for name in defaults if ours.key_of(name) is None)
@@ -172,7 +172,7 @@ def _leave(session: Session, step: Step, own: str, accounts: dict[Account, list[
 
 
 def _let_go(session: Session, own: str, accounts: dict[Account, list[str]]) -> None:
-    """Without roles he has no role of his own either; its name must not stay as a default of nothing."""
+    """Without roles they have no own role either; its name must not stay as a default of nothing."""
     if not session.rows(session.dialect.roles, (own,)) or session.rows(session.dialect.inside, (own, "")):
         return
     for account, chosen in _accounts_now(session, accounts).items():

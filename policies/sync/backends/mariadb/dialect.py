@@ -23,7 +23,7 @@ class Dialect:
     `accounts` tells user, host and `priv`, a JSON object of `is_role`, `default_roles` and, as `access`, the
     bits of what there is on everything where `many_roles` do not show it; `mapped` who is in which role;
     `numbers` what survives a rename.  `roles`, `hosts`, `inside` and `holders` ask for one name.
-    `sessions` tells a user's connections where they cannot be ended by his name, `keys` the key of each role
+    `sessions` tells a user's connections where a name cannot end them, `keys` the key of each role
     that bears our mark where its name does not hold it.  `source` tells what no other server tells.
     """
 

@@ -1,4 +1,4 @@
-"""MariaDB 10.11 and newer as a backend: one role for each role of ours, and one of his own for each person.
+"""MariaDB 10.11 and newer as a backend: a role for each role of ours, and a role for each person.
 
 A database is a schema here; using a catalog or a schema needs no right.  Rights on columns and routines are
 left alone, and so is what stands in a database's name as a pattern.

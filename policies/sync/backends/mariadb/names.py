@@ -33,7 +33,7 @@ class Identity:
         return name
 
     def person_role(self, person: str) -> str:
-        """The name of the one role that a person has by default and that holds all his others."""
+        """The name of the one role that a person has by default and that holds all their others."""
         return self.role_name(PERSON + person)
 
     def key_of(self, name: str) -> str | None:

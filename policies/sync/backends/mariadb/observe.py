@@ -184,7 +184,7 @@ def observe(session: Session) -> Observation:
 def _hidden(look: Look, roles: Mapping[str, Iterable[Right]]) -> list[str]:
     """What our roles have rights on and the account does not see, though it is there.
 
-    A server tells nobody of what he has no right on, and that must not pass for dropped.
+    A server does not show an account what it has no right on, and that must not pass for dropped.
     """
     there = {database for database, _ in look.numbers} - {*look.schemata}
     unseen: frozenset[tuple[str, ...]] = frozenset(look.numbers.keys() - look.kinds.keys())
@@ -236,7 +236,7 @@ def _rights(look: Look) -> tuple[dict[str, frozenset[Right]], list[Foreign], lis
 
 
 def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
-    """Who is in each of our roles through the role of his own; amiss where that is not wholly his default."""
+    """Who is in each of our roles through their own role; amiss where that is not wholly their default."""
     found: dict[str, set[str]] = {key: set() for key in look.managed.values()}
     amiss: dict[str, set[str]] = {key: set() for key in look.managed.values()}
     attached = _attached(look)
@@ -261,7 +261,7 @@ def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset
 
 
 def _attached(look: Look) -> set[str]:
-    """Those whose every account has the role of his own, and has it by default."""
+    """Those whose every account has the person's own role, and has it by default."""
     has = {(row["user"], row["host"], row["role"]) for row in look.mapped}
     found = set()
     for wrapper, person in look.wrappers.items():

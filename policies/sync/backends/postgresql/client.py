@@ -93,7 +93,7 @@ class Transaction:
 
     @contextmanager
     def acting_as(self, owner: str) -> Iterator[None]:
-        """Be the owner of the objects, so that each grant carries his name and he can take it back."""
+        """Be the owner of the objects, so that grants carry the owner's name and can be revoked by it."""
         self.run(sql.SQL("SET LOCAL ROLE {}").format(sql.Identifier(owner)))
         yield
         self.run(sql.SQL("SET LOCAL ROLE NONE"))

@@ -25,7 +25,7 @@ def _take(tx: Transaction, step: Step) -> None:
     if any("\0" in part for right in step.rights for part in (*right.path, step.person, step.grantor)):
         raise Rejected("a name holds a NUL")
     if not tx.rows(catalog.MARK, (step.person,)):
-        return  # the holder is gone, and his rights went with him
+        return  # the holder is gone, and their rights with them
     for right in step.rights:
         if right.kind == "role":
             _leave(tx, right, step)

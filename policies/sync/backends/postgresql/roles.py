@@ -32,7 +32,7 @@ def make_role(session: Session, step: Step) -> None:
 
 
 def switch(session: Session, step: Step) -> None:
-    """Move a person from role to role at once.  Raises Transient if he is not where the plan saw him."""
+    """Move a person from role to role at once.  Raises Transient if they are not where the plan saw them."""
     session.write(lambda tx: _switch(tx, session.identity, step))
 
 

@@ -61,9 +61,9 @@ class Writer:
                 raise
 
     def switch(self, step: Step) -> None:
-        """Move somebody: first into what he joins, then out of what he leaves; nothing holds both together.
+        """Move somebody: first into what they join, then out of what they leave; nothing holds both together.
 
-        Raises Transient when he is in other roles of ours than the plan saw.
+        Raises Transient when they are in other roles of ours than the plan saw.
         """
         which, member = _member(step.person)
         if which == "users":

@@ -61,7 +61,7 @@ def _by_policy(look: Look, policy: Mapping[str, Any]) -> Iterator[Bypass]:
     overrides = bool(policy.get("policyPriority"))
     for entry in entries(policy):
         if entry.access == DELEGATE:
-            yield Bypass(entry.called, f"may give rights himself, {where}", _path(look, policy))
+            yield Bypass(entry.called, f"may give rights to others, {where}", _path(look, policy))
         elif overrides and _opens(entry):
             yield Bypass(
                 entry.called, f"{entry.word} before every normal policy, {where}", _path(look, policy)

@@ -71,7 +71,7 @@ class Session:
             return None
 
     def roles_of(self, user: str) -> list[str]:
-        """The names of the roles that somebody is in himself."""
+        """The names of the roles that somebody is in directly."""
         return [str(one) for one in _as_list(self._call("GET", *_PUBLIC, "roles", "user", user))]
 
     def users(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from policies.sync.backends.ranger.types import LISTS
 
 Policy = Mapping[str, Any]
 DELEGATE = "delegate admin"
-"""The word for what lets somebody change the policy himself."""
+"""The word for the right to change the policy itself."""
 HOLDERS = {"users": "", "groups": "group ", "roles": "role "}
 """The lists of holders of an item, and how a holder of each is called."""
 _AS_MADE: dict[str, Any] = {

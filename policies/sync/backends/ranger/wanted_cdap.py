@@ -1,7 +1,7 @@
 """What should be true in Ranger for an instance of CDAP: each person's privileges, on texts as CDAP has them.
 
 CDAP's extension for Ranger knows people and groups and no roles, and asks about each entity by itself, so
-whatever somebody has through roles and groups is written for him.  What its law gives without a privilege, to
+rights through roles and groups are written for each person.  What its law gives without a privilege, to
 the owner of the realm, is no policy.
 """
 
