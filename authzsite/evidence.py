@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.sheet import cell
 from lakewarden.backends import kinds
-from lakewarden.facts import OWNER
+from lakewarden.law.facts import OWNER
 from lakewarden.record import chain
 from policies.exports import applied, archives, evidence
 from policies.exports.evidence import Evidence, Question

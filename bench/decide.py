@@ -11,10 +11,10 @@ from timeit import repeat
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from lakewarden.engine import build, decide, visible
-from lakewarden.explain import explain
-from lakewarden.facts import Level, Rule
-from lakewarden.principals import Principal
+from lakewarden.law.engine import build, decide, visible
+from lakewarden.law.explain import explain
+from lakewarden.law.facts import Level, Rule
+from lakewarden.law.principals import Principal
 
 ROUNDS = 20_000
 LINEAGE = (Level("metalake", 1), Level("catalog", 2), Level("schema", 3), Level("table", 4))

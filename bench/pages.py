@@ -42,7 +42,7 @@ def times(root: Any) -> dict[str, float]:
 
     from accounts.people import make_account
     from catalog.queries import find
-    from lakewarden.objects import ObjectRef
+    from lakewarden.law.objects import ObjectRef
     from tests.factories import the
 
     client = Client()

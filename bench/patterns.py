@@ -12,11 +12,11 @@ from timeit import repeat
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from lakewarden import dialects, engine
-from lakewarden.dialects.cdap.authorizable import Authorizable, matches, parse
-from lakewarden.dialects.texts import TextDialect
-from lakewarden.facts import Level, Rule
-from lakewarden.principals import Principal
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, matches, parse
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import Level, Rule
+from lakewarden.law.principals import Principal
 
 MANY, LIMIT = 50_000, 50.0  # patterns; microseconds
 FORMS = {

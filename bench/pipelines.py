@@ -92,8 +92,8 @@ def one_by_one(spark: Any, folder: Path) -> float:
 
 
 def _decided(batch: Any, slices: Any, names: Any, asked: Any, now: float) -> int:
-    from lakewarden import engine
-    from lakewarden.facts import Level
+    from lakewarden.law import engine
+    from lakewarden.law.facts import Level
 
     yes = 0
     for key, name, ancestors in zip(*(column.to_pylist() for column in batch.columns), strict=True):
@@ -107,8 +107,8 @@ def _decided(batch: Any, slices: Any, names: Any, asked: Any, now: float) -> int
 
 def _slices(snapshot: Any) -> list[Any]:
     """The slices of some people, with everything that is given to them anywhere."""
-    from lakewarden import engine
-    from lakewarden.facts import Rule
+    from lakewarden.law import engine
+    from lakewarden.law.facts import Rule
 
     realm = snapshot.realm()
     standing = snapshot.standing(realm)

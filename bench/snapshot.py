@@ -62,8 +62,8 @@ def timed(what: Any, clock: Any = time.process_time) -> float:
 
 
 def measure() -> bool:
-    from lakewarden.objects import ObjectRef
-    from lakewarden.snapshot import Snapshot
+    from lakewarden.client.snapshot import Snapshot
+    from lakewarden.law.objects import ObjectRef
 
     caller = world()
 

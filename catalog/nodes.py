@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, cast
 from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet, Value
 
 from catalog.models import Placement, Realm
-from lakewarden import dialects
-from lakewarden.facts import Level, Lineage
-from lakewarden.objects import ObjectRef, path_of
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level, Lineage
+from lakewarden.law.objects import ObjectRef, path_of
 
 
 def array(numbers: Iterable[int]) -> str:

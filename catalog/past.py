@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from catalog.models import Mode, Placement
 from catalog.nodes import Node, all_placed, any_of
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 
 
 def node_at(id: int, revision: int) -> Node | None:

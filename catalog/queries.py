@@ -13,7 +13,7 @@ from catalog.models import Mode, Placement, Realm
 from catalog.models.securables import FOLDED, PIECES
 from catalog.nodes import Node, node, nodes
 from catalog.resolve import find, find_all
-from lakewarden.facts import Level
+from lakewarden.law.facts import Level
 
 __all__ = [
     "Node",

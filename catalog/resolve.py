@@ -11,9 +11,9 @@ from django.db import connection
 from accounts.text import holdable
 from catalog.models import LAW_SQL, Placement
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
-from lakewarden.facts import Level
-from lakewarden.objects import ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level
+from lakewarden.law.objects import ObjectRef
 
 
 def find(ref: ObjectRef) -> Node | None:

@@ -13,7 +13,6 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from lakewarden import telling
 from lakewarden.cdap.commands import BadCommand, described, run, text_of
 from lakewarden.cdap.rest import Line, Refused, Rest
 from lakewarden.client import (
@@ -24,11 +23,12 @@ from lakewarden.client import (
     Client,
     ConsoleError,
     parse_resource,
+    terminal,
 )
-from lakewarden.principals import Principal
-from lakewarden.snapshot import BadSnapshot, Snapshot, canonical
+from lakewarden.client.snapshot import BadSnapshot, Snapshot, canonical
+from lakewarden.client.transport import Unavailable, setting
+from lakewarden.law.principals import Principal
 from lakewarden.spark import environment
-from lakewarden.transport import Unavailable, setting
 
 TIMEOUT = 30.0
 
@@ -73,7 +73,7 @@ def _decide(held: Snapshot, asked: argparse.Namespace) -> None:
 def _why(asked: argparse.Namespace) -> str:
     explained = Client().explain(asked.subject, asked.action, asked.resource)
     try:
-        text = "\n".join(map(_plain, telling.why(explained)))
+        text = "\n".join(map(_plain, terminal.why(explained)))
     except (AttributeError, KeyError, TypeError):
         raise Unavailable("the console explained something else") from None
     if explained.get("decision") is not True:
@@ -86,7 +86,7 @@ def _snapshot(asked: argparse.Namespace) -> str:
     found = Snapshot.read(document)
     if asked.out:
         Path(asked.out).write_bytes(canonical(document))
-    return _plain(telling.held(found))
+    return _plain(terminal.held(found))
 
 
 def _request(asked: argparse.Namespace) -> str:

@@ -26,9 +26,9 @@ from typing import Any, Protocol, TypeVar, Union
 from urllib.parse import unquote
 
 from lakewarden.client import AccessDenied, Decision, parse_resource
-from lakewarden.objects import BadName, ObjectRef
-from lakewarden.principals import Principal
-from lakewarden.transport import ConsoleError
+from lakewarden.client.transport import ConsoleError
+from lakewarden.law.objects import BadName, ObjectRef
+from lakewarden.law.principals import Principal
 
 log = logging.getLogger("lakewarden")
 

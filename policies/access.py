@@ -14,8 +14,8 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.models import Mode, Realm
 from catalog.nodes import Node, any_of
-from lakewarden import dialects, engine, textual
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law import dialects, engine, pattern_levels
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies import facts, texts
 from policies.models import Assignment, Grant, Ownership, RealmMember
 
@@ -218,7 +218,7 @@ def depths(node: Node) -> Callable[[Rule], int | None]:
     """At which level of an object a rule tells of it; None for one that does not."""
     law = dialects.get(node.kind)
     if isinstance(law, dialects.TextDialect):
-        return lambda rule: textual.deepest(rule, law, node.levels)
+        return lambda rule: pattern_levels.deepest(rule, law, node.levels)
     known = {key: depth for depth, key in enumerate(node.lineage)}
     return lambda rule: known.get(rule.object)  # type: ignore[call-overload]
 

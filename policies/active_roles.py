@@ -6,8 +6,8 @@ from collections.abc import Collection
 
 from catalog.models import Placement
 from catalog.nodes import Node
-from lakewarden import engine
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law import engine
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.errors import Invalid, Refused
 
 ALL, NONE = "ALL", "NONE"

@@ -12,10 +12,10 @@ from itertools import chain
 
 from catalog.nodes import Node
 from catalog.resolve import find_all
-from lakewarden import dialects
-from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.facts import Key, Level, Lineage, Slice
-from lakewarden.objects import ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.facts import Key, Level, Lineage, Slice
+from lakewarden.law.objects import ObjectRef
 from policies import decisions
 from policies.errors import Invalid
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from accounts.models import Principal
 from accounts.record import Origin
-from lakewarden.engine import Decision
+from lakewarden.law.engine import Decision
 from policies.errors import Refused
 
 _SEAL = object()

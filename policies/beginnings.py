@@ -18,7 +18,7 @@ from accounts.models import Membership, Principal, User
 from accounts.record import BEGINNING, Origin
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.authority import SYSTEM, Authority, of_system
 from policies.changes import ChangeInProgress, change
 from policies.events import GRANT_REMOVED, ROLE_UNASSIGNED, Said

@@ -6,7 +6,7 @@ from accounts import people
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import root
-from lakewarden.dialects.cdap.authorizable import of
+from lakewarden.law.dialects.cdap.authorizable import of
 from policies import decisions
 from policies.authority import SYSTEM
 from policies.services import entities, patterns

@@ -17,7 +17,7 @@ from accounts.record import Fact, FactRow
 from catalog.models import Mode, Placement
 from catalog.nodes import Node
 from catalog.past import node_at
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import texts
 from policies.access import AccessMap
 from policies.errors import Invalid

@@ -15,9 +15,9 @@ from accounts.entering import able
 from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node, any_of
-from lakewarden import dialects
-from lakewarden.engine import Decision
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law import dialects
+from lakewarden.law.engine import Decision
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies import decisions, facts, slices, texts
 from policies.access import depths
 from policies.models import Assignment, Grant, Ownership

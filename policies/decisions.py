@@ -11,11 +11,11 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import ABSENT, Node
 from catalog.queries import all_below, find, nodes
-from lakewarden import dialects, engine
-from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.engine import Decision
-from lakewarden.explain import Explanation, explain
-from lakewarden.facts import Lineage, Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.engine import Decision
+from lakewarden.law.explain import Explanation, explain
+from lakewarden.law.facts import Lineage, Slice
 from policies import slices
 from policies.errors import Invalid
 from policies.facts import is_service_admin

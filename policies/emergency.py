@@ -20,8 +20,8 @@ from accounts.record import Origin
 from accounts.text import told
 from catalog.nodes import Node, nodes
 from catalog.nodes import node as node_of
-from lakewarden import dialects
-from lakewarden.dialects.base import Privilege
+from lakewarden.law import dialects
+from lakewarden.law.dialects.base import Privilege
 from policies import authority as authorities
 from policies import deciders, decisions, notices
 from policies.authority import Actor, Authority

@@ -14,7 +14,7 @@ from accounts.models import Principal
 from accounts.record import END, Origin
 from catalog.models import Placement
 from catalog.nodes import Node, nodes, on_or_below
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import beginnings, deciders, notices
 from policies.models import Assignment, Change, Grant, Notice
 from policies.models.grants import Effect

@@ -16,8 +16,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects, engine
-from lakewarden.facts import Rule, Slice, Station
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Rule, Slice, Station
 from policies import facts
 from policies.models import Grant
 from policies.services.entries import Turn

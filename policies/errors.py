@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from lakewarden.engine import Decision
+    from lakewarden.law.engine import Decision
     from policies.separation.book import Clash
 
 

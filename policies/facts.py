@@ -21,9 +21,9 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.seals import is_sealed
 from catalog.models import Realm
-from lakewarden import dialects, engine
-from lakewarden.dialects.cdap import by_settings
-from lakewarden.facts import OWNER, Key, Rule, Slice, Station
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.cdap import by_settings
+from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station
 from policies import unsealed
 from policies.archiving import live
 from policies.stated import MODELS, Row, content_of_row, key_of_row

@@ -14,7 +14,7 @@ from django.utils import timezone
 from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import begins, holds, named
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies.queries import SEARCHED, visible_below
 
 

@@ -12,8 +12,8 @@ from accounts.models import Principal
 from accounts.people import django_group_name
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
-from lakewarden.facts import OWNER, Rule, Slice, Station
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Rule, Slice, Station
 from policies import facts
 from policies.models import GroupDuty
 from policies.preview import Preview, Rules, World, actions_of, in_order

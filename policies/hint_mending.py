@@ -12,9 +12,9 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, any_of
-from lakewarden import engine
-from lakewarden.dialects.cdap.authorizable import matches, parse
-from lakewarden.facts import OWNER, Slice
+from lakewarden.law import engine
+from lakewarden.law.dialects.cdap.authorizable import matches, parse
+from lakewarden.law.facts import OWNER, Slice
 from policies import facts
 from policies.authority import Actor
 from policies.changes import change

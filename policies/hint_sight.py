@@ -10,8 +10,8 @@ from django.utils import timezone
 
 from catalog.models import Placement
 from catalog.nodes import Node, Numbers, any_of, nodes, on_or_below
-from lakewarden import dialects, engine
-from lakewarden.facts import Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Slice
 from policies import decisions, history, slices
 from policies.authority import Actor
 from policies.models import Hint

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.nodes import Node, node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import hint_mending, hint_sight
 from policies.authority import Actor, Authority
 from policies.changes import change

@@ -17,8 +17,8 @@ from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Placement, Securable
 from catalog.nodes import Node, Numbers, any_along, any_in, nodes
-from lakewarden import dialects, engine
-from lakewarden.facts import Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Slice
 from policies import slices, walking
 from policies.events import SENTENCES
 from policies.facts import is_service_admin

@@ -18,8 +18,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.seals import is_fact_sealed
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
 from policies import access_log, slices
 from policies.models import RealmMember
 from policies.touches import principals_in

@@ -8,8 +8,8 @@ from django.db.models import BooleanField, Count, F, Func, IntegerField, Q, Quer
 
 from catalog.models import Placement
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import INSTANCE, PROGRAM, Authorizable, matches, parse
-from lakewarden.globs import is_glob
+from lakewarden.law.dialects.cdap.authorizable import INSTANCE, PROGRAM, Authorizable, matches, parse
+from lakewarden.law.globs import is_glob
 from policies.models import Grant
 
 ESCAPED = str.maketrans({"\\": "\\\\", "%": "\\%", "_": "\\_", "*": "%", "?": "_"})

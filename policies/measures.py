@@ -15,9 +15,9 @@ from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
-from lakewarden import dialects, engine
-from lakewarden.dialects.base import Dialect
-from lakewarden.facts import Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.base import Dialect
+from lakewarden.law.facts import Slice
 from lakewarden.spark.pipelines.effective import actions, data_types
 from lakewarden.spark.pipelines.figures import FOREMOST, classes
 from lakewarden.spark.pipelines.levels import privileges_telling

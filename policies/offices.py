@@ -9,8 +9,8 @@ from django.utils import timezone
 from accounts.models import Keeping, Membership, Principal
 from accounts.seals import is_fact_sealed
 from catalog.nodes import Node
-from lakewarden.engine import Decision
-from lakewarden.facts import Slice
+from lakewarden.law.engine import Decision
+from lakewarden.law.facts import Slice
 from policies import slices
 from policies.authority import OPERATOR, Actor, Authority, of_operator, require
 from policies.facts import is_service_admin

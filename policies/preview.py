@@ -17,10 +17,10 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects, engine
-from lakewarden.dialects.gravitino.types import LEAVES
-from lakewarden.explain import Lack, explain
-from lakewarden.facts import Level, Lineage, Rule, Slice, Station
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.gravitino.types import LEAVES
+from lakewarden.law.explain import Lack, explain
+from lakewarden.law.facts import Level, Lineage, Rule, Slice, Station
 from policies import facts
 from policies.authority import Actor
 from policies.models import Grant

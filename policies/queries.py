@@ -14,8 +14,8 @@ from accounts.text import holdable
 from catalog.models import Placement, Securable
 from catalog.nodes import FEW, Node, Numbers, any_in, any_of, on_or_below
 from catalog.queries import below, holds, named
-from lakewarden import dialects, engine
-from lakewarden.facts import Level, Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Level, Slice
 from policies import slices, texts
 from policies.models import BackendFinding, Ownership, RealmMember
 from policies.touches import principals_in

@@ -11,8 +11,8 @@ from django.db.models import Q
 from accounts.models import Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes, on_or_below
-from lakewarden import dialects
-from lakewarden.facts import Rule, Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import Rule, Slice
 from policies import facts, slices
 from policies.access import depths, relevant_privileges
 from policies.searches import SCANNED, actions

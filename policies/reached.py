@@ -15,8 +15,8 @@ from django.db import connection
 
 from accounts.text import holdable
 from catalog.nodes import Numbers, array
-from lakewarden import dialects
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies import slices
 from policies.queries import owned_in
 from policies.touches import principals_in

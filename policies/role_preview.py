@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node, nodes
-from lakewarden.facts import Rule, Slice, Station
+from lakewarden.law.facts import Rule, Slice, Station
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.preview import Preview, World, actions_of, in_order

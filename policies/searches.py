@@ -17,9 +17,9 @@ from accounts.models import Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes, on_or_below
 from catalog.queries import mode_of
-from lakewarden import dialects, engine
-from lakewarden.facts import Level, Slice
-from lakewarden.principals import Principal as Somebody
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Level, Slice
+from lakewarden.law.principals import Principal as Somebody
 from policies import decisions, facts, switches
 from policies.access import AccessMap
 from policies.models import RealmMember

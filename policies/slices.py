@@ -18,8 +18,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects, engine
-from lakewarden.facts import Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Slice
 from policies import facts
 
 KEPT = 2_000

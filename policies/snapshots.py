@@ -18,11 +18,11 @@ from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import Key, Level, Rule, Slice, Station
-from lakewarden.locations import above, normal
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import NESTED, SCHEMA, SCHEMA_OFF, any_case, inside_of, key_in, veiled
+from lakewarden.client.snapshot import NESTED, SCHEMA, SCHEMA_OFF, any_case, inside_of, key_in, veiled
+from lakewarden.law import dialects
+from lakewarden.law.facts import Key, Level, Rule, Slice, Station
+from lakewarden.law.locations import above, normal
+from lakewarden.law.objects import ObjectRef
 from policies import decisions, facts, switches
 from policies.facts import Loaded
 

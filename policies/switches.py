@@ -1,4 +1,4 @@
-"""What is switched off now, for everybody who decides; the rule is `lakewarden.switches`."""
+"""What is switched off now, for everybody who decides; the rule is `lakewarden.law.switches`."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from threading import Lock
 
 from catalog.models import Detail
 from catalog.nodes import Node
-from lakewarden import switches
-from lakewarden.facts import Lineage
-from lakewarden.switches import SWITCHED
+from lakewarden.law import switches
+from lakewarden.law.facts import Lineage
+from lakewarden.law.switches import SWITCHED
 
 
 class _Off:

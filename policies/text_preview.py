@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
-from lakewarden import engine
-from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.facts import Rule, Slice
+from lakewarden.law import engine
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.facts import Rule, Slice
 from policies import decisions, matching, slices
 from policies.models import Assignment, Grant
 

@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from catalog.models import Placement
 from catalog.nodes import Node, number
-from lakewarden import dialects, engine, textual
-from lakewarden.facts import Level, Rule, Slice
+from lakewarden.law import dialects, engine, pattern_levels
+from lakewarden.law.facts import Level, Rule, Slice
 from policies.models import Grant
 
 
@@ -30,7 +30,7 @@ def told_in(rows: QuerySet[Grant], *nodes: Node) -> list[str]:
 
 
 def _counts(rule: Rule, law: dialects.TextDialect, node: Node) -> bool:
-    return textual.deepest(rule, law, node.levels) is not None
+    return pattern_levels.deepest(rule, law, node.levels) is not None
 
 
 def children(slice_: Slice, node: Node, type_: str, *, now: datetime) -> list[int]:

@@ -6,7 +6,7 @@ from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef, split_name
+from lakewarden.law.objects import ObjectRef, split_name
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject

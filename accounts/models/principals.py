@@ -7,7 +7,7 @@ import secrets
 from django.db import models
 from django.db.models.functions import Upper
 
-from lakewarden import principals as law
+from lakewarden.law import principals as law
 
 
 def make_pseudonym() -> str:

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 
 
 def text_of(node: Node) -> str:

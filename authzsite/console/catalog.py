@@ -30,7 +30,7 @@ from authzsite.console.tree import leaf, tree
 from catalog.models import Detail, Placement
 from catalog.nodes import Node
 from catalog.queries import mode_of
-from lakewarden.facts import Level
+from lakewarden.law.facts import Level
 from policies import decisions
 from policies.models import Ownership
 from policies.queries import owners_along, realms_of

@@ -19,7 +19,7 @@ from authzsite.console.parts import Action, Empty, Face, Fact, Facts, State, Who
 from authzsite.console.requests import Request
 from catalog.models import Mode
 from catalog.queries import all_below, mode_of
-from lakewarden.dialects.cdap.authorizable import TYPES
+from lakewarden.law.dialects.cdap.authorizable import TYPES
 from policies.models import Grant
 from policies.services import patterns
 

@@ -21,8 +21,8 @@ from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
-from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.law import dialects
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from policies import decisions, matching
 from policies.errors import PolicyError
 from policies.models import Grant

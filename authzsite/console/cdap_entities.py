@@ -18,7 +18,7 @@ from authzsite.console.requests import Request, number_in
 from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import below
-from lakewarden.dialects.cdap.authorizable import TYPES
+from lakewarden.law.dialects.cdap.authorizable import TYPES
 from policies import decisions, matching
 
 SHOWN = 50

@@ -26,8 +26,8 @@ from authzsite.console.requests import Request
 from authzsite.console.shell import say
 from catalog.nodes import Node
 from catalog.queries import below, find
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity, parse
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, parse
+from lakewarden.law.objects import ObjectRef
 from policies import text_preview
 from policies.authority import Actor
 from policies.changes import change

@@ -24,8 +24,8 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.objects import ObjectRef
 from policies import text_preview
 from policies.authority import Actor
 from policies.errors import PolicyError

@@ -17,7 +17,7 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Chip, Empty, Face, Fact, Facts, Note, Path, State, Who
 from authzsite.console.requests import Request
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from policies import access_log, decisions, matching
 
 SHOWN = 50

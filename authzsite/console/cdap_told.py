@@ -9,7 +9,7 @@ from authzsite.console import naming, words
 from authzsite.console.by_name import text_of
 from authzsite.console.cdap_desk import Desk, noun_of
 from authzsite.console.parts import Count, Diff, DiffLine, Tally
-from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from policies.text_preview import Effect, Foretold
 
 NAMED = 5

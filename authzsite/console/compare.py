@@ -24,8 +24,8 @@ from authzsite.console.reach import Reach
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
-from lakewarden.facts import OWNER
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER
 from policies import access_log, decisions, slices
 from policies.models import Grant
 from policies.queries import children

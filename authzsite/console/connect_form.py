@@ -15,7 +15,7 @@ from catalog.queries import find
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import BackendError
 from lakewarden.backends.kinds import Kind
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.models import Backend
 from policies.secrets import decrypt, encrypt
 

@@ -16,7 +16,7 @@ from authzsite.console.sync import visible_backends
 from catalog.models import Placement
 from catalog.nodes import Node, Numbers, any_of
 from catalog.queries import nodes
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies import endings, history, slices
 from policies.endings import Ending
 from policies.models import BackendFinding

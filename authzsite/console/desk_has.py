@@ -11,7 +11,7 @@ from authzsite.console.desk import SHOWN, Desk
 from authzsite.console.parts import Action, Chip, Face, Path, Who
 from authzsite.console.reach import Coming, comings
 from catalog.nodes import Node
-from lakewarden.facts import Rule
+from lakewarden.law.facts import Rule
 from policies import endings
 from policies.endings import Ending
 

@@ -14,7 +14,7 @@ from authzsite.console import naming, words
 from authzsite.console.outside import Behind
 from authzsite.console.parts import Count, Diff, DiffLine, Tally
 from catalog.nodes import Node
-from lakewarden.explain import Lack
+from lakewarden.law.explain import Lack
 from policies.preview import Effect, Preview
 from policies.services.personal import is_personal
 

@@ -12,8 +12,8 @@ from authzsite.console import naming, words
 from authzsite.console.naming import Labels
 from authzsite.console.parts import DiffLine, Moment, Timeline, TreeNode
 from catalog.nodes import Node as Place
-from lakewarden.explain import Explanation, Lack, Node
-from lakewarden.facts import OWNER, Key, Rule, Station
+from lakewarden.law.explain import Explanation, Lack, Node
+from lakewarden.law.facts import OWNER, Key, Rule, Station
 from policies.services.personal import is_personal
 
 MISSING_NOTE = "Not given to {who}, to a group or to a role, here or above."

@@ -23,7 +23,7 @@ from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from catalog.nodes import Node
-from lakewarden.dialects import Privilege
+from lakewarden.law.dialects import Privilege
 from policies import preview as previews
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Separated

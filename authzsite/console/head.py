@@ -22,8 +22,8 @@ from authzsite.console.who_has import Asked, WhoHas, able_words
 from catalog import queries as catalog
 from catalog.models import Detail
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import OWNER
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER
 from policies import emergency, history
 from policies.access import Access
 from policies.queries import count_admitted, owners_along

@@ -30,9 +30,9 @@ from authzsite.console.shell import page, say
 from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import below, mode_of
-from lakewarden import engine
-from lakewarden.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
-from lakewarden.facts import Slice
+from lakewarden.law import engine
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
+from lakewarden.law.facts import Slice
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.events import OBJECT_REGISTERED

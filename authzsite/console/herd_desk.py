@@ -16,9 +16,9 @@ from authzsite.console.requests import Request
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden import engine
-from lakewarden.dialects.herd.permissions import DATA_OWNER
-from lakewarden.objects import ObjectRef
+from lakewarden.law import engine
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER
+from lakewarden.law.objects import ObjectRef
 from policies import decisions, facts
 from policies.models import Assignment
 from policies.queries import owner_of

@@ -18,7 +18,7 @@ from authzsite.console.methods import reads
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
 from catalog.models import Placement
-from lakewarden.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE, OPS
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE, OPS
 from policies import access_log
 from policies.entries import holders_on
 from policies.models import Grant

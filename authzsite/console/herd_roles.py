@@ -30,7 +30,7 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node
 from catalog.queries import below
-from lakewarden.dialects.herd.permissions import DATA_OWNER, OPS, PERMISSIONS
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER, OPS, PERMISSIONS
 from policies.authority import Actor
 from policies.entries import bearers
 from policies.errors import PolicyError

@@ -13,7 +13,7 @@ from accounts.models import Principal
 from authzsite.console import words
 from authzsite.console.herd_desk import Desk, holders_of
 from authzsite.console.parts import Action, Reason
-from lakewarden.dialects.herd.permissions import DATA_OWNER
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER
 from policies.models import Event, Grant
 
 DONE, NEXT, OPEN = "done", "next", "open"

@@ -11,8 +11,8 @@ from django.urls import reverse
 from authzsite.console import naming, words
 from authzsite.console.herd_desk import GRANTING, Desk
 from authzsite.console.parts import Count, Diff, DiffLine, Tally
-from lakewarden import engine
-from lakewarden.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
+from lakewarden.law import engine
+from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
 from policies.entry_preview import Outcome
 from policies.models import Grant
 from policies.services.entries import Turn

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies import decisions, history, slices
 from policies.history import Sight
 

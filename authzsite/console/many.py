@@ -25,7 +25,7 @@ from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
 from authzsite.console.together import Together
 from authzsite.console.wishes import Draft
-from lakewarden.dialects import Privilege
+from lakewarden.law.dialects import Privilege
 from policies import preview as previews
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError, Separated

@@ -30,7 +30,7 @@ from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.models import Detail
-from lakewarden.dialects.herd.permissions import PERMISSIONS
+from lakewarden.law.dialects.herd.permissions import PERMISSIONS
 from policies import access_log
 from policies import history as past
 from policies.authority import Actor

@@ -14,8 +14,8 @@ from accounts.models import Principal
 from authzsite.console import words
 from authzsite.console.parts import Chip, Face, Path, Who
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import OWNER, Key, Rule, Station
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Key, Rule, Station
 from policies.services.personal import is_personal
 
 Labels = Mapping[Key, str]

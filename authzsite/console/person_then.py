@@ -24,7 +24,7 @@ from authzsite.console.reach import Reach, Reached
 from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node
 from catalog.past import nodes_at
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies import past
 from policies.past import Past
 from policies.reachable import slice_at

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from authzsite.console import naming, words
 from authzsite.console.reach import Reached, main_action
 from authzsite.console.reach_paged import PagedReach
-from lakewarden.facts import OWNER, Rule
+from lakewarden.law.facts import OWNER, Rule
 from policies import decisions
 from policies.services.personal import is_personal
 

@@ -14,7 +14,7 @@ from authzsite.console.requests import Request, asker_of
 from catalog.nodes import Node
 from catalog.past import last_node
 from catalog.queries import node as find_node
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies import access_log, decisions, slices
 from policies.authority import Actor
 from policies.services import duties

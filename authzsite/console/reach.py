@@ -17,9 +17,9 @@ from authzsite.console.known import Circle
 from authzsite.console.parts import Chip, Face, Who
 from catalog.nodes import Node
 from catalog.queries import nodes
-from lakewarden import dialects
-from lakewarden.engine import DENIED
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law import dialects
+from lakewarden.law.engine import DENIED
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies import decisions, slices
 from policies.reached import Said, said
 

@@ -17,7 +17,7 @@ from authzsite.console.parts import Action, Chip, Face, Path, State, Who
 from authzsite.console.reach import FILTERS, Coming, Reach, Reached, comings, main_action
 from catalog.nodes import Node
 from catalog.queries import nodes
-from lakewarden.facts import OWNER, Rule, Slice
+from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.reached import Alike, Group, Named, Said
 
 SHOWN = 50

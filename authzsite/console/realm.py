@@ -35,7 +35,7 @@ from catalog.nodes import Node, nodes
 from catalog.queries import node as find_node
 from lakewarden.backends import kinds
 from lakewarden.backends.kinds import Kind
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies import access_log, decisions, offices, slices
 from policies.archiving import retention
 from policies.authority import Actor

@@ -20,7 +20,7 @@ from authzsite.console.revoke import MANY
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.models import Realm
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import access_log, offices
 from policies.authority import Actor
 from policies.changes import change

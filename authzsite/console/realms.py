@@ -24,7 +24,7 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from catalog.models import Mode, Placement, Realm
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import offices
 from policies.authority import Actor
 from policies.changes import change

@@ -24,7 +24,7 @@ from authzsite.console.shell import page
 from authzsite.console.wishes import ORDER
 from catalog.nodes import Node
 from catalog.queries import nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import decisions, history
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect

@@ -31,7 +31,7 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import ORDER
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Separated
 from policies.events import GRANT_ADDED

@@ -28,7 +28,7 @@ from authzsite.console.shell import page, say
 from authzsite.console.wishes import ORDER
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, nodes, on_or_below
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import decisions
 from policies.authority import Actor
 from policies.errors import PolicyError

@@ -11,7 +11,7 @@ from authzsite.console import naming, words
 from authzsite.console.parts import Chip, Face, Path, Who
 from catalog.models import Placement
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.models import Assignment, Grant
 from policies.services.personal import is_personal
 

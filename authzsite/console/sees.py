@@ -27,8 +27,8 @@ from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node, nodes
 from catalog.queries import holds
 from catalog.queries import node as find_node
-from lakewarden import dialects
-from lakewarden.facts import Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
 from policies import access_log, decisions, slices
 from policies.facts import is_service_admin
 from policies.ownership import in_order

@@ -20,7 +20,7 @@ from authzsite.console.place import Place, visit
 from authzsite.console.requests import Request, number_in
 from catalog.models import Placement
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.queries import children_of
 
 SHOWN = 50

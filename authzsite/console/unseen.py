@@ -18,7 +18,7 @@ from authzsite.console.asking.links import ask as asking
 from authzsite.console.parts import Action as Button
 from authzsite.console.parts import Case, DiffLine, Verdict
 from authzsite.console.requests import Request
-from lakewarden.principals import Principal as Name
+from lakewarden.law.principals import Principal as Name
 
 SHAPES = {1: "catalog", 2: "schema", 3: "table"}
 

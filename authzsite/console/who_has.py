@@ -18,7 +18,7 @@ from authzsite.console.outside import Foreign
 from authzsite.console.parts import Action, Chip, Face, Path, Reason, State, Who
 from authzsite.console.place import Place
 from catalog.nodes import Node
-from lakewarden.facts import OWNER, Rule, Station
+from lakewarden.law.facts import OWNER, Rule, Station
 from policies import decisions
 from policies.access import Access, AccessMap
 from policies.access import Path as Way

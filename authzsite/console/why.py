@@ -26,9 +26,9 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from catalog.queries import find_all
-from lakewarden import dialects
-from lakewarden.explain import Explanation, Lack
-from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.law import dialects
+from lakewarden.law.explain import Explanation, Lack
+from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies import access_log, decisions, history, slices
 from policies.facts import is_service_admin
 from policies.queries import admitted, owners_along, realms_of

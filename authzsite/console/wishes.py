@@ -13,8 +13,8 @@ from authzsite.console.choosing import Choosing
 from authzsite.console.place import Place
 from authzsite.console.when import When
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.dialects import Privilege
+from lakewarden.law import dialects
+from lakewarden.law.dialects import Privilege
 from policies.queries import givable
 from policies.services.grants import Wish
 from policies.services.roles import catalog_kind

@@ -15,7 +15,7 @@ from pyarrow import parquet
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR, of_operator
 from policies.services import objects, roles
 from policies.services.objects import NewObject

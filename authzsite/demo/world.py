@@ -11,7 +11,7 @@ from accounts import people
 from accounts.models import Principal, User
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import uses
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.events import PASSWORD_SET

@@ -15,9 +15,9 @@ from accounts.tokens import UnknownScope
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.backends.errors import BackendError, Misconfigured
-from lakewarden.objects import BadName, ObjectRef
-from lakewarden.principals import BadPrincipal
-from lakewarden.principals import Principal as PrincipalRef
+from lakewarden.law.objects import BadName, ObjectRef
+from lakewarden.law.principals import BadPrincipal
+from lakewarden.law.principals import Principal as PrincipalRef
 from policies.authority import OPERATOR, Authority, of_operator
 from policies.errors import PolicyError
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity, parse
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, parse
 
 HOLDERS = ("user", "group", "role")
 ACTIONS = ("READ", "WRITE", "EXECUTE", "ADMIN", "ALL")

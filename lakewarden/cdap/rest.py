@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from lakewarden.cdap.commands import Holder
 from lakewarden.cdap.wire import read_authorizable, read_entity, write_authorizable
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity
-from lakewarden.transport import BadCredentials, Transport, Unavailable, received
+from lakewarden.client.transport import BadCredentials, Transport, Unavailable, received
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity
 
 BASE = "/v3/security/authorization"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity, parse
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, parse
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "instance": ("instance",),

@@ -12,7 +12,7 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from lakewarden.facts import Rule
+from lakewarden.law.facts import Rule
 from lakewarden.record import complete, notes
 from lakewarden.record.bundle import Broken, Found, proved
 from lakewarden.record.place import Place

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from lakewarden import dialects, engine, textual
-from lakewarden.facts import Key, Level, Rule
-from lakewarden.objects import ObjectRef, path_of
-from lakewarden.principals import Principal
+from lakewarden.law import dialects, engine, pattern_levels
+from lakewarden.law.facts import Key, Level, Rule
+from lakewarden.law.objects import ObjectRef, path_of
+from lakewarden.law.principals import Principal
 from lakewarden.record.bundle import Broken
 from lakewarden.record.stated import Facts, kind
 
@@ -42,8 +42,8 @@ class Place:
         if given.get("realm_id") != self.facts.realm or not isinstance(law, dialects.TextDialect):
             return False
         rule = Rule(given["pattern"], given["privilege"])
-        below = textual.names_below(rule, *textual.named(self.levels))
-        return below or textual.deepest(rule, law, self.levels) is not None
+        below = pattern_levels.names_below(rule, *pattern_levels.named(self.levels))
+        return below or pattern_levels.deepest(rule, law, self.levels) is not None
 
     def bears(self, principal: str, name: str) -> bool:
         """Whether the law takes a person for who bears a name: in any case of its letters, or by `*end`."""

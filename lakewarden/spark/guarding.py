@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import Any, Union
 
 from lakewarden.client import Client
-from lakewarden.held import Held
-from lakewarden.principals import Principal
+from lakewarden.client.fresh_snapshot import Held
+from lakewarden.law.principals import Principal
 from lakewarden.spark import errors, rule
 from lakewarden.spark.naming import SETTING, Catalogs
 from lakewarden.spark.scala import settings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from lakewarden.locations import above, normal
-from lakewarden.snapshot import Snapshot
+from lakewarden.client.snapshot import Snapshot
+from lakewarden.law.locations import above, normal
 
 _FILE = "file://"
 

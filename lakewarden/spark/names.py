@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
-from lakewarden.locations import above, normal
+from lakewarden.law.locations import above, normal
 from lakewarden.spark import options, reading
 from lakewarden.spark.scala import (
     class_of,

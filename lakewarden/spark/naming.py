@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef, split_name
-from lakewarden.snapshot import NESTED, Snapshot
+from lakewarden.client.snapshot import NESTED, Snapshot
+from lakewarden.client.transport import NotConfigured
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef, split_name
 from lakewarden.spark.links import led_to
 from lakewarden.spark.names import SESSION_CATALOG
 from lakewarden.spark.touches import (
@@ -25,7 +26,6 @@ from lakewarden.spark.touches import (
     WRITE,
     Touch,
 )
-from lakewarden.transport import NotConfigured
 
 SETTING = "spark.lakewarden.catalog."
 _MADE_IN_SCHEMA = (CREATE_TABLE, CREATE_VIEW, CREATE_FUNCTION)

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Optional
 
-from lakewarden import transport
+from lakewarden.client import transport
+from lakewarden.client.transport import ConsoleError, Transport
 from lakewarden.spark.views import VIEWS
-from lakewarden.transport import ConsoleError, Transport
 
 BASE = "/authz/v1"
 OPTIONS = frozenset(

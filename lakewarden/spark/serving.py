@@ -15,8 +15,9 @@ from types import TracebackType
 from typing import Any
 
 from lakewarden.client import Client
-from lakewarden.held import Held
-from lakewarden.principals import Principal
+from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.transport import ConsoleError, NotConfigured
+from lakewarden.law.principals import Principal
 from lakewarden.spark import rule
 from lakewarden.spark.environment import exposed
 from lakewarden.spark.guarding import Reports, run_of
@@ -24,7 +25,6 @@ from lakewarden.spark.naming import SETTING, Catalogs
 from lakewarden.spark.scala import each, settings
 from lakewarden.spark.uses import Reporter, Uses, spool_folder
 from lakewarden.spark.watching import Holder, Watching
-from lakewarden.transport import ConsoleError, NotConfigured
 
 
 def settings_of(texts: Iterable[str]) -> dict[str, str]:

@@ -11,10 +11,10 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, Union
 
-from lakewarden.objects import ObjectRef
-from lakewarden.principals import Principal
+from lakewarden.client.transport import BadQuestion, ConsoleError
+from lakewarden.law.objects import ObjectRef
+from lakewarden.law.principals import Principal
 from lakewarden.spark.naming import Asked, Nameless
-from lakewarden.transport import BadQuestion, ConsoleError
 
 log = logging.getLogger("lakewarden")
 

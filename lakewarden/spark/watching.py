@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from urllib.parse import urlencode
 
 from lakewarden.client import AccessDenied, Decision, Lack, Question
-from lakewarden.explain import Lack as Lacking
-from lakewarden.snapshot import Snapshot
+from lakewarden.client.snapshot import Snapshot
+from lakewarden.law.explain import Lack as Lacking
 from lakewarden.spark import streams
 from lakewarden.spark.foreign import OPENING
 from lakewarden.spark.names import Console, Name, Namer, Names, connection

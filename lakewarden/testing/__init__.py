@@ -19,13 +19,13 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakewarden import dialects, engine
-from lakewarden.facts import OWNER, Rule
-from lakewarden.held import Held
-from lakewarden.locations import normal
-from lakewarden.objects import BadName, ObjectRef, split_name
-from lakewarden.principals import Principal
-from lakewarden.snapshot import Snapshot, key_in
+from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.snapshot import Snapshot, key_in
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import OWNER, Rule
+from lakewarden.law.locations import normal
+from lakewarden.law.objects import BadName, ObjectRef, split_name
+from lakewarden.law.principals import Principal
 
 if TYPE_CHECKING:
     from lakewarden.spark import Guard

@@ -19,9 +19,9 @@ from accounts.record import Fact
 from catalog.models import Mode, Placement, Realm
 from catalog.nodes import Node
 from catalog.past import mode_at, nodes_at
-from lakewarden import dialects, textual
-from lakewarden.dialects.cdap import by_settings
-from lakewarden.facts import Rule
+from lakewarden.law import dialects, pattern_levels
+from lakewarden.law.dialects.cdap import by_settings
+from lakewarden.law.facts import Rule
 from lakewarden.record.evidence import lot
 from lakewarden.record.merkle import ProofMaker
 from policies import checkpoints
@@ -285,8 +285,8 @@ def _telling(node: Node) -> Callable[[Rule], bool]:
     depth_of = depths(node)
     if not dialects.get(node.kind).by_text:
         return lambda rule: depth_of(rule) is not None
-    last = textual.named(node.levels)
-    return lambda rule: depth_of(rule) is not None or textual.names_below(rule, *last)
+    last = pattern_levels.named(node.levels)
+    return lambda rule: depth_of(rule) is not None or pattern_levels.names_below(rule, *last)
 
 
 def _moment(seconds: float | None) -> str | None:

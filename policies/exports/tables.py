@@ -16,8 +16,8 @@ from accounts import entering
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import Level
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level
 from policies.exports.columns import MOMENT, NUMBER, NUMBERS, TEXT, TRUTH, Row, streamed
 from policies.facts import is_service_admin
 

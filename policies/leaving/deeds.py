@@ -9,7 +9,7 @@ from accounts import tokens
 from accounts.models import Principal, Token, User
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import events, offices
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change

@@ -11,8 +11,8 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
-from lakewarden.facts import OWNER, Rule, Slice, Station
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Rule, Slice, Station
 from policies import facts
 from policies.group_preview import asked
 from policies.leaving.deeds import COPY, HAND, Deed

@@ -14,8 +14,8 @@ from django.utils import timezone
 from accounts.models import Keeping, Membership, Principal, Token, User
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
-from lakewarden.facts import Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
 from policies import decisions, offices, slices
 from policies.facts import is_service_admin
 from policies.models import AccessRequest, Assignment, Grant, Ownership, RealmMember, UserDuty

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 from django.utils import timezone
 
 from catalog.nodes import Node, node
-from lakewarden import dialects
 from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import BackendError
+from lakewarden.law import dialects
 from policies.models import Backend
 from policies.pipelines.effective import is_small
 from policies.pipelines.known import Pipeline, Result, Work, register

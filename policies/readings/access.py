@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 from catalog.nodes import Node, on_or_below
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.access import Access, AccessMap, Path
 from policies.readings import objects
 from policies.readings.pinned import Keys, Pin, Range

@@ -14,8 +14,8 @@ from accounts.models import Principal
 from accounts.text import holdable
 from catalog.nodes import Node
 from catalog.queries import realm_named
-from lakewarden import dialects
-from lakewarden.objects import ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, of_duty
 from policies.changes import change
 from policies.deciders import Decider

@@ -10,7 +10,7 @@ from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node
 from catalog.nodes import node as node_of
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.authority import Actor, Authority, of_system
 from policies.changes import ChangeInProgress
 from policies.errors import Invalid, NotFound

@@ -9,8 +9,8 @@ from datetime import datetime
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import Rule
+from lakewarden.law import dialects
+from lakewarden.law.facts import Rule
 from policies import decisions, peers, preview, slices
 from policies.authority import Actor
 from policies.errors import Invalid

@@ -15,12 +15,12 @@ from accounts.record import END
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import spelled
-from lakewarden import dialects, engine
-from lakewarden.dialects.base import Dialect
-from lakewarden.explain import Explanation, Lack, explain
-from lakewarden.facts import Key, Lineage, Slice
-from lakewarden.objects import BadName, ObjectRef
-from lakewarden.texts import parts_of
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.base import Dialect
+from lakewarden.law.explain import Explanation, Lack, explain
+from lakewarden.law.facts import Key, Lineage, Slice
+from lakewarden.law.objects import BadName, ObjectRef
+from lakewarden.law.patterns import parts_of
 from policies import along, decisions, slices
 from policies.errors import Invalid
 

@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Keeping, Membership, Principal
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.models import AccessRequest, Change
 
 OWN = "Nobody decides a request that they made, or that would serve them. Somebody else has to."

@@ -17,10 +17,10 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
 from catalog.resolve import spelled
-from lakewarden import dialects
-from lakewarden.facts import Slice
-from lakewarden.objects import ObjectRef
-from lakewarden.texts import parts_of
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
+from lakewarden.law.objects import ObjectRef
+from lakewarden.law.patterns import parts_of
 from policies import along, deciders, decisions, queries, slices
 from policies.deciders import APPROVE, Decider
 from policies.models import RequestPart, RequestWant

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import deciders, decisions, slices
 from policies.deciders import APPROVE
 from policies.models import AccessRequest, Grant, RequestPart

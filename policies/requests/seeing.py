@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies import along, slices
 from policies.authority import Actor
 from policies.deciders import APPROVE, Decider

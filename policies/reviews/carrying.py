@@ -19,7 +19,7 @@ from accounts.record import Fact
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import root
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import offices
 from policies.authority import Actor, Authority
 from policies.authority import of_system as by_system

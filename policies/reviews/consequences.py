@@ -17,8 +17,8 @@ from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import root
-from lakewarden import dialects, engine
-from lakewarden.facts import Rule, Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Rule, Slice
 from policies import decisions, facts
 from policies.access import depths, relevant_privileges
 from policies.errors import Invalid

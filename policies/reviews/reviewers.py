@@ -15,7 +15,7 @@ from accounts.entering import able
 from accounts.models import Keeping, Membership, Principal
 from accounts.people import django_group_name
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import deciders
 from policies.models import (
     Assignment,

@@ -15,7 +15,7 @@ from typing import Any
 from django.db import connection
 
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.models import Review, ReviewRow
 from policies.reviews.plans import Scope
 

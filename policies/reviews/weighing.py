@@ -18,7 +18,7 @@ from accounts.entering import able
 from accounts.models import Membership, Principal
 from catalog.nodes import Node
 from catalog.past import nodes_at
-from lakewarden import dialects
+from lakewarden.law import dialects
 from lakewarden.record import chain
 from policies import peers
 from policies.models import Change, Grant, Review, ReviewRow, Use

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
-from lakewarden.facts import OWNER
+from lakewarden.law.facts import OWNER
 from policies import facts
 from policies.facts import Loaded
 from policies.models import SeparationException, SeparationRule

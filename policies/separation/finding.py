@@ -11,7 +11,7 @@ from django.db.models import Q
 from accounts.models import Membership, Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, any_of, on_or_below
-from lakewarden.facts import OWNER
+from lakewarden.law.facts import OWNER
 from policies.models import Assignment, Change, Grant, Ownership
 from policies.models.grants import Effect
 from policies.separation import book, reach

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.models import Realm
 from catalog.nodes import Node, any_of
-from lakewarden.facts import Rule, Station
+from lakewarden.law.facts import Rule, Station
 from policies import facts
 from policies.models import Grant
 from policies.models.grants import Effect

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, product
 
-from lakewarden.facts import OWNER, Rule, Station
+from lakewarden.law.facts import OWNER, Rule, Station
 from policies.facts import Loaded, Window
 from policies.models import SeparationRule
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.queries import root
-from lakewarden.facts import OWNER
+from lakewarden.law.facts import OWNER
 from policies.models import Ownership
 from policies.separation import sight
 from policies.separation.book import Clash

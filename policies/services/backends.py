@@ -10,7 +10,7 @@ from lakewarden.backends import kinds
 from lakewarden.backends.base import Source
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import decisions, offices
 from policies.authority import Actor, Authority, of_duty
 from policies.changes import change

@@ -8,7 +8,7 @@ from typing import Any
 
 from catalog.models import Detail
 from catalog.nodes import Node
-from lakewarden.switches import SWITCHED
+from lakewarden.law.switches import SWITCHED
 from policies import outbox
 from policies.authority import Actor, Authority
 from policies.changes import change

@@ -13,9 +13,9 @@ from django.db.models import Q
 from catalog.models import Detail, Placement
 from catalog.nodes import Node, nodes
 from catalog.queries import find
-from lakewarden.dialects.cdap.authorizable import PROGRAM, PROGRAM_TYPES, Authorizable, matches, of
-from lakewarden.objects import ObjectRef
-from lakewarden.texts import parts_of
+from lakewarden.law.dialects.cdap.authorizable import PROGRAM, PROGRAM_TYPES, Authorizable, matches, of
+from lakewarden.law.objects import ObjectRef
+from lakewarden.law.patterns import parts_of
 from policies import decisions
 from policies.authority import SYSTEM, Actor, Authority, of_operator, of_system, require
 from policies.changes import ChangeInProgress, change

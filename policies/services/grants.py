@@ -12,8 +12,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.record import END, Origin
 from catalog.nodes import Node, any_of
-from lakewarden import dialects
-from lakewarden.facts import Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
 from policies import decisions, slices
 from policies.authority import Actor, Authority, require
 from policies.changes import ChangeInProgress, change

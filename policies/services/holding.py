@@ -8,8 +8,8 @@ from django.db.models import Q
 
 from accounts.models import Principal
 from catalog.nodes import Node, any_of
-from lakewarden import dialects
-from lakewarden.facts import Station
+from lakewarden.law import dialects
+from lakewarden.law.facts import Station
 from policies.changes import ChangeInProgress
 from policies.errors import Invalid
 from policies.models import Grant

@@ -17,8 +17,8 @@ from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import below, find
 from lakewarden.cdap.commands import Holder
-from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.objects import ObjectRef
 from policies import slices
 from policies.authority import Actor, Authority
 from policies.changes import change

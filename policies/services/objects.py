@@ -12,8 +12,8 @@ from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node
 from catalog.queries import all_below
-from lakewarden import dialects
-from lakewarden.facts import Level
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, NotFound

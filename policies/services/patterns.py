@@ -11,12 +11,12 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden import dialects
-from lakewarden.dialects.cdap import by_settings
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity, parse
-from lakewarden.dialects.texts import TextDialect
-from lakewarden.facts import OWNER
-from lakewarden.objects import ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.dialects.cdap import by_settings
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, parse
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import OWNER
+from lakewarden.law.objects import ObjectRef
 from policies import decisions, slices
 from policies.authority import Actor, Authority, of_operator, origin_of, require
 from policies.changes import ChangeInProgress, change

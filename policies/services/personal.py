@@ -11,7 +11,7 @@ from accounts.models import Principal
 from accounts.record import Origin
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
-from lakewarden.facts import Level
+from lakewarden.law.facts import Level
 from policies import authority as authorities
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress, change

@@ -8,8 +8,8 @@ from accounts.models import Principal
 from catalog.models import Detail, Mode, Placement, Realm, Securable
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
-from lakewarden import dialects
-from lakewarden.facts import Level
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Conflict, Invalid

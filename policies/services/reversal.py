@@ -11,7 +11,7 @@ from accounts.models import Membership, Principal
 from accounts.record import Fact, again
 from catalog.nodes import Node, nodes
 from catalog.queries import root
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import events, offices
 from policies.authority import Actor, Authority
 from policies.changes import ChangeInProgress

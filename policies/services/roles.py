@@ -10,8 +10,8 @@ from typing import Any
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node, nodes, number
-from lakewarden import dialects
-from lakewarden.facts import Level
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Invalid

@@ -13,7 +13,7 @@ from accounts.models import Principal
 from accounts.tokens import Run
 from catalog.models import Detail, Realm
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import decisions
 from policies.authority import Actor, require
 from policies.changes import change

@@ -11,7 +11,7 @@ from accounts.models import Principal
 from accounts.record import again
 from accounts.text import told
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import offices
 from policies.authority import Actor, Authority, origin_of
 from policies.changes import ChangeInProgress, change

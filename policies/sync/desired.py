@@ -18,10 +18,10 @@ from accounts.models import Principal
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, number
 from catalog.queries import all_below
-from lakewarden import dialects, engine
 from lakewarden.backends.base import Backend, Desired, ObjectKind, Right
 from lakewarden.backends.kinds import Kind
-from lakewarden.facts import Level, Lineage, Slice
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Level, Lineage, Slice
 from policies import facts, switches
 from policies.models import RealmMember
 

@@ -14,7 +14,7 @@ django.setup()
 from accounts import people  # noqa: E402  the registry must be filled first
 from catalog.nodes import Node  # noqa: E402
 from catalog.queries import find  # noqa: E402
-from lakewarden.objects import ObjectRef  # noqa: E402
+from lakewarden.law.objects import ObjectRef  # noqa: E402
 from policies.services import members, roles  # noqa: E402
 from policies.services.roles import Privilege  # noqa: E402
 from tests.api.world import BY  # noqa: E402

@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from accounts import tokens
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot
+from lakewarden.client.snapshot import Snapshot
+from lakewarden.law.objects import ObjectRef
 from policies import kept_snapshots
 from policies.models import AccessRecord
 from policies.services import duties, roles

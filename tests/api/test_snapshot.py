@@ -16,8 +16,8 @@ from accounts import people, tokens
 from accounts.tokens import Run
 from catalog.models import Detail
 from catalog.nodes import Node
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import BadSnapshot, Snapshot, sealed
+from lakewarden.client.snapshot import BadSnapshot, Snapshot, sealed
+from lakewarden.law.objects import ObjectRef
 from policies import slices, switches
 from policies.models import AccessRecord
 from policies.services import members, objects, owners, realms, roles

@@ -6,8 +6,8 @@ import pytest
 
 from accounts import tokens
 from catalog.nodes import Node
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot
+from lakewarden.client.snapshot import Snapshot
+from lakewarden.law.objects import ObjectRef
 from tests.admitted import admitted_service
 from tests.api.world import EVALUATIONS, Caller, question
 from tests.herd.world import a_herd, give, namespaces, role

@@ -13,7 +13,7 @@ from accounts import people
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.models import AccessRecord, Change, Event
 from policies.services import backends, grants, realms

@@ -8,8 +8,8 @@ import pytest
 
 from catalog.models import Realm
 from catalog.queries import realm_named
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import SCHEMA, SCHEMA_OFF, Snapshot
+from lakewarden.client.snapshot import SCHEMA, SCHEMA_OFF, Snapshot
+from lakewarden.law.objects import ObjectRef
 from tests.api_gravitino.test_rules import shop  # noqa: F401 - a fixture
 from tests.api_gravitino.world import ADMIN, OK, Lake, beside
 

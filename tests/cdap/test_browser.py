@@ -9,7 +9,7 @@ import pytest
 
 from accounts import people
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies import decisions
 from policies.authority import OPERATOR
 from policies.services import entities

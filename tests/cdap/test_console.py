@@ -14,8 +14,8 @@ from django.test import Client
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.dialects.cdap.authorizable import parse
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import parse
+from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR
 from policies.models import Change, Grant
 from policies.services import entities, members

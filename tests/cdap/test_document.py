@@ -15,7 +15,7 @@ from django.core.management import load_command_class
 from accounts import people, tokens
 from lakewarden.__main__ import main
 from lakewarden.cdap.commands import COMMANDS
-from lakewarden.dialects.cdap.authorizable import PROGRAM_TYPES, TYPES
+from lakewarden.law.dialects.cdap.authorizable import PROGRAM_TYPES, TYPES
 from tests.cdap.world import Caller
 from tests.commands.test_commands import Shell, shell
 

@@ -9,7 +9,7 @@ import pytest
 from accounts import people
 from authzsite.api.authzen.asking import ABOUT_OTHERS
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR
 from policies.models import AccessRecord, Change
 from policies.services import duties, entities, members

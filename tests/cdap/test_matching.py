@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node, nodes
-from lakewarden.dialects.cdap.authorizable import Authorizable, matches, of, parse
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, matches, of, parse
 from policies import matching
 from policies.authority import OPERATOR
 from policies.services import entities

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR
 from policies.models import Change
 from policies.services import entities

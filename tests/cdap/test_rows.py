@@ -9,7 +9,7 @@ import pytest
 
 from catalog.nodes import Node
 from lakewarden.cdap.wire import write_entity
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR
 from policies.services import entities
 from tests.cdap.world import Caller, a_cdap, give

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from lakewarden.cdap.wire import read_authorizable, read_entity, write_authorizable, write_entity
-from lakewarden.dialects.cdap.authorizable import BadEntity, parse
+from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
 
 FORMS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     (

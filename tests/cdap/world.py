@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts import people, tokens
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR, of_operator
 from policies.services import patterns, realms, roles
 from tests.admitted import admitted_service
@@ -33,7 +33,7 @@ def give(root: Node, target: str, holder: str, *actions: str) -> None:
 
 def the_role(root: Node, name: str) -> Node:
     from catalog.queries import find
-    from lakewarden.objects import ObjectRef
+    from lakewarden.law.objects import ObjectRef
 
     found = find(ObjectRef("role", root.name, (name,)))
     assert found is not None, name

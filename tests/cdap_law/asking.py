@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lakewarden import dialects, engine
-from lakewarden.dialects.cdap.authorizable import parse
-from lakewarden.dialects.texts import TextDialect
-from lakewarden.explain import Explanation, explain
-from lakewarden.facts import Level, Lineage, Rule, Slice
-from lakewarden.principals import Principal
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.explain import Explanation, explain
+from lakewarden.law.facts import Level, Lineage, Rule, Slice
+from lakewarden.law.principals import Principal
 from tests.cdap_law.tables import REALM
 
 

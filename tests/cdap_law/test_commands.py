@@ -9,7 +9,7 @@ from django.core.management import call_command
 
 from catalog.models import Realm
 from catalog.queries import find, mode_of, realm_named
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from tests.cdap_law.world import a_cdap, give, make
 
 pytestmark = pytest.mark.django_db

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden import engine
+from lakewarden.law import engine
 from tests.cdap_law.asking import decided, holding, law_of, lineage
 from tests.cdap_law.tables import ENTITIES, PRIVILEGES, ROWS
 

@@ -8,7 +8,7 @@ import pytest
 
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.changes import change
 from policies.errors import AlreadyExists, Invalid, NotFound, PolicyError, Refused
 from policies.services import entities, patterns, realm_of

@@ -8,7 +8,7 @@ from accounts import people
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import bootstrap, decisions, slices
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Event, Grant

@@ -8,10 +8,10 @@ from fnmatch import fnmatchcase
 
 import pytest
 
-from lakewarden import engine
-from lakewarden.dialects.cdap.authorizable import Authorizable, below, lengths, matches, of, parse
-from lakewarden.globs import like
-from lakewarden.texts import Texts
+from lakewarden.law import engine
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, below, lengths, matches, of, parse
+from lakewarden.law.globs import like
+from lakewarden.law.patterns import Texts
 from tests.cdap_law.asking import decided, holding, lineage
 
 WORLDS = 60

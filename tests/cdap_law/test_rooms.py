@@ -16,8 +16,8 @@ from accounts import people
 from accounts.models import User
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot
+from lakewarden.client.snapshot import Snapshot
+from lakewarden.law.objects import ObjectRef
 from policies import decisions, queries, slices
 from policies.access import AccessMap
 from policies.errors import Conflict, Refused

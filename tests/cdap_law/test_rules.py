@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from accounts.models import User
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import decisions
 from policies.services import patterns
 from tests.cdap_law.asking import decided, explained, holding, law_of

@@ -6,7 +6,7 @@ from itertools import chain, combinations
 
 import pytest
 
-from lakewarden import engine
+from lakewarden.law import engine
 from tests.cdap_law.asking import decided, explained, holding, law_of, lineage
 from tests.cdap_law.tables import ENTITIES, PARTS, PRIVILEGES, ROWS, Held, Part, Row, marked, single_holdings
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.dialects.cdap.authorizable import BadEntity, matches, parse
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import BadEntity, matches, parse
+from lakewarden.law.objects import ObjectRef
 from tests.cdap_law.asking import decided, holding
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 from accounts import people, tokens
 from accounts.models import Principal
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import Authorizable, parse
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, parse
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.services import entities, patterns, realms
 from tests.admitted import admitted_service

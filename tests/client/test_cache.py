@@ -11,10 +11,10 @@ import pytest
 
 from accounts import tokens
 from catalog.nodes import Node
-from lakewarden.cache import BadSetting, Cache, Settings
 from lakewarden.cdap.commands import Holder
 from lakewarden.cdap.rest import Line, Refused, Rest
 from lakewarden.client import AccessDenied, ConsoleError, MayNotAsk, Unavailable
+from lakewarden.client.cache import BadSetting, Cache, Settings
 from policies.services import patterns
 from tests.admitted import admitted_service
 from tests.cdap_law.world import BY, a_cdap, give, make, text, user

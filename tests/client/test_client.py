@@ -28,8 +28,8 @@ from lakewarden.client import (
     Unavailable,
     parse_resource,
 )
-from lakewarden.objects import ObjectRef
-from lakewarden.principals import Principal
+from lakewarden.law.objects import ObjectRef
+from lakewarden.law.principals import Principal
 
 from .conftest import TOKEN, Peer, answer, raw
 

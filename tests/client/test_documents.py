@@ -13,7 +13,7 @@ from accounts import tokens
 from catalog.models import Detail
 from lakewarden.__main__ import main
 from lakewarden.client import AccessDenied
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.models import Use
 from policies.services import objects
 from policies.services.objects import NewObject

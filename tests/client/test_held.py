@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from lakewarden.cache import Cache
 from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
-from lakewarden.held import Held
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import LONGEST, SCHEMA, SCHEMA_OFF, SKEW, BadSnapshot, Snapshot, sealed
+from lakewarden.client.cache import Cache
+from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.snapshot import LONGEST, SCHEMA, SCHEMA_OFF, SKEW, BadSnapshot, Snapshot, sealed
+from lakewarden.law.objects import ObjectRef
 
 from .conftest import TOKEN, Peer, answer, raw
 

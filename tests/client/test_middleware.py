@@ -13,11 +13,11 @@ from wsgiref.validate import validator
 import pytest
 
 from accounts import tokens
-from lakewarden.cache import Cache
 from lakewarden.client import AccessDenied, BadName, Unavailable
+from lakewarden.client.cache import Cache
+from lakewarden.law.objects import ObjectRef
+from lakewarden.law.principals import Principal
 from lakewarden.middleware import AsgiGuard, Guard, NotSignedIn, Rule, WsgiGuard
-from lakewarden.objects import ObjectRef
-from lakewarden.principals import Principal
 from tests.admitted import admitted_service
 from tests.cdap_law.world import a_cdap, give, make
 

@@ -24,7 +24,7 @@ import importlib, pkgutil, sys, lakewarden
 names = [one.name for one in pkgutil.walk_packages(lakewarden.__path__, "lakewarden.")]
 for name in names:
     # the suite for backends is pytest's to import
-    if not name.endswith(("__main__", "backends.contract", "backends.suite")):
+    if not name.endswith(("__main__", "testing.contract", "testing.suite")):
         importlib.import_module(name)
 loaded = {name.partition(".")[0] for name in sys.modules}
 strangers = loaded & {"django", "rest_framework", "pyspark", "pyarrow"}
@@ -32,9 +32,9 @@ print(len(names), sorted(strangers))
 """
 DECIDE = """
 import json, sys
-from lakewarden.held import Held
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot
+from lakewarden.client.fresh_snapshot import Held
+from lakewarden.law.objects import ObjectRef
+from lakewarden.client.snapshot import Snapshot
 one = Held.fixed(Snapshot.read(json.load(sys.stdin), now=1800000000.0), clock=lambda: 1800000000.0)
 ref = ObjectRef.parse("table", "demo/shop.sales.orders")
 print([bool(one.current().decide(action, ref, now=1800000000.0)) for action in ("read", "write")])

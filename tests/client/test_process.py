@@ -15,8 +15,8 @@ from django.conf import settings
 
 from accounts import tokens
 from lakewarden.client import Client, ConsoleError, Unavailable
-from lakewarden.held import Held
-from lakewarden.objects import ObjectRef
+from lakewarden.client.fresh_snapshot import Held
+from lakewarden.law.objects import ObjectRef
 from tests.api.test_two_processes import database_url
 from tests.api.world import Shop, make_shop, user
 

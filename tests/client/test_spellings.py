@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from lakewarden.objects import ObjectRef
-from lakewarden.snapshot import Snapshot, any_case, sealed, veiled
+from lakewarden.client.snapshot import Snapshot, any_case, sealed, veiled
+from lakewarden.law.objects import ObjectRef
 from lakewarden.testing import snapshot
 from tests.spark.wire import wire
 

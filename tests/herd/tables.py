@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from lakewarden.dialects.herd.permissions import ON_NAMESPACE
+from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 
 HERE = Path(__file__).parent
 PERMISSIONS = ("READ", "WRITE", "EXECUTE", "GRANT", "WRITE_DESCRIPTIVE_CONTENT", "WRITE_ATTRIBUTE")

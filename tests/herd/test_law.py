@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from lakewarden import dialects, engine
-from lakewarden.explain import explain
-from lakewarden.facts import OWNER, Level, Rule, Slice, Station
-from lakewarden.principals import Principal
+from lakewarden.law import dialects, engine
+from lakewarden.law.explain import explain
+from lakewarden.law.facts import OWNER, Level, Rule, Slice, Station
+from lakewarden.law.principals import Principal
 from tests.herd.tables import CODE, EVERY, METHODS, PERMISSIONS, SCOPE, Case
 
 LAW = dialects.get("herd")

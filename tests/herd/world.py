@@ -11,7 +11,7 @@ from accounts import people, tokens
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR, of_operator
 from policies.services import entries, objects, realms, roles
 from policies.services.objects import NewObject

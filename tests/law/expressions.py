@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 from types import CodeType
 
-from lakewarden.facts import Lineage, Slice
+from lakewarden.law.facts import Lineage, Slice
 
 _TEXTS = json.loads((Path(__file__).parent / "gravitino_expressions.json").read_text())
 OPERATIONS: dict[str, str] = _TEXTS["operations"]

@@ -1,6 +1,6 @@
 """Conditions are choices between smallest sets of atoms."""
 
-from lakewarden.conditions import ANYTHING, AnyOf, Atom, can, holds, numbered, owns, ways
+from lakewarden.law.conditions import ANYTHING, AnyOf, Atom, can, holds, numbered, owns, ways
 
 A, B, C = can("A"), can("B"), can("C")
 NUMBERS = {A: 1, B: 2, C: 4, Atom("owner", "table"): 8}

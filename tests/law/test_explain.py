@@ -5,9 +5,9 @@ from collections import Counter
 
 import pytest
 
-from lakewarden import engine
-from lakewarden.explain import explain
-from lakewarden.facts import OWNER, Rule
+from lakewarden.law import engine
+from lakewarden.law.explain import explain
+from lakewarden.law.facts import OWNER, Rule
 
 from .test_properties import random_worlds, rebuilt
 from .worlds import LAW, TREE, questions, random_slice, world

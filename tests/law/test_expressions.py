@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
-from lakewarden import engine
-from lakewarden.facts import Level
+from lakewarden.law import engine
+from lakewarden.law.facts import Level
 
 from .expressions import LISTS, OPERATIONS, Reader
 from .worlds import BY_TYPE, LAW, TREE, questions, random_slice

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden.engine import decide
-from lakewarden.facts import Rule
+from lakewarden.law.engine import decide
+from lakewarden.law.facts import Rule
 
 from .worlds import LAW, TREE, may, of_rules
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from lakewarden import dialects, engine
-from lakewarden.facts import OWNER, Level, Rule
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import OWNER, Level, Rule
 
 from .worlds import LAW, NAMES, TREE, fact, may, of_rules, questions, random_rules, random_slice, world
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from lakewarden import engine
-from lakewarden.explain import explain
-from lakewarden.facts import Rule, Station
+from lakewarden.law import engine
+from lakewarden.law.explain import explain
+from lakewarden.law.facts import Rule, Station
 
 from .worlds import LAW, TREE, may, of_rules
 

@@ -9,9 +9,9 @@ import random
 import re
 from typing import Any
 
-from lakewarden import dialects, engine
-from lakewarden.facts import OWNER, Level, Lineage, Rule, Slice, Station
-from lakewarden.principals import Principal
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import OWNER, Level, Lineage, Rule, Slice, Station
+from lakewarden.law.principals import Principal
 
 LAW = dialects.get("gravitino")
 ALICE = Principal("user", "alice")

@@ -15,7 +15,7 @@ from accounts.models import Membership, Principal
 from accounts.record import Fact
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
-from lakewarden.facts import Level
+from lakewarden.law.facts import Level
 from policies.changes import change
 from policies.events import GRANT_ADDED, GROUP_JOINED, MEMBER_ADDED, ROLE_ASSIGNED, ROLE_CREATED, Said
 from policies.models import Assignment, Grant, RealmMember

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies import emergency
 from policies.authority import OPERATOR
 from policies.emergency import Wanted

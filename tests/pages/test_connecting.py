@@ -18,7 +18,7 @@ from authzsite.console.realm import Ward
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import discoveries
 from policies.models import Backend, Change, Ownership
 from policies.secrets import decrypt

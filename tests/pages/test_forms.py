@@ -13,7 +13,7 @@ from django.test import Client
 
 from accounts.people import make_account
 from catalog.nodes import Node
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import decisions
 from policies.models import Change, Grant
 from policies.services import grants

@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.people import ensure
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import decisions
 from policies.models import Assignment, Change
 from tests.factories import a_person, a_role, admit, the

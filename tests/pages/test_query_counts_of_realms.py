@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from accounts import people
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR
 from policies.models import Backend
 from policies.services import backends, entities

@@ -11,7 +11,7 @@ from django.test import Client
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import find, mode_of
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import decisions
 from policies.models import Change
 from policies.queries import owner_of

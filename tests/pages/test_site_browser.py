@@ -9,7 +9,7 @@ import pytest
 
 from accounts.people import make_account
 from catalog.queries import find, mode_of
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.queries import owner_of
 from tests.factories import a_person, the
 from tests.pages.conftest import PASSWORD

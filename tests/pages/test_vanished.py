@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.models import Backend, BackendFinding
 from policies.sync import worker
 from tests.factories import the

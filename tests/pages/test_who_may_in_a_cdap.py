@@ -10,8 +10,8 @@ from django.test import Client
 
 from accounts import people
 from catalog.queries import find
-from lakewarden.dialects.cdap.authorizable import parse
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import parse
+from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR
 from policies.models import AccessRecord
 from policies.services import duties, entities, members

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from accounts.models import Membership, Token, User
 from accounts.people import ensure
 from catalog.queries import find, mode_of
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import decisions
 from policies.models import (
     AccessRequest,

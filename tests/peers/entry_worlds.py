@@ -24,7 +24,7 @@ from accounts.models import Principal
 from policies.authority import OPERATOR, of_operator
 from policies.services import realms, roles
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 by = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 owner = people.ensure("service", "keeper")
 realms.create("herd", "herd", owner=owner, **by)

@@ -22,7 +22,7 @@ from catalog.queries import find, root
 from lakewarden.backends import kinds, planning
 from lakewarden.backends.base import Desired, FoundObject, Observation
 from lakewarden.backends.kinds import Kind
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from lakewarden.spark.pipelines import drift as program
 from lakewarden.spark.pipelines.telling import Telling
 from policies.authority import OPERATOR

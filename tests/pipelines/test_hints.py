@@ -11,7 +11,7 @@ from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import all_below, find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import hints, slices
 from policies.authority import OPERATOR, Actor
 from policies.errors import Conflict, Invalid, NotFound

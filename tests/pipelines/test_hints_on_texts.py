@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import parse
+from lakewarden.law.dialects.cdap.authorizable import parse
 from policies import hints, uses
 from policies.authority import OPERATOR
 from policies.errors import Conflict

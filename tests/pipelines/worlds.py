@@ -13,7 +13,7 @@ from accounts import people
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
-from lakewarden import dialects
+from lakewarden.law import dialects
 from lakewarden.spark.pipelines.inmemory import InMemory
 from policies import uses
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember

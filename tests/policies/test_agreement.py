@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import all_below, below, nodes
-from lakewarden import dialects, engine
+from lakewarden.law import dialects, engine
 from policies import decisions, queries, slices
 from policies.access import AccessMap
 from policies.models import Grant

@@ -10,7 +10,7 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import decisions, preview
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Change, Counter, Grant

@@ -7,7 +7,7 @@ import pytest
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find, realm_named
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import access_log, history, queries, slices
 from policies.authority import Actor
 from policies.errors import Invalid

@@ -7,7 +7,7 @@ from django.test import Client
 
 from accounts import people
 from catalog.nodes import Node
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import decisions
 from policies.services import objects
 from policies.services.objects import NewObject

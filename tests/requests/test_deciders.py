@@ -11,7 +11,7 @@ from accounts import people
 from accounts.models import User
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import deciders
 from policies.services import realms
 from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the
@@ -127,7 +127,7 @@ def test_in_a_herd_it_takes_the_office_and_the_permission(db: None) -> None:
 def test_in_a_cdap_it_is_the_administrator_and_before_that_holders_of_admin(
     db: None, policy, expected
 ) -> None:
-    from lakewarden.dialects.cdap.authorizable import parse
+    from lakewarden.law.dialects.cdap.authorizable import parse
     from policies.services import entities, patterns
 
     for name in ("adam", "dana"):

@@ -9,8 +9,8 @@ import pytest
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.dialects.cdap.authorizable import parse
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import parse
+from lakewarden.law.objects import ObjectRef
 from policies import decisions
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Grant

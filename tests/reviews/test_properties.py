@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden import dialects, engine
-from lakewarden.facts import Rule
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Rule
 from policies import decisions, facts, queries
 from policies.models import Grant, Review, ReviewRow, ReviewSeat
 from policies.reviews import closing, deciding, leading

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from lakewarden.client import BadCredentials, ConsoleError, NotConfigured, Unavailable
-from lakewarden.snapshot import BadSnapshot
+from lakewarden.client.snapshot import BadSnapshot
 from lakewarden.spark import AccessDenied, AlreadyGuarded, Guard, guard
 from tests.client.conftest import Peer, Script, answer
 from tests.spark.conftest import CATALOGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from lakewarden.testing import BadFacts, snapshot
 
 FACTS = """

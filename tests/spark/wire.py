@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
-from lakewarden.facts import Rule
-from lakewarden.snapshot import SCHEMA, sealed
+from lakewarden.client.snapshot import SCHEMA, sealed
+from lakewarden.law.facts import Rule
 from lakewarden.testing import snapshot
 
 

@@ -15,7 +15,7 @@ from accounts import people
 from catalog.models import Detail
 from catalog.queries import find
 from lakewarden.backends.errors import Transient
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import sealing
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.secrets import encrypt

@@ -14,9 +14,9 @@ from django.utils import timezone
 from accounts import people
 from catalog.models import Securable
 from catalog.nodes import Node, node
-from lakewarden import engine
 from lakewarden.backends.base import Desired, Observation, Right
 from lakewarden.backends.testing.kit import look
+from lakewarden.law import engine
 from policies import slices
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry
 from policies.services import drift, grants

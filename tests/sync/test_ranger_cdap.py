@@ -11,9 +11,9 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from catalog.nodes import Node
-from lakewarden import engine
-from lakewarden.dialects.cdap.authorizable import parse
-from lakewarden.facts import Level, Lineage
+from lakewarden.law import engine
+from lakewarden.law.dialects.cdap.authorizable import parse
+from lakewarden.law.facts import Level, Lineage
 from policies import slices
 from policies.models import Backend
 from policies.sync import worker

@@ -13,9 +13,9 @@ from authzsite.api.authzen.cases import Case, cases, storable
 from authzsite.api.authzen.questions import Question
 from authzsite.api.authzen.refusals import Link, Refusal, contexts, record
 from catalog.nodes import Node
-from lakewarden import engine
-from lakewarden.facts import Lineage, Slice
-from lakewarden.objects import ObjectRef
+from lakewarden.law import engine
+from lakewarden.law.facts import Lineage, Slice
+from lakewarden.law.objects import ObjectRef
 from policies import access_log, along, decisions, inquiries, slices, switches
 from policies.facts import is_service_admin
 from policies.models import Counter

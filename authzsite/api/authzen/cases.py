@@ -11,9 +11,9 @@ from accounts.models import Principal
 from authzsite.api.authzen.questions import Entity, Question
 from catalog.nodes import Node
 from catalog.resolve import spelled
-from lakewarden import dialects
-from lakewarden.facts import Lineage
-from lakewarden.objects import BadName, ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.facts import Lineage
+from lakewarden.law.objects import BadName, ObjectRef
 from policies import along
 
 SUBJECTS = frozenset({Principal.Kind.USER, Principal.Kind.GROUP, Principal.Kind.SERVICE})

@@ -14,12 +14,12 @@ from typing import Any
 from authzsite.api.authzen.cases import Case
 from authzsite.api.authzen.questions import Question
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.engine import decide
-from lakewarden.explain import Explanation, explain
-from lakewarden.facts import Key, Lineage, Slice
-from lakewarden.objects import ObjectRef
-from lakewarden.texts import parts_of
+from lakewarden.law import dialects
+from lakewarden.law.engine import decide
+from lakewarden.law.explain import Explanation, explain
+from lakewarden.law.facts import Key, Lineage, Slice
+from lakewarden.law.objects import ObjectRef
+from lakewarden.law.patterns import parts_of
 from policies import access_log, along
 from policies.models import Ownership
 

@@ -13,8 +13,8 @@ from authzsite.api.authzen.paging import Page
 from authzsite.api.authzen.questions import Question
 from authzsite.api.surface import Forbidden
 from catalog.nodes import Node
-from lakewarden import dialects
-from lakewarden.facts import Slice
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
 from policies import access_log, inquiries, searches, slices
 from policies.queries import realms_of
 from policies.searches import Reach

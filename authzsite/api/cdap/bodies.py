@@ -17,7 +17,7 @@ from authzsite.api.cdap.problems import NO_BODY, NO_PRINCIPAL, Problem
 from authzsite.api.strictjson import BadBody, read_content
 from lakewarden.cdap.commands import HOLDERS, Holder
 from lakewarden.cdap.wire import read_authorizable, read_entity
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity
 
 PERMISSIONS: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("STANDARD", "GET"): ("READ",),

@@ -27,8 +27,8 @@ from authzsite.api.surface import Surface, respond
 from catalog.models import Mode, Realm
 from catalog.nodes import Node
 from catalog.queries import mode_of, realm_named, root
-from lakewarden import dialects
 from lakewarden.cdap.commands import Holder
+from lakewarden.law import dialects
 from policies import access_log
 from policies.errors import AlreadyExists, NotFound, PolicyError, Refused
 from policies.services.instances import Instance, NoRole

@@ -21,9 +21,9 @@ from authzsite.api.surface import respond
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.cdap.commands import Holder
-from lakewarden.dialects.cdap.authorizable import Authorizable
-from lakewarden.facts import Slice
-from lakewarden.objects import ObjectRef
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.facts import Slice
+from lakewarden.law.objects import ObjectRef
 from policies import access_log, decisions
 from policies.access_log import Look, Refusal
 from policies.errors import Invalid

@@ -12,7 +12,7 @@ from authzsite.api.cdap.call import VIA, SecurityCall
 from authzsite.api.cdap.problems import holder_of
 from authzsite.api.surface import respond
 from lakewarden.cdap.wire import write_authorizable, write_entity
-from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from policies import access_log
 
 

@@ -27,9 +27,9 @@ from authzsite.api.gravitino.routing import Route
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden.engine import NOT_A_MEMBER, REALM_OFF, Decision
-from lakewarden.facts import Lineage, Slice
-from lakewarden.objects import ObjectRef
+from lakewarden.law.engine import NOT_A_MEMBER, REALM_OFF, Decision
+from lakewarden.law.facts import Lineage, Slice
+from lakewarden.law.objects import ObjectRef
 from policies import active_roles, decisions, slices
 from policies.authority import Actor, Authority, require
 from policies.errors import Refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from lakewarden.objects import BadName
+from lakewarden.law.objects import BadName
 from policies import errors
 
 NOUNS = {

@@ -29,7 +29,7 @@ from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, audits_of, described, with_details
 from catalog.models import Detail, Mark
 from catalog.nodes import Node, nodes
-from lakewarden.engine import visible
+from lakewarden.law.engine import visible
 from policies import decisions, queries
 from policies.services import details, marks, objects
 

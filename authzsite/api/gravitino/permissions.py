@@ -12,7 +12,7 @@ from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Later
 from catalog.nodes import Node
 from catalog.queries import find_all
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.services import roles
 
 ROLES = shape({"roleNames": required(some(filled))})

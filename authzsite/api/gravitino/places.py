@@ -10,9 +10,9 @@ from authzsite.api.gravitino import SEPARATOR
 from authzsite.api.gravitino.errors import illegal
 from catalog.nodes import Node
 from catalog.queries import find_all
-from lakewarden import dialects
-from lakewarden.facts import Level
-from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.law import dialects
+from lakewarden.law.facts import Level
+from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies.models import RealmMember
 from policies.touches import principal_key
 

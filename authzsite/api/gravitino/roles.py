@@ -18,7 +18,7 @@ from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Later, Wire, audit_of
 from catalog.models import Detail
 from catalog.nodes import Node, nodes
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import queries
 from policies.models import Grant
 from policies.services import details, personal, roles

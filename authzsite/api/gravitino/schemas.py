@@ -14,7 +14,7 @@ from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below, find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies import queries
 from policies.services import details, objects
 from policies.services.objects import NewObject

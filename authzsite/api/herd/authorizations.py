@@ -18,7 +18,7 @@ from authzsite.api.herd.call import VIA, HerdCall
 from authzsite.api.herd.office import Office
 from authzsite.api.herd.problems import OWN_GRANT, Problem, entry_exists, no_entry, no_namespace
 from catalog.nodes import Node
-from lakewarden.dialects.herd.permissions import ON_NAMESPACE
+from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 from policies import access_log
 from policies.entries import Entry, each_on
 from policies.events import GRANT_ADDED, GRANT_REMOVED

@@ -8,7 +8,7 @@ from accounts.people import BadName, checked_name
 from accounts.text import holdable
 from authzsite.api.herd.problems import Problem
 from authzsite.api.strictjson import BadBody
-from lakewarden.dialects.herd.permissions import ON_NAMESPACE
+from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 
 
 def user_id(value: str | None) -> str:

@@ -13,9 +13,9 @@ from authzsite.api.herd.authorizations import ordered
 from authzsite.api.herd.call import HerdCall
 from authzsite.api.herd.office import Office
 from catalog.queries import below
-from lakewarden.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
-from lakewarden.engine import permitted
-from lakewarden.facts import Rule
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
+from lakewarden.law.engine import permitted
+from lakewarden.law.facts import Rule
 
 
 class CurrentUser(HerdCall):

@@ -14,7 +14,7 @@ from authzsite.api.herd.problems import Denied, Problem, no_permission
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find_in_any_case
-from lakewarden.facts import Level, Slice
+from lakewarden.law.facts import Level, Slice
 from policies import decisions, slices
 from policies.access_log import Refusal
 from policies.authority import Actor, Authority, require

@@ -18,7 +18,7 @@ from authzsite.api.v1.named import Asked
 from authzsite.api.v1.ranges import Ranged
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import access, access_log, decisions
 from policies.access import AccessMap
 from policies.reachable import Reached, reachable, slice_at

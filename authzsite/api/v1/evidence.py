@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from catalog.nodes import Node as Place
-from lakewarden.explain import Lack, Node
-from lakewarden.facts import Key, Rule, Station
-from lakewarden.objects import ObjectRef
+from lakewarden.law.explain import Lack, Node
+from lakewarden.law.facts import Key, Rule, Station
+from lakewarden.law.objects import ObjectRef
 
 Names = Mapping[Key, ObjectRef]
 

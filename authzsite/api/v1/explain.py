@@ -20,9 +20,9 @@ from authzsite.api.authzen.views import link_to
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import evidence, named
 from authzsite.api.v1.call import Call
-from lakewarden.explain import explain
-from lakewarden.facts import Key, Lineage
-from lakewarden.objects import ObjectRef
+from lakewarden.law.explain import explain
+from lakewarden.law.facts import Key, Lineage
+from lakewarden.law.objects import ObjectRef
 from policies import access_log
 
 

@@ -16,8 +16,8 @@ from authzsite.api.strictjson import BadBody
 from authzsite.console.known import Circle
 from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef
 from policies import decisions, slices
 from policies.past import moment_in
 

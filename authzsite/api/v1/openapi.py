@@ -26,7 +26,7 @@ from authzsite.api.v1.describing import (
     record,
     ref,
 )
-from lakewarden.snapshot import SCHEMA, SCHEMA_OFF
+from lakewarden.client.snapshot import SCHEMA, SCHEMA_OFF
 
 SCHEMAS: dict[str, Schema] = {
     "Problem": record(("title", "status", "detail"), title=TEXT, status=WHOLE, detail=TEXT),

@@ -20,9 +20,9 @@ from authzsite.api.v1.call import Call
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find_all, spelled
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef
-from lakewarden.snapshot import Snapshot, sealed
+from lakewarden.client.snapshot import Snapshot, sealed
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef
 from policies import decisions, slices, snapshots
 
 MOST = 1000

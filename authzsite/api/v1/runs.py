@@ -17,8 +17,8 @@ from authzsite.api.v1.call import Call
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find, find_in_any_case
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies import access_log
 from policies.errors import Refused
 from policies.services import runs

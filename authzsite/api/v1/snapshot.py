@@ -22,8 +22,8 @@ from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
-from lakewarden.principals import KINDS
-from lakewarden.snapshot import canonical, sealed
+from lakewarden.client.snapshot import canonical, sealed
+from lakewarden.law.principals import KINDS
 from policies import access_log, slices, snapshots
 from policies.kept_snapshots import Sent, kept
 

@@ -23,8 +23,8 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find_all, spelled
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef
 from policies import inquiries, slices, uses
 from policies.queries import realms_of
 from policies.uses import Used

@@ -18,8 +18,8 @@ from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.asking.links import usual
 from authzsite.console.when import When
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef
 from policies.requests.asking import Asking
 from policies.requests.needs import HOLD, MOST_WANTED, Wanted
 

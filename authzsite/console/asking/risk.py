@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.console.asking import told
 from authzsite.console.parts import Reason
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies.errors import Invalid
 from policies.models import AccessRequest
 from policies.requests import windows

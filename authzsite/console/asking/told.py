@@ -11,7 +11,7 @@ from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.asking.foreseen import words_of
 from authzsite.console.parts import Chip, State, Who
-from lakewarden.objects import split_name
+from lakewarden.law.objects import split_name
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import GRANTED, WAITING
 from policies.requests import windows

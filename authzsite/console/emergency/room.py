@@ -28,9 +28,9 @@ from authzsite.console.shell import page, say
 from authzsite.console.waiting import Waits, waits
 from catalog.nodes import Node, nodes
 from catalog.queries import find_all
-from lakewarden import dialects
-from lakewarden.facts import Slice
-from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
+from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies import decisions, emergency, slices
 from policies.authority import Actor
 from policies.emergency import READ, WRITE, Wanted

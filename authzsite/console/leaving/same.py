@@ -25,7 +25,7 @@ from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Chip, Empty, Fact, Facts, Note, Who
 from authzsite.console.requests import Request
 from authzsite.console.shell import page, say
-from lakewarden import dialects
+from lakewarden.law import dialects
 from policies import access_log
 from policies.authority import Actor
 from policies.leaving.deeds import COPY, Deed, Outcome, copy_all

@@ -13,7 +13,7 @@ from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.parts import Action, Face, Reason, Who
 from catalog.nodes import Node
-from lakewarden.facts import Slice
+from lakewarden.law.facts import Slice
 from policies import decisions, slices
 from policies.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
 from policies.hints import Told

@@ -10,8 +10,8 @@ from functools import cached_property
 from authzsite.console import naming, words
 from authzsite.console.outside import right_word
 from authzsite.console.parts import Chip, Face, Path, Who
-from lakewarden import dialects
-from lakewarden.facts import OWNER, Rule
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Rule
 from policies.models import Backend, Change, Review, ReviewRow
 from policies.reviews.advice import GROUNDS
 from policies.reviews.consequences import Consequence

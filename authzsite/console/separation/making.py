@@ -25,8 +25,8 @@ from authzsite.console.shell import say
 from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import find_all
-from lakewarden import dialects
-from lakewarden.objects import BadName, ObjectRef, split_name
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.separation import Book

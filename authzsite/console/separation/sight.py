@@ -18,7 +18,7 @@ from authzsite.console.requests import Request
 from catalog.models import Securable
 from catalog.nodes import any_of
 from catalog.queries import root as root_of
-from lakewarden.facts import OWNER
+from lakewarden.law.facts import OWNER
 from policies import access_log, offices
 from policies.models import SeparationRule
 from policies.separation import Book, Clash, of_realm, sight

@@ -6,7 +6,7 @@ from typing import Any
 
 from authzsite.management.base import OperatorCommand, principal, realm_root
 from catalog.queries import find
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.errors import NotFound
 from policies.services import roles
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from authzsite.management.base import OperatorCommand, realm_root
 from lakewarden.backends import kinds
-from lakewarden.objects import BadName
+from lakewarden.law.objects import BadName
 from policies.models import Backend
 from policies.services import backends
 from policies.sync.connections.opening import check_allowed, filled_in

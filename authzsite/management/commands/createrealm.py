@@ -8,7 +8,7 @@ from typing import Any
 from accounts import people
 from authzsite.management.base import OperatorCommand
 from catalog.models import Mode, Realm
-from lakewarden.objects import BadName
+from lakewarden.law.objects import BadName
 from policies.errors import Invalid
 from policies.services import realms
 from policies.services.names import checked

@@ -7,8 +7,8 @@ from typing import Any
 from authzsite.management.base import OperatorCommand, principal, realm_root
 from catalog.nodes import Node
 from catalog.queries import find
-from lakewarden import dialects
-from lakewarden.objects import ObjectRef, split_name
+from lakewarden.law import dialects
+from lakewarden.law.objects import ObjectRef, split_name
 from policies.errors import NotFound
 from policies.services import duties
 

@@ -8,7 +8,7 @@ from typing import Any
 from authzsite.management.base import OperatorCommand, principal, realm_root
 from catalog.models import Detail
 from catalog.nodes import Node
-from lakewarden.dialects.cdap.authorizable import Authorizable
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from policies import access_log, decisions
 from policies.authority import Actor
 from policies.errors import Invalid, PolicyError, Refused

@@ -13,7 +13,7 @@ from django.utils import timezone
 from authzsite import evidence
 from authzsite.management.base import OperatorCommand, known
 from catalog.past import find_at
-from lakewarden.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef
 from policies.errors import PolicyError
 from policies.exports.evidence import Question
 from policies.past import at_moment, moment_in

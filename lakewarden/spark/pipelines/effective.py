@@ -10,9 +10,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional, Protocol
 
-from lakewarden.conditions import SELF, atoms
-from lakewarden.dialects.base import Dialect
-from lakewarden.facts import OWNER as OWNS
+from lakewarden.law.conditions import SELF, atoms
+from lakewarden.law.dialects.base import Dialect
+from lakewarden.law.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.crowds import Crowd, Numbering, Tally, count
 from lakewarden.spark.pipelines.levels import Fact, Held, Place, privileges_telling
 from lakewarden.spark.pipelines.standing import ROLE, Standing, Unit, contains

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, NamedTuple, Optional
 
-from lakewarden import dialects
-from lakewarden.conditions import HELD, NO_DENIAL, OWNER, RIGHT, atoms
-from lakewarden.dialects.base import Dialect, Privilege
-from lakewarden.facts import OWNER as OWNS
+from lakewarden.law import dialects
+from lakewarden.law.conditions import HELD, NO_DENIAL, OWNER, RIGHT, atoms
+from lakewarden.law.dialects.base import Dialect, Privilege
+from lakewarden.law.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.crowds import Crowd, count
 from lakewarden.spark.pipelines.effective import data_types
 from lakewarden.spark.pipelines.levels import Fact, Place

@@ -9,16 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, cast
 
-from lakewarden import textual
-from lakewarden.dialects.texts import TextDialect
-from lakewarden.facts import Level, Lineage
-from lakewarden.globs import like
+from lakewarden.law import pattern_levels
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import Level, Lineage
+from lakewarden.law.globs import like
+from lakewarden.law.patterns import Texts, parts_of
 from lakewarden.spark.pipelines.crowds import Crowd, count, places
 from lakewarden.spark.pipelines.effective import data_types
 from lakewarden.spark.pipelines.least import Found, Least, serving
 from lakewarden.spark.pipelines.levels import Fact, Place
 from lakewarden.spark.pipelines.standing import ROLE, contains
-from lakewarden.texts import Texts, parts_of
 
 Use = tuple[int, int, str]
 """Who did what: the principal, the object, and the action."""
@@ -69,7 +69,7 @@ class OnTexts:
                     objects[place] += 1
                     reported[place] += bool(told)
             if told:
-                self._add(used, naming | self._held.below(*textual.named(lineage)), entity.type, told)
+                self._add(used, naming | self._held.below(*pattern_levels.named(lineage)), entity.type, told)
         return [Named(*one) for one in zip(objects, reported, used)]
 
     def _add(self, used: list[dict[int, Crowd]], naming: int, type: str, told: Iterable[Use]) -> None:
@@ -80,9 +80,9 @@ class OnTexts:
 
     def _naming(self, lineage: Lineage) -> int:
         """The texts that name an entity, or something above it: what is asked there may be what it is for."""
-        found = self._held.on(*textual.named(lineage))
+        found = self._held.on(*pattern_levels.named(lineage))
         for end in range(1, len(lineage)):
-            found |= self._held.on(*textual.named(lineage[:end]))
+            found |= self._held.on(*pattern_levels.named(lineage[:end]))
         return found
 
     def _lineage(self, place: Place) -> Lineage:

@@ -1,6 +1,6 @@
 """What everybody has on an object, worked out once for a level and handed down to what is below it.
 
-`Held` is to a crowd what lakewarden.engine's reach is to one person.  The questions are the dialect's own: a
+`Held` is to a crowd what the engine's reach is to one person.  The questions are the dialect's own: a
 condition is a choice between ways, each a set of atoms, and an atom stands for the crowd for whom it holds.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional
 
-from lakewarden.conditions import MEMBER, NO_DENIAL, OWNER, RIGHT, SELF, SERVICE_ADMIN, Atom
-from lakewarden.dialects.base import Dialect, Operation, Step, Test
-from lakewarden.facts import OWNER as OWNS
-from lakewarden.facts import Key
+from lakewarden.law.conditions import MEMBER, NO_DENIAL, OWNER, RIGHT, SELF, SERVICE_ADMIN, Atom
+from lakewarden.law.dialects.base import Dialect, Operation, Step, Test
+from lakewarden.law.facts import OWNER as OWNS
+from lakewarden.law.facts import Key
 from lakewarden.spark.pipelines import standing
 from lakewarden.spark.pipelines.crowds import Crowd
 from lakewarden.spark.pipelines.standing import Standing, Unit, Window, contains

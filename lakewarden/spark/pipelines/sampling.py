@@ -9,8 +9,8 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from zlib import crc32
 
-from lakewarden import engine
-from lakewarden.facts import Key, Level, Lineage, Rule, Slice, Station
+from lakewarden.law import engine
+from lakewarden.law.facts import Key, Level, Lineage, Rule, Slice, Station
 from lakewarden.spark.pipelines.crowds import one_of
 from lakewarden.spark.pipelines.effective import Able, Asked, actions
 from lakewarden.spark.pipelines.levels import Fact, Place
@@ -21,7 +21,7 @@ Way = tuple[Unit, tuple[Station, ...], Window]
 
 
 class Sample:
-    """Pairs of one batch, decided by lakewarden.engine.
+    """Pairs of one batch, decided by lakewarden.law.engine.
 
     `pairs` are to be asked about each object on the average.
     """

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from lakewarden.facts import OWNER as OWNS
+from lakewarden.law.facts import OWNER as OWNS
 from lakewarden.spark.pipelines.levels import Fact, Place
 from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Callable, NamedTuple, Optional
 
-from lakewarden import dialects
-from lakewarden.dialects.base import Dialect
-from lakewarden.facts import Key, Station
-from lakewarden.principals import Principal
+from lakewarden.law import dialects
+from lakewarden.law.dialects.base import Dialect
+from lakewarden.law.facts import Key, Station
+from lakewarden.law.principals import Principal
 from lakewarden.spark.pipelines.crowds import Crowd, Numbering
 
 ROLE, HOLDER, OWNER = "role", "holder", "owner"

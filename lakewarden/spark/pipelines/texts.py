@@ -9,19 +9,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import cast
 
-from lakewarden import textual
-from lakewarden.conditions import BELOW, HELD, MEMBER, OWNER, SERVICE_ADMIN, Atom
-from lakewarden.dialects.base import Test
-from lakewarden.dialects.cdap import by_settings
-from lakewarden.dialects.texts import TextDialect
-from lakewarden.facts import OWNER as OWNS
-from lakewarden.facts import Level, Lineage
-from lakewarden.principals import Principal
+from lakewarden.law import pattern_levels
+from lakewarden.law.conditions import BELOW, HELD, MEMBER, OWNER, SERVICE_ADMIN, Atom
+from lakewarden.law.dialects.base import Test
+from lakewarden.law.dialects.cdap import by_settings
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import OWNER as OWNS
+from lakewarden.law.facts import Level, Lineage
+from lakewarden.law.patterns import Texts
+from lakewarden.law.principals import Principal
 from lakewarden.spark.pipelines.crowds import Crowd, places
 from lakewarden.spark.pipelines.levels import Answers, Fact, Held, Place
 from lakewarden.spark.pipelines.standing import HOLDER, Standing, Unit, contains
 from lakewarden.spark.pipelines.standing import OWNER as OWNING
-from lakewarden.texts import Texts
 
 
 def _of_settings(standing: Standing) -> tuple[list[Fact], list[Fact]]:
@@ -70,7 +70,7 @@ class Named(Answers):
         """Everybody who may do an operation to an entity."""
         lineage = self.lineage(place)
         test = self.law.test(operation, place.type)
-        if test is None or not textual.known(self.text_law, lineage):
+        if test is None or not pattern_levels.known(self.text_law, lineage):
             return 0
         asked = test.operation
         free = self.unguarded(asked)
@@ -89,9 +89,9 @@ class Named(Answers):
         """Entities that the same texts name on every level asked about are answered once."""
         named = []
         for on in test.levels:
-            level = textual.level_of(on, lineage)
-            named.append((on, self.texts.on(*textual.named(level)) if level else 0))
-        below = self.texts.below(*textual.named(lineage)) if test.whole else 0
+            level = pattern_levels.level_of(on, lineage)
+            named.append((on, self.texts.on(*pattern_levels.named(level)) if level else 0))
+        below = self.texts.below(*pattern_levels.named(lineage)) if test.whole else 0
         like = id(test), tuple(named), below
         if like not in self._known:
             self._known[like] = self.joined(test, self._crowds(test, dict(named), below))

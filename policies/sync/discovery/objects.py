@@ -12,9 +12,9 @@ from django.utils import timezone
 from catalog.models import Detail, Securable
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
-from lakewarden import dialects
 from lakewarden.backends import kinds
 from lakewarden.backends.base import FoundObject, Observation
+from lakewarden.law import dialects
 from policies.authority import Actor, Authority
 from policies.changes import change
 from policies.events import OBJECT_ALTERED

@@ -21,7 +21,7 @@ from lakewarden.cdap.wire import (
     write_authorizable,
     write_entity,
 )
-from lakewarden.dialects.cdap.authorizable import Authorizable, BadEntity
+from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity
 from policies.sync.backends.entries import wanted as wanted_entries
 from policies.sync.backends.entries.backend import ByPerson, Entries
 from policies.sync.backends.shared.rest import (

@@ -18,8 +18,8 @@ from catalog.nodes import Node
 from catalog.queries import realm_named
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
-from lakewarden.dialects.cdap.authorizable import BadEntity, parse
-from lakewarden.facts import Key, Rule
+from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
+from lakewarden.law.facts import Key, Rule
 from policies import facts
 from policies.models import Assignment, Grant, RealmMember
 from policies.sync.desired import targets_below

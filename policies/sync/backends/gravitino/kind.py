@@ -16,7 +16,7 @@ from lakewarden.backends.base import (
 )
 from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.steps import in_turn
-from lakewarden.dialects.gravitino.privileges import PRIVILEGES
+from lakewarden.law.dialects.gravitino.privileges import PRIVILEGES
 from policies.sync.backends.gravitino.apply import Hand, translated
 from policies.sync.backends.gravitino.check import check
 from policies.sync.backends.gravitino.names import HERE, Marks, tag

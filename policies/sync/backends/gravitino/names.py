@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakewarden.backends.base import Right
-from lakewarden.dialects.gravitino.privileges import ALIASES
+from lakewarden.law.dialects.gravitino.privileges import ALIASES
 from policies.sync.backends.postgresql.names import Identity
 
 MARK = "lakewarden"

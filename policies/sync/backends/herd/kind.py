@@ -13,7 +13,7 @@ from typing import Any
 from lakewarden.backends.base import Backend, Finding, FoundObject, Right
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from lakewarden.backends.kinds import Field, Kind
-from lakewarden.dialects.herd.permissions import ON_NAMESPACE
+from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 from policies.sync.backends.entries import wanted as wanted_entries
 from policies.sync.backends.entries.backend import ByPerson, Entries
 from policies.sync.backends.shared.rest import (

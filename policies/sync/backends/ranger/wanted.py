@@ -14,10 +14,10 @@ from typing import Any
 
 from accounts.models import Principal
 from catalog.nodes import Node, number
-from lakewarden import engine
 from lakewarden.backends import kinds
 from lakewarden.backends.base import DENY, Desired, Observation, Right
-from lakewarden.facts import Slice
+from lakewarden.law import engine
+from lakewarden.law.facts import Slice
 from policies.sync.desired import Target, Wanted, fingerprint, targets_below
 
 CARRIED: dict[str, tuple[tuple[str, str], ...]] = {

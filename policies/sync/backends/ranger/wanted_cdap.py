@@ -16,8 +16,8 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
-from lakewarden.dialects.cdap.authorizable import INSTANCE, PROGRAM, Authorizable, parse
-from lakewarden.facts import Slice
+from lakewarden.law.dialects.cdap.authorizable import INSTANCE, PROGRAM, Authorizable, parse
+from lakewarden.law.facts import Slice
 from policies.sync.backends.ranger.types import EACH, WHOLE
 from policies.sync.desired import Wanted
 

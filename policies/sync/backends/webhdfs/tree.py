@@ -11,7 +11,7 @@ from typing import Any
 
 from lakewarden.backends.base import Source
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
-from lakewarden.locations import normal
+from lakewarden.law.locations import normal
 from policies.sync.backends.files.acl import Acl, Name
 from policies.sync.backends.files.mark_store import Kept
 from policies.sync.backends.files.tree import Node, Path, Troubles

@@ -1,0 +1,1 @@
+"""The law: who may do what to which data, decided over facts.  Pure functions."""

@@ -1,0 +1,396 @@
+"""Why a decision is what it is: the tree of its condition, what a yes rests on, and what would turn a no.
+
+This reads the same conditions and the same rules as `lakewarden.law.engine`, slowly and only when asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from lakewarden.law import dialects, pattern_levels
+from lakewarden.law.conditions import (
+    BELOW,
+    HELD,
+    MEMBER,
+    NO_DENIAL,
+    RIGHT,
+    SELF,
+    SERVICE_ADMIN,
+    All,
+    AnyOf,
+    Atom,
+    Condition,
+    Way,
+    member,
+    ways,
+)
+from lakewarden.law.conditions import OWNER as OWNS
+from lakewarden.law.dialects.base import WEIGHTS, Dialect, Test
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.engine import Decision, at, decide, each_of
+from lakewarden.law.facts import OWNER, Key, Level, Lineage, Rule, Slice, Station
+
+EVIDENCE = (RIGHT, HELD, BELOW, OWNS)
+"""What rules give; the rest is what the principal is."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """One thing that stands between a principal and a yes.
+
+    kind `privilege` (can be given on `object`, the narrowest place that helps), `denied` (the DENY `rule` on
+    `object` must end), `ownership`, `membership`, `service_admin`, `mode` (the realm's authorization is off).
+    """
+
+    kind: str
+    privilege: str = ""
+    object: Key = None
+    object_type: str = ""
+    name: str = ""
+    via: tuple[Station, ...] = ()
+    rule: Rule | None = None
+
+
+@dataclass(frozen=True)
+class Node:
+    """One part of a condition and whether it holds.
+
+    `kind` is `all` or `any` over `children`, or what an atom asks: `right`, `owner`, `no_denial`, `member`,
+    `service_admin`, `self`; `mode` where the realm's mode decides, `unknown` where nothing can be said.
+    `rules` are those it holds by or, where `denied`, those that forbid it.  `needed` marks the way that the
+    answer goes: what a yes rests on, what the first way out of a no would take.
+    """
+
+    holds: bool
+    kind: str
+    label: str = ""
+    privilege: str = ""
+    object: Key = None
+    object_type: str = ""
+    name: str = ""
+    rules: tuple[Rule, ...] = ()
+    children: tuple[Node, ...] = ()
+    needed: bool = False
+    denied: bool = False
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """`because` alone would still be a yes, and no part of it would; `missing` is the way out of a no that
+    opens least, `alternatives` the others in that order.  Both are empty where nothing given could help."""
+
+    decision: Decision
+    tree: Node
+    because: tuple[Rule, ...] = ()
+    missing: tuple[Lack, ...] = ()
+    alternatives: tuple[tuple[Lack, ...], ...] = ()
+
+
+def explain(
+    slice: Slice,
+    operation: str,
+    lineage: Lineage,
+    *,
+    now: float,
+    names: Mapping[Key, str] | None = None,
+    also: Lineage = (),
+    inside: Sequence[Lineage] | None = None,
+) -> Explanation:
+    """Explain the decision on the same question; `names` are put beside the keys of objects in the answer."""
+    slice = at(slice, now)
+    law = dialects.get(slice.dialect)
+    decision = decide(slice, operation, lineage, now=now, also=also, inside=inside)
+    test = law.test(operation, lineage[-1].type if lineage else "")
+    if test is None or decision.reason in ("incomplete", "unknown_object"):
+        return Explanation(decision, Node(False, "unknown", decision.reason))
+    ground = _ground(slice, law, lineage, also, names or {}, now)
+    if slice.mode != "on" and test.operation.membership:
+        return _by_mode(decision, ground)
+    if not test.operation.each:
+        return _by_law(decision, ground, test)
+    each = [_ground(slice, law, one, (), {}, now) for one in each_of(test, inside or ())]
+    tests = [law.test(test.operation.each, one.levels[-1].type) for one in each]
+    pairs = [(one, its) for one, its in zip(each, tests) if its is not None]
+    return _together(decision, test, [_alone(decision, one, its) for one, its in [(ground, test), *pairs]])
+
+
+def _ground(
+    slice: Slice, law: Dialect, lineage: Lineage, also: Lineage, names: Mapping[Key, str], now: float
+) -> _Ground:
+    if isinstance(law, TextDialect):
+        return _TextGround(slice, law, lineage, also, now)
+    return _Ground(slice, law, lineage, also, names, now)
+
+
+def _alone(decision: Decision, ground: _Ground, test: Test) -> Explanation:
+    """What one of several objects does to a decision about all of them."""
+    holds = any(all(map(ground.holds, way)) for way in ways(test.condition))
+    return _by_law(decision._replace(allowed=holds), ground, test)
+
+
+def _together(decision: Decision, test: Test, parts: Sequence[Explanation]) -> Explanation:
+    """The object and each thing in it: a yes rests on all of them, a no lacks what any of them lacks."""
+    trees = tuple(part.tree for part in parts)
+    tree = Node(bool(decision), "all", test.operation.label, children=trees, needed=True)
+    because = (rule for part in parts for rule in part.because if decision)
+    missing = (lack for part in parts for lack in part.missing)
+    return Explanation(decision, tree, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(missing)))
+
+
+class _Ground:
+    """The levels that a question is about and the rules that are true on them."""
+
+    def __init__(
+        self,
+        slice: Slice,
+        law: Dialect,
+        lineage: Lineage,
+        also: Lineage,
+        names: Mapping[Key, str],
+        now: float,
+    ) -> None:
+        self.slice, self.law, self.names = slice, law, names
+        self.asked = lineage[-1].key if lineage else None
+        self.levels = levels = (*lineage, *also[1:])
+        depth = {level.key: place for place, level in enumerate(levels)}
+        live = [rule for rule in slice.rules if rule.object in depth and rule.holds_at(now)]
+        # nearest path and nearest object first: the plainest evidence
+        live.sort(key=lambda rule: (len(rule.via), -depth[rule.object], rule.opened))
+        self.rules = [rule for rule in live if self._counts(rule, levels[depth[rule.object]])]
+
+    def _counts(self, rule: Rule, level: Level) -> bool:
+        known = self.law.privilege(rule.privilege)
+        return rule.allow if rule.privilege == OWNER else known is not None and level.type in known.binds
+
+    def allows(self, atom: Atom) -> tuple[Rule, ...]:
+        """The rules that give what a right or owner atom asks for, denials apart."""
+        if atom.kind == OWNS:
+            keys = {level.key for level in self.levels if level.type == atom.name}
+            return tuple(rule for rule in self.rules if rule.privilege == OWNER and rule.object in keys)
+        return tuple(rule for rule in self.rules if rule.allow and self._code(rule) == atom.name)
+
+    def denials(self, atom: Atom) -> tuple[Rule, ...]:
+        if atom.kind not in (RIGHT, NO_DENIAL):
+            return ()
+        return tuple(rule for rule in self.rules if not rule.allow and self._code(rule) == atom.name)
+
+    def _code(self, rule: Rule) -> str:
+        return self.law.aliases.get(rule.privilege, rule.privilege)
+
+    def holds(self, atom: Atom) -> bool:
+        if atom.kind in (RIGHT, OWNS):
+            return bool(self.allows(atom)) and not self.denials(atom)
+        if atom.kind == NO_DENIAL:
+            return not self.denials(atom)
+        if atom.kind == SELF:
+            return bool(self.levels) and self.asked in self.slice.selves
+        return self.slice.member if atom.kind == MEMBER else self.slice.service_admin
+
+    def place(self, atom: Atom) -> Level | None:
+        """The narrowest level at which what the atom asks for could be given."""
+        if atom.kind == OWNS:
+            fitting: Iterable[str] = (atom.name,)
+        elif atom.kind in (RIGHT, NO_DENIAL):
+            fitting = self.law.privileges[atom.name].binds
+        else:
+            return self.levels[0] if self.levels else None
+        return next((level for level in reversed(self.levels) if level.type in fitting), None)
+
+    def name(self, key: Key) -> str:
+        return self.names.get(key, "")
+
+
+class _TextGround(_Ground):
+    """The same where rules are about texts: each level is asked which texts name it."""
+
+    law: TextDialect
+
+    def __init__(
+        self,
+        slice: Slice,
+        law: TextDialect,
+        lineage: Lineage,
+        also: Lineage,
+        now: float,
+    ) -> None:
+        self.slice, self.law = slice, law
+        self.lineage, self.also, self.levels = lineage, also, (*lineage, *also[1:])
+        self.asked = lineage[-1].key
+        ways_down = [one[:at] for one in (lineage, also) for at in range(1, len(one) + 1)]
+        self.names = {one[-1].key: pattern_levels.text_of(one) for one in ways_down}
+        live = (rule for rule in slice.rules if rule.holds_at(now))
+        self.rules = sorted(live, key=lambda rule: (len(rule.via), rule.opened))
+        self._found: dict[Atom, tuple[Rule, ...]] = {}
+
+    def allows(self, atom: Atom) -> tuple[Rule, ...]:
+        if atom not in self._found:
+            self._found[atom] = tuple(rule for rule in self.rules if self._gives(rule, atom))
+        return self._found[atom]
+
+    def _gives(self, rule: Rule, atom: Atom) -> bool:
+        if atom.kind == OWNS:
+            return rule.privilege == OWNER and rule.object == self.levels[0].key
+        if rule.privilege == OWNER or atom.kind not in (HELD, BELOW):
+            return False
+        if atom.kind == BELOW:
+            return pattern_levels.names_below(rule, *pattern_levels.named(self.lineage))
+        level = pattern_levels.level_of(atom.on, self.lineage, self.also)
+        fits = atom.name in (rule.privilege, *self.law.implied.get(rule.privilege, ()))
+        return fits and level is not None and pattern_levels.names(rule, *pattern_levels.named(level))
+
+    def holds(self, atom: Atom) -> bool:
+        return bool(self.allows(atom)) if atom.kind in (HELD, BELOW, OWNS) else super().holds(atom)
+
+    def place(self, atom: Atom) -> Level | None:
+        if atom.kind == HELD:
+            level = pattern_levels.level_of(atom.on, self.lineage, self.also)
+            return level[-1] if level else None
+        return self.lineage[-1] if atom.kind == BELOW else super().place(atom)
+
+
+def _by_law(decision: Decision, ground: _Ground, test: Test) -> Explanation:
+    condition = test.condition
+    open_ways = [
+        way for way in ways(condition) if all(ground.place(atom) or _placeless(atom) for atom in way)
+    ]
+    if decision:
+        way = min((way for way in open_ways if all(map(ground.holds, way))), key=_evidence)
+        because = tuple(ground.allows(atom)[0] for atom in _ordered(way, ground) if atom.kind in EVIDENCE)
+        return Explanation(decision, _rooted(ground, test, condition, way), tuple(dict.fromkeys(because)))
+    entry = (member,) if test.operation.membership else ()
+    outs = sorted(
+        (
+            (_lacks((*entry, *_ordered(way, ground)), ground), way)
+            for way in open_ways
+            if _reachable(way, ground)
+        ),
+        key=lambda out: _opens(out[0], ground),
+    )
+    missing = tuple(lacks for lacks, _ in outs)
+    way = outs[0][1] if outs else frozenset()
+    return Explanation(decision, _rooted(ground, test, condition, way), (), *_first_and_rest(missing))
+
+
+def _by_mode(decision: Decision, ground: _Ground) -> Explanation:
+    belongs = _node(member, ground, frozenset((member,)))
+    mode = Node(bool(decision) or not belongs.holds, "mode", ground.slice.mode, needed=True)
+    root = ground.levels[0]
+    lacks = [Lack("membership", "", root.key, root.type, ground.name(root.key))] if not belongs.holds else []
+    if not mode.holds:
+        lacks.append(Lack("mode", "", root.key, root.type, ground.name(root.key)))
+    tree = Node(bool(decision), "all", decision.operation, children=(belongs, mode), needed=True)
+    return Explanation(decision, tree, (), tuple(lacks))
+
+
+def _placeless(atom: Atom) -> bool:
+    return atom.kind in (MEMBER, SERVICE_ADMIN, SELF)
+
+
+def _evidence(way: Way) -> int:
+    return sum(atom.kind in EVIDENCE for atom in way)
+
+
+def _reachable(way: Way, ground: _Ground) -> bool:
+    """Nobody is made somebody else, and nothing given unseen; every other atom can be brought about."""
+    return all(atom.kind not in (SELF, BELOW) or ground.holds(atom) for atom in way)
+
+
+def _ordered(way: Way, ground: _Ground) -> list[Atom]:
+    """From the root down, as a path is read."""
+    places = {level: at for at, level in enumerate(ground.levels)}
+
+    def depth(atom: Atom) -> tuple[int, str, str]:
+        place = ground.place(atom)
+        return (places[place] if place else -1, atom.kind, atom.name)
+
+    return sorted(way, key=depth)
+
+
+def _lacks(atoms: Iterable[Atom], ground: _Ground) -> tuple[Lack, ...]:
+    return tuple(dict.fromkeys(lack for atom in atoms for lack in _lack(atom, ground)))
+
+
+def _lack(atom: Atom, ground: _Ground) -> Iterable[Lack]:
+    if ground.holds(atom):
+        return
+    place = ground.place(atom)
+    key, type = (place.key, place.type) if place else (None, "")
+    types = {level.key: level.type for level in ground.levels}
+    for rule in ground.denials(atom):
+        yield Lack(
+            "denied", atom.name, rule.object, types[rule.object], ground.name(rule.object), rule.via, rule
+        )
+    if atom.kind == OWNS:
+        yield Lack("ownership", OWNER, key, type, ground.name(key))
+    elif atom.kind in (RIGHT, HELD) and not ground.allows(atom):
+        yield Lack("privilege", atom.name, key, type, ground.name(key))
+    elif _placeless(atom):
+        yield Lack("membership" if atom.kind == MEMBER else atom.kind, "", key, type, ground.name(key))
+
+
+def _opens(lacks: tuple[Lack, ...], ground: _Ground) -> tuple[int, int, int, int]:
+    """How much these would open: the office of the whole site most, then ownership, the higher the more;
+    then the privileges; then how many."""
+    heights = {level.key: len(ground.levels) - at for at, level in enumerate(ground.levels)}
+    offices = sum(lack.kind == "service_admin" for lack in lacks)
+    owned = sum(heights[lack.object] for lack in lacks if lack.kind == "ownership")
+    codes = {lack.privilege for lack in lacks if lack.kind in ("privilege", "denied")}
+    weight = sum(WEIGHTS.get(ground.law.privileges[code].category, 3) for code in codes)
+    return offices, owned, weight, len(lacks)
+
+
+def _first_and_rest(
+    outs: tuple[tuple[Lack, ...], ...],
+) -> tuple[tuple[Lack, ...], tuple[tuple[Lack, ...], ...]]:
+    return (outs[0], outs[1:]) if outs else ((), ())
+
+
+def _rooted(ground: _Ground, test: Test, condition: Condition, way: Way) -> Node:
+    tree = _node(condition, ground, way)
+    if not test.operation.membership or condition == member:
+        return tree
+    belongs = _node(member, ground, frozenset((member,)))
+    return Node(
+        belongs.holds and tree.holds, "all", test.operation.label, children=(belongs, tree), needed=True
+    )
+
+
+def _node(condition: Condition, ground: _Ground, way: Way | None) -> Node:
+    if isinstance(condition, Atom):
+        return _leaf(condition, ground, needed=way is not None)
+    if isinstance(condition, All):
+        children = tuple(_node(part, ground, way) for part in condition.parts)
+        return Node(all(child.holds for child in children), "all", children=children, needed=way is not None)
+    return _choice(condition, ground, way)
+
+
+def _choice(condition: AnyOf, ground: _Ground, way: Way | None) -> Node:
+    """A choice shows only what could apply here, and lights the one branch that the way takes."""
+    parts = [part for part in condition.parts if _applies(part, ground)]
+    taken = next((part for part in parts if way is not None and any(w <= way for w in ways(part))), None)
+    children = tuple(_node(part, ground, way if part is taken else None) for part in parts)
+    return Node(any(child.holds for child in children), "any", children=children, needed=way is not None)
+
+
+def _applies(condition: Condition, ground: _Ground) -> bool:
+    return any(all(ground.place(atom) or _placeless(atom) for atom in way) for way in ways(condition))
+
+
+def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
+    known = ground.law.privileges.get(atom.name)
+    denials = ground.denials(atom)
+    rules = denials or ground.allows(atom)
+    key = rules[0].object if rules else getattr(ground.place(atom), "key", None)
+    return Node(
+        holds=ground.holds(atom),
+        kind=RIGHT if atom.kind in (HELD, BELOW) else atom.kind,
+        label=known.label if known else "Anything in it" if atom.kind == BELOW else atom.name,
+        privilege=known.code if known else "",
+        object=key,
+        object_type=next((level.type for level in ground.levels if level.key == key), ""),
+        name=ground.name(key),
+        rules=rules,
+        needed=needed,
+        denied=bool(denials),
+    )
