@@ -16,10 +16,10 @@ from authzsite.sheet import cell
 from lakewarden.backends import kinds
 from lakewarden.law.facts import OWNER
 from lakewarden.record import chain
-from policies.exports import applied, archives, evidence
-from policies.exports.evidence import Evidence, Question
-from policies.history import Names, privilege_label
 from policies.models import Change, Event
+from policies.record.exports import applied, evidence, signed_archives
+from policies.record.exports.evidence import Evidence, Question
+from policies.record.history import Names, privilege_label
 
 FILES = """access.json, access.csv   who had access, by which facts
 changes.jsonl             what began and ended them, each with its proof
@@ -56,9 +56,9 @@ def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
         "checkpoints.txt": found.checkpoint.note.encode(),
         "applied.json": json.dumps(given, indent=1).encode(),
         "report.html": _report(found, objects, asked, given).encode(),
-        "README.txt": (archives.CHECKED.format(name=name) + FILES).encode(),
+        "README.txt": (signed_archives.CHECKED.format(name=name) + FILES).encode(),
     }
-    archives.write(target, "evidence", files, {"question": asked, "population": _population(found)})
+    signed_archives.write(target, "evidence", files, {"question": asked, "population": _population(found)})
     return found
 
 

@@ -13,8 +13,8 @@ from django.template.loader import render_to_string
 from authzsite.sheet import cell
 from lakewarden.record import chain
 from lakewarden.record.review import POPULATION, ROWS
-from policies.exports import archives
 from policies.models import Review
+from policies.record.exports import signed_archives
 from policies.reviews import closing, evidence
 from policies.reviews.evidence import Evidence
 
@@ -44,9 +44,9 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
             "checkpoints.txt": found.checkpoint.note.encode(),
             "names.json": chain.canonical({"names": found.names, "paces": _paces(found)}).encode(),
             "report.html": _report(found).encode(),
-            "README.txt": (archives.CHECKED.format(name=name) + FILES).encode(),
+            "README.txt": (signed_archives.CHECKED.format(name=name) + FILES).encode(),
         }
-        archives.write(target, "review", files, {"review": found.about(), "population": found.counts})
+        signed_archives.write(target, "review", files, {"review": found.about(), "population": found.counts})
     return found
 
 

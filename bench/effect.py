@@ -75,8 +75,9 @@ def world(url: str) -> tuple[Callable[[], object], Callable[[], object]]:
     call_command("migrate", verbosity=0)
     from accounts import people
     from catalog.nodes import node
-    from policies.services import backends, grants
+    from policies.services import grants
     from policies.services.grants import Wish
+    from policies.sync.connections import registration
     from policies.sync.connections.opening import open_backend
     from policies.sync.discovery.objects import discover
     from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, the
@@ -84,7 +85,7 @@ def world(url: str) -> tuple[Callable[[], object], Callable[[], object]]:
     root = a_metalake()
     ana = a_person("ana")
     admit(root, "ana")
-    row = backends.connect(root, "shop", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
+    row = registration.connect(root, "shop", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
     catalog = node(row.catalog_id)
     assert catalog is not None
     discover(catalog, open_backend(row, catalog).observe(), by=BY, authority=AUTHORITY)

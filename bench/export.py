@@ -79,8 +79,8 @@ def measure(facts: int) -> None:
         fill(facts)
         return
     from catalog.queries import realm_named, root
-    from policies.exports import parquet
     from policies.models import Counter
+    from policies.record.exports import parquet
 
     realm = realm_named("demo")
     assert realm is not None

@@ -124,7 +124,7 @@ def together(shop: Shop) -> dict[str, Asked]:
 def questions(shop: Shop) -> dict[str, Question]:
     """All that is measured.  What is asked by a time is asked by that of the record at hand."""
     from accounts.models import Principal
-    from policies import history
+    from policies.record import history
 
     visit, seen = visitor("ada"), history.sight(Principal.objects.get(kind="user", name="ada"), [shop.root])
 
@@ -147,16 +147,17 @@ def kept(shop: Shop) -> dict[str, Question]:
     """The pages of an object, a role and a person, each as of a revision that is long past, and their law."""
     from accounts.models import Principal
     from catalog.nodes import nodes
-    from policies import access, compare, past
+    from policies.decisions.lookups import access as lookups_access
+    from policies.record import compare, revisions
     from tests.factories import the
 
-    visit, quiet, first = visitor("marek"), shop.quiet.id, past.at_revision(shop.began)
+    visit, quiet, first = visitor("marek"), shop.quiet.id, revisions.at_revision(shop.began)
     assert first is not None
     mia = Principal.objects.get(kind="user", name="mia")
     places = (f"/objects/{quiet}", f"/roles/{the('role', 'browse').id}", f"/people/{mia.pk}")
 
     def now() -> int:
-        found = access.AccessMap(nodes([quiet])[quiet])
+        found = lookups_access.AccessMap(nodes([quiet])[quiet])
         return len([one for one in found.people.values() if found.access_of(one).can])
 
     return {

@@ -54,7 +54,8 @@ def world() -> Any:
 def lists(sales: Any) -> dict[str, Callable[[], int]]:
     from accounts import people
     from catalog.queries import below
-    from policies import queries, slices
+    from policies.decisions import slices
+    from policies.decisions.lookups import visible_objects
 
     def unfiltered() -> int:
         return len(below(sales, "table").values_list("securable", "name"))
@@ -64,7 +65,7 @@ def lists(sales: Any) -> dict[str, Callable[[], int]]:
 
         def run() -> int:
             slice_ = slices.current(person, sales)
-            return len(queries.children(slice_, sales, "table").values_list("securable", "name"))
+            return len(visible_objects.children(slice_, sales, "table").values_list("securable", "name"))
 
         return run
 

@@ -71,8 +71,8 @@ def following(
 ) -> Iterator[tuple[Any, Any, Any]]:
     """Changes that follow from a digest, each with its event; every other begins a fact, the next ends it."""
     from accounts.fact_content import fact_values
-    from policies.changes import digest_of
     from policies.models import Change, Event, RealmMember
+    from policies.record.change import digest_of
 
     for revision in revisions:
         number, begins = (revision + 2) // 2, revision % 2 == 0  # after the owner's own, in revision 1

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lakewarden.law.engine import Decision
-    from policies.separation.book import Clash
+    from policies.separation.rules import Clash
 
 
 class PolicyError(Exception):

@@ -11,25 +11,21 @@ from django.db.models import F
 from django.utils import timezone
 
 from lakewarden.backends.errors import BackendError
-from policies import (
-    beginnings,
-    bootstrap,
-    checkpoints,
-    discoveries,
-    emergency,
-    endings,
-    unsealed,
-    uses,
-    verifications,
-)
-from policies.exports import feeds
+from policies.analytics import uses
+from policies.analytics.pipelines import control, running
+from policies.decisions.seals import unsealed
+from policies.emergency import access as emergency_access
+from policies.lifecycle import expirations
 from policies.models import Backend, Review
 from policies.notices import posting
-from policies.outbox import queue_of
-from policies.pipelines import asking, running
+from policies.record import checkpoints, verifications
+from policies.record.exports import feeds
+from policies.record.outbox import queue_of
 from policies.requests import ageing, following
 from policies.reviews import clock, closing, population
+from policies.services import cdap_bootstrap, scheduled_grants
 from policies.sync import worker
+from policies.sync.discovery import discoveries
 from policies.sync.runs import heartbeat, lease, nightly, pruning, worker_limit
 from policies.sync.safeguards import alerts, restored
 
@@ -81,14 +77,14 @@ def deliver_due() -> None:
 @shared_task(name="policies.tasks.begin")
 def begin() -> None:
     """End what is about to begin and may not, well before it does."""
-    if ended := beginnings.look(timezone.now()):
+    if ended := scheduled_grants.look(timezone.now()):
         log.warning("%s rights that had been given ahead of time do not begin", ended)
 
 
 @shared_task(name="policies.tasks.remind")
 def remind() -> None:
     """Tell people of what ends soon."""
-    endings.remind(timezone.now())
+    expirations.remind(timezone.now())
 
 
 @shared_task(name="policies.tasks.requests")
@@ -182,7 +178,7 @@ def feed() -> None:
 @shared_task(name="policies.tasks.end_emergencies")
 def end_emergencies() -> None:
     """Have the review wait of every emergency whose time is over."""
-    emergency.finish_all(timezone.now())
+    emergency_access.finish_all(timezone.now())
 
 
 @shared_task(name="policies.tasks.post")
@@ -201,7 +197,7 @@ def forget_notices() -> None:
 @shared_task(name="policies.tasks.bootstrap")
 def bootstrap_namespaces() -> None:
     """Make the default namespaces of CDAP realms whose master user may."""
-    bootstrap.look_everywhere()
+    cdap_bootstrap.look_everywhere()
 
 
 @shared_task(name="policies.tasks.verify")
@@ -226,7 +222,7 @@ def run_pipelines() -> None:
 @shared_task(name="policies.tasks.pipelines_nightly")
 def ask_for_pipelines() -> None:
     """Ask for every pipeline that is to run each night."""
-    asking.ask_nightly()
+    control.ask_nightly()
 
 
 @shared_task(name="policies.tasks.build_review")

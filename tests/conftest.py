@@ -257,11 +257,11 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @pytest.fixture(autouse=True)
 def _forget_slices() -> Iterator[None]:
     yield
-    if "policies.slices" in sys.modules:
-        sys.modules["policies.slices"].forget_all()
-    if "policies.switches" in sys.modules:
-        sys.modules["policies.switches"].off.forget()
-    if "policies.inquiries" in sys.modules:
-        sys.modules["policies.inquiries"].tally.forget()
+    if "policies.decisions.slices" in sys.modules:
+        sys.modules["policies.decisions.slices"].forget_all()
+    if "policies.decisions.switches" in sys.modules:
+        sys.modules["policies.decisions.switches"].off.forget()
+    if "policies.record.inquiries" in sys.modules:
+        sys.modules["policies.record.inquiries"].tally.forget()
     if "authzsite.console.modes" in sys.modules:
         sys.modules["authzsite.console.modes"].modes.forget()

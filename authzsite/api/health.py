@@ -26,9 +26,10 @@ from django.views.decorators.http import require_safe
 
 from authzsite.api.monitoring import comes_from_a_monitor, has_a_token
 from catalog.models import Placement
-from policies import unsealed, verifications
-from policies.bounded_connection import BoundedConnection, patience
+from policies.decisions.seals import unsealed
 from policies.models import Backend, Heartbeat, OutboxEntry
+from policies.record import verifications
+from policies.sync.connections.bounded_connection import BoundedConnection, patience
 from policies.sync.runs import heartbeat
 from policies.sync.safeguards import alerts
 

@@ -17,9 +17,10 @@ from prometheus_client.registry import Collector
 from authzsite.api.monitoring import comes_from_a_monitor, has_a_token
 from authzsite.api.v1.call import problem
 from catalog.models import Mode
-from policies import unsealed, verifications
+from policies.decisions.seals import unsealed
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry, SyncRun
 from policies.models.sync import STUCK
+from policies.record import verifications
 from policies.services.grants import revision_now
 from policies.sync.safeguards import alerts
 

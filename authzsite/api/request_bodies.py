@@ -12,7 +12,7 @@ from authzsite.api.authzen.questions import Body, Question, read_question
 from authzsite.api.strictjson import BadBody
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, RequestStep, RequestWant
-from policies.past import moment_in
+from policies.record.revisions import moment_in
 from policies.requests import following, windows
 from policies.requests.asking import Asking, Foresight, Wanted
 from policies.requests.needs import Need

@@ -28,13 +28,14 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from catalog.nodes import nodes
-from policies import history, offices
 from policies.authority import Actor
+from policies.decisions import site_permissions
+from policies.decisions.site import named
 from policies.errors import Invalid, PolicyError
 from policies.models import Ownership
+from policies.record import history
 from policies.services import accounts
 from policies.services.grants import revision_now
-from policies.site import named
 
 OWN = "why-own"
 DAYS = 3
@@ -60,9 +61,9 @@ def room(request: Request, id: int) -> HttpResponse:
         return _show(request, account)
     actor, do = Actor(asker_of(request), "console"), request.POST.get("do", "")
     if do == "link":
-        accounts.begin_password(account, by=actor, authority=offices.of_admin(actor))
+        accounts.begin_password(account, by=actor, authority=site_permissions.of_admin(actor))
         return _show(request, account, link=_link(request, account))
-    if do == "enable" and accounts.open_again(account, by=actor, authority=offices.of_admin(actor)):
+    if do == "enable" and accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor)):
         say(request, f"{account.username} can sign in again")
     return redirect("console:account", id=id)
 
@@ -192,7 +193,7 @@ def disable(request: Request, id: int) -> HttpResponse:
         actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
         try:
             if done_before(actor) is None:
-                authority, reason = offices.of_admin(actor), reason_in(request)
+                authority, reason = site_permissions.of_admin(actor), reason_in(request)
                 accounts.close(account, by=actor, authority=authority, reason=reason)
             return _disabled(request, account, closing)
         except Invalid as problem:
@@ -239,7 +240,7 @@ def bind(request: Request, id: int) -> HttpResponse:
     actor = Actor(asker_of(request), "console", request_id=asked.nonce)
     try:
         if done_before(actor) is None:
-            authority = offices.of_admin(actor)
+            authority = site_permissions.of_admin(actor)
             accounts.bind(account, one, by=actor, authority=authority, reason=asked.reason)
     except PolicyError as problem:
         return _binding(request, account, asked, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])

@@ -31,12 +31,12 @@ from authzsite.console.parts import Action, Empty, Face, Note, State, Who
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
-from policies import offices
 from policies.authority import Actor
+from policies.decisions import site_permissions
+from policies.decisions.site import locked_out_realms
 from policies.errors import PolicyError
 from policies.services import accounts
 from policies.services.grants import revision_now
-from policies.site import locked_out_realms
 
 LISTED = 50
 KINDS = (
@@ -301,7 +301,7 @@ def new(request: Request) -> HttpResponse:
     if done_before(actor) is not None:
         return redirect("console:accounts")
     try:
-        authority = offices.of_admin(actor)
+        authority = site_permissions.of_admin(actor)
         made = accounts.make_person(name, shown_as, by=actor, authority=authority, reason=reason_in(request))
     except PolicyError as problem:
         return _form(request, name, shown_as, [Note("bad", "Not made.", str(problem))])

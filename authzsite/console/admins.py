@@ -10,9 +10,9 @@ from authzsite.console import naming, words
 from authzsite.console.parts import Action, Verdict
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
-from policies import access_log
-from policies.facts import is_service_admin
-from policies.offices import ADMIN
+from policies.decisions.facts import is_service_admin
+from policies.decisions.site_permissions import ADMIN
+from policies.record import access_log
 
 
 def may(request: Request) -> bool:

@@ -19,12 +19,13 @@ from authzsite.console.parts import Empty, Note
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from policies import history
-from policies.archiving import reading, searching
-from policies.archiving.files import ArchiveBroken
-from policies.archiving.searching import Place
-from policies.history import Names, Sight
 from policies.models import Event
+from policies.record import history
+from policies.record.archive import reading
+from policies.record.archive import search as archive_search
+from policies.record.archive.files import ArchiveBroken
+from policies.record.archive.search import Place
+from policies.record.history import Names, Sight
 from policies.services.grants import revision_now
 
 SHOWN = 100
@@ -76,7 +77,7 @@ def _places(asker: Principal) -> list[Node]:
 
 def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, object]:
     try:
-        found = searching.search(root.realm_id, asked.filter, seen, before=_place(before), limit=SHOWN)
+        found = archive_search.search(root.realm_id, asked.filter, seen, before=_place(before), limit=SHOWN)
     except ArchiveBroken as broken:
         return {"broken": Note("bad", "The archive cannot be read.", f"It says: {broken}.")}
     next_ = asked.url(before=f"{found.next[0]}.{found.next[1]}") if found.next else ""

@@ -31,9 +31,9 @@ from catalog.models import Detail, Placement
 from catalog.nodes import Node
 from catalog.queries import mode_of
 from lakewarden.law.facts import Level
-from policies import decisions
+from policies.decisions import ask
+from policies.decisions.lookups.visible_objects import owners_along, realms_of
 from policies.models import Ownership
-from policies.queries import owners_along, realms_of
 from policies.services.grants import revision_now
 
 ASIDE = ("role", "tag", "policy", "job_template", "job", "user", "group", "column")
@@ -174,7 +174,7 @@ def _able(place: Place, row: Placement) -> list[str]:
     return [
         name
         for name in ("use", "read", "write", "drop", "grant")
-        if decisions.answer(place.slice, name, node, now=place.now)
+        if ask.answer(place.slice, name, node, now=place.now)
     ]
 
 

@@ -23,12 +23,13 @@ from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
-from policies import decisions, matching
+from policies.decisions import ask
+from policies.decisions.lookups import pattern_matches
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.errors import PolicyError
 from policies.models import Grant
-from policies.queries import owner_of
 from policies.services import patterns
-from policies.services.instances import Instance
+from policies.services.cdap_instances import Instance
 
 HOLDERS_NAMED = 3
 
@@ -99,7 +100,7 @@ class Desk:
         """The entity or pattern of an address.  Raises Http404."""
         try:
             target = patterns.named(self.root, text)
-            decisions.entity_node(self.root, target)
+            ask.entity_node(self.root, target)
         except PolicyError:
             raise Http404 from None
         if "\0" in text or len(text) > patterns.LONGEST:
@@ -112,14 +113,14 @@ class Desk:
         there = nodes(keys)
         found = [there[key] for key in keys if key in there]
         slice_, now = self.place.slice, self.place.now
-        return [one for one in found if self.looks or decisions.may_see(slice_, one, now=now)]
+        return [one for one in found if self.looks or ask.may_see(slice_, one, now=now)]
 
     def sees(self, target: Authorizable) -> bool:
         """Whether a name may be spoken of to the viewer."""
         if self.looks or self.may_grant(target) or self.grants().filter(pattern=str(target)).exists():
             return True
-        node = decisions.entity_node(self.root, target)
-        return decisions.may_see(self.place.slice, node, now=self.place.now)
+        node = ask.entity_node(self.root, target)
+        return ask.may_see(self.place.slice, node, now=self.place.now)
 
     # Addresses and words
 
@@ -254,7 +255,7 @@ def reaches(desk: Desk, texts: Sequence[str]) -> dict[str, Reach]:
     targets = [patterns.named(desk.root, text) for text in texts]
     asked = [(target, None) for target in targets]
     asked += [(target, first.get(text)) for target, text in zip(targets, texts, strict=True)]
-    found = matching.counted(desk.root, asked)
+    found = pattern_matches.counted(desk.root, asked)
     return {
         text: Reach(now, then if target.is_pattern else now, not target.is_pattern)
         for text, target, now, then in zip(texts, targets, found, found[len(texts) :], strict=False)

@@ -19,7 +19,8 @@ from catalog.models import Placement
 from catalog.nodes import Node
 from catalog.queries import below
 from lakewarden.law.dialects.cdap.authorizable import TYPES
-from policies import decisions, matching
+from policies.decisions import ask
+from policies.decisions.lookups import pattern_matches
 
 SHOWN = 50
 HOLDING = ("namespace", "application")
@@ -87,7 +88,7 @@ def room(request: Request, id: int) -> HttpResponse:
 def _container(desk: Desk, text: str) -> Node:
     """The namespace or application of that name, which the viewer may see.  Raises Http404."""
     target = desk.named(text)
-    found = desk.entities(matching.entities(desk.root, target)[:1])
+    found = desk.entities(pattern_matches.entities(desk.root, target)[:1])
     if target.is_pattern or target.type not in HOLDING or not found:
         raise Http404
     return found[0]
@@ -111,7 +112,7 @@ def _row(desk: Desk, node: Node) -> Row:
 def able(desk: Desk, node: Node) -> str:
     """What the viewer may do with an entity, in words."""
     slice_, now = desk.place.slice, desk.place.now
-    held = [code for code in desk.actions if decisions.answer(slice_, code, node, now=now)]
+    held = [code for code in desk.actions if ask.answer(slice_, code, node, now=now)]
     return desk.labels(held) or "Nothing"
 
 

@@ -14,7 +14,7 @@ from authzsite.console.cdap_entities import Asked, able, asked_in
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
 from authzsite.console.requests import Request
-from policies import access_log
+from policies.record import access_log
 
 
 @reads

@@ -28,12 +28,12 @@ from catalog.nodes import Node
 from catalog.queries import below, find
 from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, parse
 from lakewarden.law.objects import ObjectRef
-from policies import text_preview
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions.lookups.visible_objects import givable
 from policies.errors import PolicyError
 from policies.events import GRANT_ADDED
-from policies.queries import givable
+from policies.previews import patterns as previews_patterns
+from policies.record.change import change
 from policies.services import patterns, realm_of
 
 ROLES = 200
@@ -201,7 +201,7 @@ def _preview(draft: Draft) -> dict[str, Any]:
         problem = draft.problems.get("text", "") if draft.text else ""
         empty = "Write a name, and this side tells what it matches, who gains and who loses."
         return {"preview_empty": problem or empty, "button": draft.button()}
-    foretold = text_preview.of_grant(draft.at.root, draft.target, draft.holders, draft.may)
+    foretold = previews_patterns.of_grant(draft.at.root, draft.target, draft.holders, draft.may)
     told = Told(draft.at, draft.target, foretold)
     return {
         "matches": told.matches(),

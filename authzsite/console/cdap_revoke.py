@@ -26,9 +26,9 @@ from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from lakewarden.law.objects import ObjectRef
-from policies import text_preview
 from policies.authority import Actor
 from policies.errors import PolicyError
+from policies.previews import patterns as previews_patterns
 from policies.services import patterns
 
 
@@ -62,7 +62,7 @@ class Removal:
     def told(self) -> Told | None:
         if self.held is None or self.holder is None:
             return None
-        foretold = text_preview.of_removal(self.desk.root, self.target, self.holder, self.held.rows)
+        foretold = previews_patterns.of_removal(self.desk.root, self.target, self.holder, self.held.rows)
         return Told(self.desk, self.target, foretold, removal=True)
 
 

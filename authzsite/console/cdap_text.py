@@ -18,7 +18,9 @@ from authzsite.console.parts import Action, Chip, Empty, Face, Fact, Facts, Note
 from authzsite.console.requests import Request
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
-from policies import access_log, decisions, matching
+from policies.decisions import ask
+from policies.decisions.lookups import pattern_matches
+from policies.record import access_log
 
 SHOWN = 50
 
@@ -66,18 +68,18 @@ class Name:
     def reach(self) -> Reach:
         if self.held:
             return reaches(self.desk, [self.text])[self.text]
-        [now] = matching.counted(self.desk.root, [(self.target, None)])
+        [now] = pattern_matches.counted(self.desk.root, [(self.target, None)])
         return Reach(now, now, not self.target.is_pattern)
 
     @cached_property
     def matched(self) -> list[Node]:
         """The first entities that are like it and exist for the viewer."""
-        return self.desk.entities(matching.entities(self.desk.root, self.target)[:SHOWN])
+        return self.desk.entities(pattern_matches.entities(self.desk.root, self.target)[:SHOWN])
 
     def facts(self) -> Facts:
-        node = decisions.entity_node(self.desk.root, self.target)
+        node = ask.entity_node(self.desk.root, self.target)
         slice_, now = self.desk.place.slice, self.desk.place.now
-        able = [code for code in self.desk.actions if decisions.answer(slice_, code, node, now=now)]
+        able = [code for code in self.desk.actions if ask.answer(slice_, code, node, now=now)]
         found = [Fact("Kind", naming.kind_of(self.target.type))]
         if self.desk.looks or self.target.is_pattern:
             found.append(Fact("Matches now" if self.target.is_pattern else "There", state=self._state()))
@@ -126,7 +128,7 @@ class Name:
         while self.desk.comes_down and levels[-1].parent is not None:
             levels.append(levels[-1].parent)
         for level in levels:
-            yield from (text for text in matching.texts_on(self.desk.root, level) if text != self.text)
+            yield from (text for text in pattern_matches.texts_on(self.desk.root, level) if text != self.text)
         if self.desk.comes_down:
             yield f"instance:{self.desk.root.name}"
 

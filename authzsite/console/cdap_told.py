@@ -10,7 +10,7 @@ from authzsite.console.by_name import text_of
 from authzsite.console.cdap_desk import Desk, noun_of
 from authzsite.console.parts import Count, Diff, DiffLine, Tally
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
-from policies.text_preview import Effect, Foretold
+from policies.previews.patterns import Effect, Foretold
 
 NAMED = 5
 SIGNS = ("lose", "gain", "same")

@@ -19,7 +19,7 @@ from authzsite.console.place import Place
 from authzsite.console.requests import Request, numbers_in
 from authzsite.console.shell import page
 from catalog.nodes import Node, nodes
-from policies import decisions, slices
+from policies.decisions import ask, slices
 
 MOST = 50
 """More objects than this are not changed at once."""
@@ -64,7 +64,7 @@ class Chosen:
             return []
         slice_ = slices.current(self.asker, here[0], now=now)
         places = [Place(self.asker, node, slice_, now) for node in here]
-        return [one for one in places if decisions.may_see(slice_, one.node, now=now)]
+        return [one for one in places if ask.may_see(slice_, one.node, now=now)]
 
     @cached_property
     def mine(self) -> list[Place]:

@@ -26,9 +26,10 @@ from authzsite.console.shell import page
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER
-from policies import access_log, decisions, slices
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import children
 from policies.models import Grant
-from policies.queries import children
+from policies.record import access_log
 from policies.services.grants import revision_now
 from policies.services.personal import is_personal
 
@@ -196,7 +197,7 @@ class Desk:
 
     def _sees(self, node: Node) -> bool:
         slice_ = next((one for realm, one in self._slices if realm == node.realm_id), None)
-        return slice_ is not None and decisions.may_see(slice_, node, now=self._now)
+        return slice_ is not None and ask.may_see(slice_, node, now=self._now)
 
     @cached_property
     def _slices(self) -> list[tuple[int, Any]]:

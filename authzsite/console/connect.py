@@ -28,14 +28,14 @@ from catalog.nodes import Node
 from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Kind
-from policies import access_log
 from policies.authority import Actor
-from policies.changes import change
 from policies.errors import PolicyError
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
-from policies.services import backends
+from policies.record import access_log
+from policies.record.change import change
 from policies.services.grants import revision_now
+from policies.sync.connections import registration
 from policies.sync.connections.trial import tried
 
 
@@ -58,7 +58,7 @@ def connect(request: Request, id: int) -> HttpResponse:
     if not kinds_for(ward):
         raise Http404
     actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    if not backends.may_connect(actor, ward.root):
+    if not registration.may_connect(actor, ward.root):
         return _refused(request, ward)
     if request.method != "POST":
         wanted = Wanted(ward, prefilled(request.GET.dict(), ward))
@@ -115,8 +115,8 @@ def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source:
     if done_before(actor) is None:
         try:
             with change(BACKEND_CONNECTED, realm=wanted.ward.realm, by=actor):
-                authority, url = backends.authority_to_connect(actor, root), wanted.url(kind)
-                backends.connect(
+                authority, url = registration.authority_to_connect(actor, root), wanted.url(kind)
+                registration.connect(
                     root,
                     name,
                     kind.code,
@@ -137,7 +137,7 @@ def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source:
 
 
 def _refused(request: Request, ward: Ward) -> HttpResponse:
-    access_log.refused(ward.asker, backends.DUTY, ward.root, via="console")
+    access_log.refused(ward.asker, registration.DUTY, ward.root, via="console")
     text = f"It takes the duty to connect backends, or {ward.owner_words()}."
     verdict = Verdict("no", f"You cannot connect catalogs of {ward.root.name}", text, level=1)
     actions = (Action(f"Back to {ward.root.name}", ward.url),)

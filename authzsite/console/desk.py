@@ -17,10 +17,12 @@ from catalog.models import Placement
 from catalog.nodes import Node, Numbers, any_of
 from catalog.queries import nodes
 from lakewarden.law.facts import OWNER, Rule, Slice
-from policies import endings, history, slices
-from policies.endings import Ending
+from policies.decisions import slices
+from policies.decisions.lookups.visible_objects import foreign_on, owned_by, realms_of
+from policies.lifecycle import expirations as endings
+from policies.lifecycle.expirations import Ending
 from policies.models import BackendFinding
-from policies.queries import foreign_on, owned_by, realms_of
+from policies.record import history
 
 SOON = timedelta(days=14)
 SHOWN = 10

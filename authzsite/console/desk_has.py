@@ -12,8 +12,8 @@ from authzsite.console.parts import Action, Chip, Face, Path, Who
 from authzsite.console.reach import Coming, comings
 from catalog.nodes import Node
 from lakewarden.law.facts import Rule
-from policies import endings
-from policies.endings import Ending
+from policies.lifecycle import expirations
+from policies.lifecycle.expirations import Ending
 
 REACH = 12
 
@@ -112,4 +112,6 @@ def right_words(one: Ending) -> str:
 
 
 def extend(one: Ending) -> Action:
-    return Action("Extend", endings.extend(one), "mini", more=f"for {holder_of(one).name} on {one.node.name}")
+    return Action(
+        "Extend", expirations.extend(one), "mini", more=f"for {holder_of(one).name} on {one.node.name}"
+    )

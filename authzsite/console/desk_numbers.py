@@ -13,7 +13,7 @@ from authzsite.console import record, words
 from authzsite.console.desk import Desk
 from authzsite.console.lists import Spark, Tile
 from authzsite.console.parts import State
-from policies import reaching
+from policies.decisions.lookups import counts
 
 DAYS = 7
 WIDE, HIGH = 112, 20
@@ -29,9 +29,7 @@ class Numbers:
         return [*self._owned(), *self._backends()] if self.desk.owned else []
 
     def _owned(self) -> Iterable[Tile]:
-        now, before = reaching.people(
-            self.desk.owned, at=(self.desk.now, self.desk.now - timedelta(days=DAYS))
-        )
+        now, before = counts.people(self.desk.owned, at=(self.desk.now, self.desk.now - timedelta(days=DAYS)))
         yield Tile("People with rights on what you own", words.number(now), _more(now, before))
         changes = self._changes()
         yield Tile(
@@ -48,7 +46,7 @@ class Numbers:
         """How many there were on each of the days, the oldest first."""
         today = timezone.localtime(self.desk.now).replace(hour=0, minute=0, second=0, microsecond=0)
         days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
-        found = reaching.changes_by_day(self.desk.owned, record.ABOUT_ACCESS, since=days[0])
+        found = counts.changes_by_day(self.desk.owned, record.ABOUT_ACCESS, since=days[0])
         return [found.get(day.date(), 0) for day in days]
 
     def _backends(self) -> Iterable[Tile]:

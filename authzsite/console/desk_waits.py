@@ -14,10 +14,11 @@ from authzsite.console.desk_has import extend, holder_of, right_words
 from authzsite.console.lists import Item
 from authzsite.console.parts import Action, Face
 from catalog.nodes import Node
-from policies import ownership, verifications
-from policies.facts import is_service_admin
+from policies.decisions import ownership
+from policies.decisions.facts import is_service_admin
+from policies.decisions.ownership import GONE, Asked
 from policies.models import BackendFinding
-from policies.ownership import GONE, Asked
+from policies.record import verifications
 
 LATE = {
     "Not reached": "is not reached",

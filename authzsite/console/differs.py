@@ -24,8 +24,8 @@ from catalog.nodes import Node
 from catalog.queries import nodes
 from policies.authority import Actor
 from policies.models import BackendFinding, ForeignOrder
-from policies.services import drift
 from policies.services.personal import is_personal
+from policies.sync import foreign_rights
 from policies.sync.findings import VANISHED
 
 SHOWN, NAMED = 50, 3
@@ -113,7 +113,7 @@ def board(
 def _lines(
     shown: Sequence[BackendFinding], *, may: bool, whole: Collection[int], by: Actor | None
 ) -> list[Row]:
-    orders = drift.ordered(shown)
+    orders = foreign_rights.ordered(shown)
     keys = {row.securable_id for row in shown if row.securable_id}
     places = nodes(keys | set(roles_of(shown))) if shown else {}
     folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
@@ -122,9 +122,11 @@ def _lines(
         key = (row.kind, row.backend_id, row.holder, row.type, row.place, row.grantor, alone)
         folds.setdefault(key, []).append(row)
     foreign = [
-        drift.Foreign(mine[0].backend, tuple(mine)) for mine in folds.values() if may and _open(mine, orders)
+        foreign_rights.Foreign(mine[0].backend, tuple(mine))
+        for mine in folds.values()
+        if may and _open(mine, orders)
     ]
-    locks = drift.locked(foreign, by) if by is not None else {}
+    locks = foreign_rights.locked(foreign, by) if by is not None else {}
     return [_row(mine, places, orders, locks, may=may, whole=whole) for mine in folds.values()]
 
 

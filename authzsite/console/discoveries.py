@@ -23,12 +23,12 @@ from authzsite.console.shell import page, say
 from authzsite.console.sync_backend import There, there
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
-from policies import access_log, discoveries
 from policies.authority import Actor
 from policies.errors import PolicyError, Refused
 from policies.models import BackendLogins, Discovery, RealmMember
-from policies.services import backends
-from policies.sync.discovery import owners
+from policies.record import access_log
+from policies.sync.connections import registration
+from policies.sync.discovery import discoveries, owners
 from policies.sync.discovery.owners import Suggestion
 
 OWNERS, NAMED = 50, 8
@@ -98,14 +98,14 @@ def room(request: Request, id: int) -> HttpResponse:
             else:
                 discoveries.ask(one.row, by=actor)
         except Refused:
-            access_log.refused(one.place.asker, backends.DUTY, one.place.node, via="console")
+            access_log.refused(one.place.asker, registration.DUTY, one.place.node, via="console")
             return _show(request, one, status=403)
         return redirect("console:discover", id=id)
     return _show(request, one)
 
 
 def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
-    node, may = one.place.node, backends.may_connect(one.place.actor, one.place.node)
+    node, may = one.place.node, registration.may_connect(one.place.actor, one.place.node)
     root = next(iter(node.above()), node)
     context: dict[str, Any] = {
         "heading": f"What {node.name} holds",

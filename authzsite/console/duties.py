@@ -31,12 +31,13 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from catalog.models import Securable
 from catalog.queries import node as find_node
-from policies import access_log, offices, slices
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions import site_permissions, slices
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.errors import Invalid
 from policies.events import DUTY_GIVEN, DUTY_TAKEN
-from policies.queries import owner_of
+from policies.record import access_log
+from policies.record.change import change
 from policies.services import duties, realm_of
 from policies.services.duties import Held
 from policies.services.grants import revision_now
@@ -68,7 +69,7 @@ class Office:
 
     @cached_property
     def may(self) -> bool:
-        return bool(offices.ask_realm(self.place.asker, self.root))
+        return bool(site_permissions.ask_realm(self.place.asker, self.root))
 
     @cached_property
     def rows(self) -> Sequence[Held]:
@@ -115,7 +116,7 @@ class Office:
 def visit_office(request: Request, id: int) -> Office:
     """The object, as everybody who may see it; and a whole realm also as service admin."""
     asker, node = asker_of(request), find_node(id)
-    if node is not None and len(node.levels) == 1 and offices.ask_admin(asker):
+    if node is not None and len(node.levels) == 1 and site_permissions.ask_admin(asker):
         return Office(Place(asker, node, slices.current(asker, node), timezone.now()))
     return Office(visit(request, id))
 
@@ -174,7 +175,7 @@ def _page(
 
 def _refused(request: Request, office: Office) -> HttpResponse:
     place, reason = office.place, office.reason()
-    access_log.refused(place.asker, offices.REALM, place.node, via="console")
+    access_log.refused(place.asker, site_permissions.REALM, place.node, via="console")
     back = reverse("console:object_duties", args=[place.node.id])
     heading = f"You cannot change duties on {place.node.ref.full_name or place.node.name}"
     verdict = Verdict("no", heading, reason.text if reason else "", level=1)
@@ -216,7 +217,7 @@ def _give(request: Request, office: Office, asked: Among, wanted: Sequence[str])
     try:
         if done_before(actor) is None:
             with change(DUTY_GIVEN, realm=realm_of(node), by=actor, reason=asked.reason):
-                authority = offices.of_realm(actor, office.root)
+                authority = site_permissions.of_realm(actor, office.root)
                 for one in asked.chosen:
                     for duty in wanted:
                         duties.give(node, duty, one, by=actor, authority=authority)
@@ -319,7 +320,7 @@ def _taken(request: Request, office: Office, one: Principal, duty: str) -> HttpR
         reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
         try:
             with change(DUTY_TAKEN, realm=realm_of(node), by=actor, reason=reason):
-                authority = offices.of_realm(actor, office.root)
+                authority = site_permissions.of_realm(actor, office.root)
                 ended = duties.take(node, duty, one, by=actor, authority=authority)
         except Invalid:
             ended = False  # who has no account has no duty

@@ -15,7 +15,7 @@ from authzsite.console.outside import Behind
 from authzsite.console.parts import Count, Diff, DiffLine, Tally
 from catalog.nodes import Node
 from lakewarden.law.explain import Lack
-from policies.preview import Effect, Preview
+from policies.previews.grants import Effect, Preview
 from policies.services.personal import is_personal
 
 NAMES = 12

@@ -23,10 +23,11 @@ from authzsite.console.rules import telling
 from authzsite.sheet import CHUNK, chunks, moment
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
-from policies import access_log, ownership, slices
+from policies.decisions import ownership, slices
+from policies.decisions.lookups.visible_objects import children, realms_of
 from policies.models import Assignment, BackendFinding, Grant
 from policies.models.grants import Effect
-from policies.queries import children, realms_of
+from policies.record import access_log
 from policies.services.personal import is_personal
 
 

@@ -10,7 +10,7 @@ from authzsite.console import words
 from authzsite.console.effects import NAMES, SIGNS, Shown
 from authzsite.console.over_objects import MOST, OverObjects
 from authzsite.console.parts import Diff, DiffLine
-from policies.role_preview import RolePreview
+from policies.previews.roles import RolePreview
 
 ORDER = ("lose", "gain", "lack", "stop")
 PEOPLE = 150

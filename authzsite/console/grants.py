@@ -24,9 +24,9 @@ from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from catalog.nodes import Node
 from lakewarden.law.dialects import Privilege
-from policies import preview as previews
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Separated
+from policies.previews import grants as previews
 from policies.services import grants
 from policies.services.grants import revision_now
 

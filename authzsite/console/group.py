@@ -23,15 +23,16 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.roles import nonce_in
 from authzsite.console.separation import notes as parted
 from authzsite.console.shell import page, say
-from policies import access_log, offices
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions import site_permissions
+from policies.decisions.site import named
 from policies.errors import PolicyError, Separated
 from policies.events import GROUP_JOINED, GROUP_LEFT
-from policies.group_preview import Moved, of_membership
+from policies.previews.groups import Moved, of_membership
+from policies.record import access_log
+from policies.record.change import change
 from policies.services import members
 from policies.services.grants import revision_now
-from policies.site import named
 
 DUTY = {
     "view_history": "read the history of",
@@ -74,7 +75,7 @@ def new(request: Request) -> HttpResponse:
             return redirect("console:people")
         try:
             made = members.make_group(
-                name, by=actor, authority=offices.of_admin(actor), reason=_reason(request)
+                name, by=actor, authority=site_permissions.of_admin(actor), reason=_reason(request)
             )
         except PolicyError as problem:
             notes = [Note("bad", "Not made.", str(problem))]
@@ -117,7 +118,7 @@ def join(request: Request, id: int) -> HttpResponse:
     if done_before(actor) is None:
         try:
             with change(GROUP_JOINED, realm=None, by=actor, reason=asked.reason):
-                authority = offices.of_admin(actor)
+                authority = site_permissions.of_admin(actor)
                 for one in asked.chosen:
                     members.join_group(group, one, by=actor, authority=authority)
         except Separated as problem:
@@ -227,7 +228,7 @@ def _left(request: Request, group: Principal, member: Principal) -> HttpResponse
     actor, ended = Actor(asker_of(request), "console", request_id=nonce_in(request)), False
     if done_before(actor) is None:
         with change(GROUP_LEFT, realm=None, by=actor, reason=_reason(request)):
-            ended = members.leave_group(group, member, by=actor, authority=offices.of_admin(actor))
+            ended = members.leave_group(group, member, by=actor, authority=site_permissions.of_admin(actor))
     told = f"{member.label} is no longer in {group.label}"
     say(
         request,

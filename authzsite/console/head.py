@@ -24,10 +24,11 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER
-from policies import emergency, history
-from policies.access import Access
-from policies.queries import count_admitted, owners_along
-from policies.uses import last_use
+from policies.analytics.uses import last_use
+from policies.decisions.lookups.access import Access
+from policies.decisions.lookups.visible_objects import count_admitted, owners_along
+from policies.emergency import access as emergency_access
+from policies.record import history
 
 TABS = (
     ("object", "Access"),
@@ -122,7 +123,7 @@ class Head:
         if reason:
             give = Action("Grant access", look="", reason=reason)
         asking = [Action("Ask for access", ask_for([self.node]), "primary")] if reason else []
-        if reason and emergency.may(self.place.asker, self.node):
+        if reason and emergency_access.may(self.place.asker, self.node):
             opening = f"{reverse('console:emergencies')}?{urlencode({'what': self.node.ref.id})}"
             asking.append(Action("Open in an emergency", opening))
         actions = [

@@ -19,9 +19,9 @@ from catalog.queries import find
 from lakewarden.law import engine
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER
 from lakewarden.law.objects import ObjectRef
-from policies import decisions, facts
+from policies.decisions import ask, facts
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Assignment
-from policies.queries import owner_of
 
 REVIEW = "account_permissions_mapping.get"
 GRANTING = "account_permissions_mapping.post_put_delete"
@@ -46,7 +46,7 @@ class Desk:
         return next(iter(self.node.above()), self.node)
 
     def may(self, operation: str, node: Node | None = None) -> bool:
-        return bool(decisions.answer(self.place.slice, operation, node or self.node, now=self.place.now))
+        return bool(ask.answer(self.place.slice, operation, node or self.node, now=self.place.now))
 
     @cached_property
     def administers(self) -> bool:

@@ -19,9 +19,9 @@ from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
 from catalog.models import Placement
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE, OPS
-from policies import access_log
-from policies.entries import holders_on
+from policies.decisions.lookups.entries import holders_on
 from policies.models import Grant
+from policies.record import access_log
 
 
 @reads

@@ -20,7 +20,7 @@ from authzsite.console.herd_desk import Desk
 from authzsite.console.parts import Chip, Who
 from authzsite.console.requests import number_in
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
-from policies.entries import bearers, holders_on
+from policies.decisions.lookups.entries import bearers, holders_on
 from policies.models import Grant
 from policies.services.entries import Turn
 

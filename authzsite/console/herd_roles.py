@@ -32,7 +32,7 @@ from catalog.nodes import Node
 from catalog.queries import below
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, OPS, PERMISSIONS
 from policies.authority import Actor
-from policies.entries import bearers
+from policies.decisions.lookups.entries import bearers
 from policies.errors import PolicyError
 from policies.events import ROLE_ASSIGNED, ROLE_UNASSIGNED
 from policies.models import Assignment

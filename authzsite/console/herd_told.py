@@ -13,8 +13,8 @@ from authzsite.console.herd_desk import GRANTING, Desk
 from authzsite.console.parts import Count, Diff, DiffLine, Tally
 from lakewarden.law import engine
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
-from policies.entry_preview import Outcome
 from policies.models import Grant
+from policies.previews.entries import Outcome
 from policies.services.entries import Turn
 
 NAMES = 12

@@ -27,12 +27,12 @@ from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.nodes import Node, nodes
-from policies import access_log
 from policies.authority import Actor, require
-from policies.decisions import ask
-from policies.entries import Entry, bearers, entries
+from policies.decisions.ask import ask
+from policies.decisions.lookups.entries import Entry, bearers, entries
 from policies.errors import Refused
 from policies.events import GRANT_REMOVED
+from policies.record import access_log
 from policies.services import entries as entry_services
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now

@@ -27,9 +27,9 @@ from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from policies import history
-from policies.history import Filter, Sight
-from policies.past import moment_in
+from policies.record import history
+from policies.record.history import Filter, Sight
+from policies.record.revisions import moment_in
 from policies.services import duties
 from policies.services.grants import revision_now
 

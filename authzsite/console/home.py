@@ -20,8 +20,8 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
-from policies import history
-from policies.history import Filter
+from policies.record import history
+from policies.record.history import Filter
 from policies.services.grants import revision_now
 
 

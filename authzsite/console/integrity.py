@@ -18,10 +18,11 @@ from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Empty, Note, Reason
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
-from policies import history, signing, verifications
-from policies.exports import feeds
-from policies.facts import is_service_admin
+from policies import signing
+from policies.decisions.facts import is_service_admin
 from policies.models import Checkpoint, Feed, Verification
+from policies.record import history, verifications
+from policies.record.exports import feeds
 from policies.services.grants import revision_now
 
 CHECKPOINTS = 20

@@ -16,11 +16,12 @@ from authzsite.console.requests import Request, asker_of
 from catalog.models import Placement
 from catalog.nodes import Node, any_of
 from catalog.queries import nodes
-from policies import decisions, history, slices
-from policies.facts import is_service_admin
-from policies.history import Sight
+from policies.decisions import ask, slices
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import realms_of, search
 from policies.models import RealmMember
-from policies.queries import realms_of, search
+from policies.record import history
+from policies.record.history import Sight
 
 LOOKED = 200
 """So many objects are gone through for those whose access somebody may change."""
@@ -146,7 +147,7 @@ def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
         slice_ = slices.current(circle.asker, realm, now=now)
         found = search(slice_, realm, text, now=now) if text else _highest(circle, realm)
         for node in nodes([row.securable_id for row in found[:LOOKED]]).values():
-            if node.type != "role" and decisions.answer(slice_, "grant", node, now=now):
+            if node.type != "role" and ask.answer(slice_, "grant", node, now=now):
                 yield node
 
 

@@ -9,8 +9,9 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
 from lakewarden.law.facts import Slice
-from policies import decisions, history, slices
-from policies.history import Sight
+from policies.decisions import ask, slices
+from policies.record import history
+from policies.record.history import Sight
 
 
 def leading(
@@ -37,8 +38,8 @@ def leading(
         slice_ = held[node.realm_id]
         return (
             not given.isdisjoint(node.lineage)
-            or decisions.may_see(slice_, node, now=now)
-            or bool(decisions.answer(slice_, "grant", node, now=now))
+            or ask.may_see(slice_, node, now=now)
+            or bool(ask.answer(slice_, "grant", node, now=now))
         )
 
     there = nodes(named)

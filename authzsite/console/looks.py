@@ -25,10 +25,10 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Empty
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
-from policies import history
-from policies.history import Names, Sight
 from policies.models import AccessRecord
-from policies.plans import planned_anew
+from policies.record import history
+from policies.record.history import Names, Sight
+from policies.record.planner_settings import planned_anew
 from policies.services import duties
 from policies.services.grants import revision_now
 

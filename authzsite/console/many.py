@@ -26,9 +26,9 @@ from authzsite.console.shell import page, say
 from authzsite.console.together import Together
 from authzsite.console.wishes import Draft
 from lakewarden.law.dialects import Privilege
-from policies import preview as previews
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError, Separated
+from policies.previews import grants as previews
 from policies.services import grants
 from policies.services.grants import Wish, revision_now
 

@@ -23,11 +23,11 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from authzsite.console.together import Together
 from catalog.nodes import Node, any_of
-from policies import preview as previews
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
+from policies.previews import grants as previews
 from policies.services import grants
 from policies.services.grants import revision_now
 

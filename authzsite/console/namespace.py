@@ -31,14 +31,14 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.models import Detail
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS
-from policies import access_log
-from policies import history as past
 from policies.authority import Actor
-from policies.entries import holders_on, in_use
-from policies.entry_preview import of_turns
+from policies.decisions.lookups.entries import holders_on, in_use
 from policies.errors import Conflict, Invalid, Separated
 from policies.events import GRANT_ADDED, OBJECT_DROPPED
-from policies.history import Filter
+from policies.previews.entries import of_turns
+from policies.record import access_log
+from policies.record import history as past
+from policies.record.history import Filter
 from policies.services import entries, objects
 from policies.services.authorities import authorized
 from policies.services.entries import Turn

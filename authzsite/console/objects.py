@@ -26,7 +26,7 @@ from authzsite.console.place import visit, visit_past
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
-from policies import access_log
+from policies.record import access_log
 from policies.sync.status import status_on
 
 

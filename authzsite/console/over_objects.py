@@ -11,7 +11,7 @@ from typing import ClassVar
 from authzsite.console import words
 from authzsite.console.parts import Count, DiffLine, Tally
 from catalog.nodes import Node
-from policies.preview import Preview
+from policies.previews.grants import Preview
 
 MOST = 40
 """So many lines are shown besides the losses, which are never folded away."""

@@ -26,11 +26,11 @@ from authzsite.console.parts import Action, Count, Diff, DiffLine, Empty, Face, 
 from authzsite.console.requests import Request, number_in, numbers_in
 from authzsite.console.shell import page, say
 from catalog.nodes import Node
-from policies import ownership
 from policies.authority import Actor
+from policies.decisions import ownership
+from policies.decisions.lookups.visible_objects import admitted
+from policies.decisions.ownership import GONE, NOBODY, Asked
 from policies.errors import PolicyError
-from policies.ownership import GONE, NOBODY, Asked
-from policies.queries import admitted
 from policies.services import owners
 from policies.services.grants import revision_now
 

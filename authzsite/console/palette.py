@@ -26,9 +26,9 @@ from authzsite.console.reach import main_action
 from authzsite.console.requests import Request
 from authzsite.console.shell import rooms_of
 from catalog.nodes import Node, nodes
-from policies import decisions, slices
-from policies.finding import After, Finder
-from policies.queries import SEARCHED
+from policies.decisions import ask, slices
+from policies.decisions.lookups.object_search import After, Finder
+from policies.decisions.lookups.visible_objects import SEARCHED
 from policies.services.personal import MARK
 
 OBJECTS, ROLES, PEOPLE = 8, 3, 5
@@ -132,7 +132,7 @@ class Sought:
 
     def may_grant(self, node: Node) -> bool:
         slice_ = next(one.slice for one in self.finders if one.root.realm_id == node.realm_id)
-        return bool(decisions.answer(slice_, "grant", node, now=self.now))
+        return bool(ask.answer(slice_, "grant", node, now=self.now))
 
     def _doing(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Option]:
         """What can be done to the first that was found."""

@@ -24,7 +24,7 @@ from authzsite.console.person_visit import Visit, visit
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from policies import decisions, slices
+from policies.decisions import ask, slices
 from policies.services.grants import revision_now
 
 KINDS = (("", "Everybody"), ("user", "People"), ("group", "Groups"), ("service", "Service accounts"))
@@ -92,7 +92,7 @@ def _adding(circle: Circle) -> Iterable[Action]:
     for realm in (one for one in circle.realms if one.type == "metalake"):
         slice_, now = slices.current(circle.asker, realm), timezone.now()
         adds = ("User.addUser", "Group.addGroup")
-        may = any(decisions.answer(slice_, name, realm, now=now) for name in adds)
+        may = any(ask.answer(slice_, name, realm, now=now) for name in adds)
         label = "Add a member" if len(circle.realms) == 1 else f"Add a member to {realm.name}"
         url = reverse("console:member_add", args=[realm.id])
         yield Action(label, url, "primary" if len(circle.realms) == 1 else "", reason="" if may else NO_ADD)

@@ -18,9 +18,9 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Who
 from authzsite.console.person_visit import Visit, visit
 from authzsite.console.requests import Request, number_in
-from policies import history
-from policies.history import Filter
-from policies.ownership import owners_of
+from policies.decisions.ownership import owners_of
+from policies.record import history
+from policies.record.history import Filter
 
 
 @reads

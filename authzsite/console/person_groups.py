@@ -20,7 +20,7 @@ from authzsite.console.person_visit import NO_GIVING, Visit, visit
 from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node
 from catalog.queries import nodes
-from policies import decisions, slices
+from policies.decisions import ask, slices
 from policies.models import Assignment
 from policies.services.personal import is_personal
 
@@ -129,9 +129,7 @@ def _roles(seen: Visit) -> list[Held]:
         for row in rows
         if row.role_id in places
         and not is_personal(places[row.role_id].name)
-        and (
-            seen.own or decisions.may_see(sliced[places[row.role_id].realm_id], places[row.role_id], now=now)
-        )
+        and (seen.own or ask.may_see(sliced[places[row.role_id].realm_id], places[row.role_id], now=now))
     ]
     return [_role(seen, role, row) for role, row in sorted(shown, key=lambda pair: pair[0].names)]
 

@@ -24,14 +24,15 @@ from authzsite.console.requests import Request
 from authzsite.console.shell import page, say
 from authzsite.console.wishes import Draft
 from catalog.nodes import Node, nodes
-from policies import access_log, decisions, slices
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import children
 from policies.errors import PolicyError
 from policies.events import ROLE_ASSIGNED
 from policies.models import Assignment, RealmMember
-from policies.queries import children
-from policies.role_preview import of_roles_given
+from policies.previews.roles import of_roles_given
+from policies.record import access_log
+from policies.record.change import change
 from policies.services import realm_of, roles
 from policies.services.authorities import may
 from policies.services.grants import revision_now
@@ -70,7 +71,7 @@ class Offer:
             keys = [row.securable_id for row in children(slice_, realm, "role", now=now)]
             seen = [one for one in nodes(keys).values() if not is_personal(one.name)]
             deed = roles.operation(realm, "assign")
-            found += [one for one in seen if decisions.answer(slice_, deed, one, now=now)]
+            found += [one for one in seen if ask.answer(slice_, deed, one, now=now)]
         return sorted(found, key=lambda one: one.names)
 
     @cached_property

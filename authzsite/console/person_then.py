@@ -25,9 +25,9 @@ from authzsite.console.requests import Request, number_in
 from catalog.nodes import Node
 from catalog.past import nodes_at
 from lakewarden.law.facts import Slice
-from policies import past
-from policies.past import Past
-from policies.reachable import slice_at
+from policies.decisions.lookups.access_report import slice_at
+from policies.record import revisions as past
+from policies.record.revisions import Past
 
 SHOWN = 50
 

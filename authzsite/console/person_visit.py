@@ -20,10 +20,11 @@ from authzsite.console.reach_paged import PagedReach
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.queries import nodes
-from policies import access_log, decisions
+from policies.analytics.uses import last_uses
+from policies.decisions import ask
 from policies.models import RealmMember
+from policies.record import access_log
 from policies.services.grants import revision_now
-from policies.uses import last_uses
 
 NO_GIVING, NO_REMOVING = "why-not-give", "why-not-remove"
 TABS = (
@@ -117,7 +118,7 @@ class Visit:
             if realm.realm_id in inside:
                 url = reverse("console:member_remove", args=[realm.id])
                 asked = urlencode({"who": str(self.person)})
-                reason = "" if decisions.ask(self.circle.asker, operation, realm) else NO_REMOVING
+                reason = "" if ask.ask(self.circle.asker, operation, realm) else NO_REMOVING
                 yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger", reason=reason)
 
     def _handing_over(self) -> Iterable[Action]:

@@ -12,7 +12,7 @@ from authzsite.console import naming, words
 from authzsite.console.reach import Reached, main_action
 from authzsite.console.reach_paged import PagedReach
 from lakewarden.law.facts import OWNER, Rule
-from policies import decisions
+from policies.decisions import ask
 from policies.services.personal import is_personal
 
 COLUMNS = ((0, 132), (164, 150), (346, 158), (536, 200), (768, 232))
@@ -109,7 +109,7 @@ def draw(reach: PagedReach) -> Picture | None:
 
 def _ways(reach: PagedReach, picked: Reached) -> list[Way]:
     node = picked.node
-    answer = decisions.answer(picked.slice, main_action(node), node, now=reach.now)
+    answer = ask.answer(picked.slice, main_action(node), node, now=reach.now)
     because = {rule.fact for rule in answer.explained(now=reach.now).because} if answer else set()
     above = [reach.by_number[key] for key in node.lineage if key in reach.by_number]
     found = [way for one in (*above, *_others(reach, above)) for way in _split(one, because)]

@@ -15,8 +15,9 @@ from catalog.nodes import Node
 from catalog.past import last_node
 from catalog.queries import node as find_node
 from lakewarden.law.facts import Slice
-from policies import access_log, decisions, slices
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.record import access_log
 from policies.services import duties
 
 VIA = "console"
@@ -50,7 +51,7 @@ class Place:
         return Actor(self.asker, VIA)
 
     def may(self, action: str) -> bool:
-        return bool(decisions.answer(self.slice, action, self.node, now=self.now))
+        return bool(ask.answer(self.slice, action, self.node, now=self.now))
 
     @cached_property
     def may_grant(self) -> bool:
@@ -100,9 +101,9 @@ def _place(request: Request, id: int) -> Place:
     if known is None:
         raise Http404
     slice_ = slices.current(asker, known, now=now)
-    seen = node is not None and decisions.may_see(slice_, node, now=now)
+    seen = node is not None and ask.may_see(slice_, node, now=now)
     return Place(asker, known, slice_, now, only_past=not seen)
 
 
 def _refuse(place: Place) -> None:
-    access_log.refused(place.asker, decisions.operation_for(place.node, "read"), place.node, via=VIA)
+    access_log.refused(place.asker, ask.operation_for(place.node, "read"), place.node, via=VIA)

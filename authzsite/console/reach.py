@@ -20,8 +20,8 @@ from catalog.queries import nodes
 from lakewarden.law import dialects
 from lakewarden.law.engine import DENIED
 from lakewarden.law.facts import OWNER, Rule, Slice
-from policies import decisions, slices
-from policies.reached import Said, said
+from policies.decisions import ask, slices
+from policies.decisions.lookups.reach import Said, said
 
 SOON = timedelta(days=14)
 TOLD = ("use", "read", "write", "grant", "drop")
@@ -202,7 +202,7 @@ class Reach:
         return Reached(node, told, first.can, slice_, first.refused, first.fits)
 
     def _decided(self, node: Node, rules: tuple[Rule, ...], slice_: Slice) -> Reached:
-        answer = decisions.answer(slice_, main_action(node), node, now=self.now)
+        answer = ask.answer(slice_, main_action(node), node, now=self.now)
         one = Reached(node, rules, self.can(slice_, node), slice_, answer.decision.reason)
         return replace(one, fits=frozenset(how for how, _ in FILTERS if self._fits(one, how)))
 
@@ -211,7 +211,7 @@ class Reach:
         return {}
 
     def can(self, slice_: Slice, node: Node) -> frozenset[str]:
-        return frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
+        return frozenset(name for name in TOLD if ask.answer(slice_, name, node, now=self.now))
 
     def _fits(self, one: Reached, how: str) -> bool:
         if how in ("read", "write"):

@@ -18,7 +18,7 @@ from authzsite.console.reach import FILTERS, Coming, Reach, Reached, comings, ma
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.law.facts import OWNER, Rule, Slice
-from policies.reached import Alike, Group, Named, Said
+from policies.decisions.lookups.reach import Alike, Group, Named, Said
 
 SHOWN = 50
 PIECE = 2000

@@ -36,13 +36,14 @@ from catalog.queries import node as find_node
 from lakewarden.backends import kinds
 from lakewarden.backends.kinds import Kind
 from lakewarden.law.facts import Slice
-from policies import access_log, decisions, offices, slices
-from policies.archiving import retention
 from policies.authority import Actor
+from policies.decisions import ask, site_permissions, slices
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Backend, RealmMember
-from policies.queries import owner_of
-from policies.services import backends
+from policies.record import access_log
+from policies.record.archive import retention
 from policies.services.grants import revision_now
+from policies.sync.connections import registration
 
 CDAP = (
     ("authentication", "Authentication", "Off: CDAP's own calls answer that security is not enabled."),
@@ -102,14 +103,14 @@ class Ward:
     @cached_property
     def inside(self) -> bool:
         """Whether its pages are open to them."""
-        return decisions.may_see(self.slice, self.root, now=timezone.now())
+        return ask.may_see(self.slice, self.root, now=timezone.now())
 
     @cached_property
     def owns(self) -> bool:
-        return bool(offices.ask_switch(self.asker, self.root, enforced=False))
+        return bool(site_permissions.ask_switch(self.asker, self.root, enforced=False))
 
     def may_switch(self, mode: str) -> bool:
-        return bool(offices.ask_switch(self.asker, self.root, enforced=mode == "on"))
+        return bool(site_permissions.ask_switch(self.asker, self.root, enforced=mode == "on"))
 
     @property
     def url(self) -> str:
@@ -126,7 +127,7 @@ def realm_at(request: Request, id: int) -> Ward:
         raise Http404
     ward = Ward(asker_of(request), node)
     if not ward.inside and not admins.may(request):
-        access_log.refused(ward.asker, decisions.operation_for(node, "read"), node, via="console")
+        access_log.refused(ward.asker, ask.operation_for(node, "read"), node, via="console")
         raise Http404
     return ward
 
@@ -238,7 +239,7 @@ def _connect(ward: Ward) -> Action | None:
     known = kinds_for(ward)
     if not known:
         return None
-    may = backends.may_connect(Actor(ward.asker, "console"), ward.root)
+    may = registration.may_connect(Actor(ward.asker, "console"), ward.root)
     url, reason = reverse("console:connect", args=[ward.root.id]), "" if may else "why-not-connect"
     whole = all(kind.whole_realm for kind in known.values())
     return Action("Connect a server" if whole else "Connect a catalog", url, reason=reason)
@@ -257,7 +258,7 @@ def _lines(ward: Ward) -> Iterable[Line]:
     places = nodes(row.catalog_id for row in found)
     for row in found:
         node = places.get(row.catalog_id)
-        if node is not None and decisions.may_see(ward.slice, node, now=timezone.now()):
+        if node is not None and ask.may_see(ward.slice, node, now=timezone.now()):
             url = reverse("console:sync_backend", args=[row.pk])
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
             does = "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports"

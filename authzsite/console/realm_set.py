@@ -21,11 +21,12 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
 from catalog.models import Realm
 from lakewarden.law import dialects
-from policies import access_log, offices
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions import site_permissions
 from policies.errors import PolicyError
 from policies.events import MODE_SET, REALM_SET
+from policies.record import access_log
+from policies.record.change import change
 from policies.services import realms
 from policies.services.grants import revision_now
 
@@ -60,7 +61,7 @@ def _set(request: Request, ward: Ward, code: str) -> HttpResponse:
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     try:
         with change(MODE_SET, realm=ward.realm, by=actor, reason=reason):
-            authority = offices.of_switch(actor, ward.root, enforced=code == "on")
+            authority = site_permissions.of_switch(actor, ward.root, enforced=code == "on")
             realms.set_mode(ward.realm, code, by=actor, authority=authority, reason=reason)
     except PolicyError as problem:
         return _ask(request, ward, code, {}, [Note("bad", "Not set.", str(problem))])
@@ -108,7 +109,7 @@ def _not_yours(request: Request, ward: Ward) -> HttpResponse:
 
 def not_yours(request: Request, ward: Ward, heading: str) -> HttpResponse:
     """A page for whoever may see the realm and not set it; the refusal is recorded."""
-    access_log.refused(ward.asker, offices.SWITCH, ward.root, via="console")
+    access_log.refused(ward.asker, site_permissions.SWITCH, ward.root, via="console")
     context = {
         "verdict": Verdict("no", heading, f"That is done by {ward.owner_words()}.", level=1),
         "actions": (Action(f"Back to {ward.root.name}", ward.url),),
@@ -140,7 +141,7 @@ def _configure(request: Request, ward: Ward) -> HttpResponse:
         return redirect(ward.url)
     try:
         with change(REALM_SET, realm=ward.realm, by=actor):
-            authority = offices.of_switch(actor, ward.root, enforced=False)
+            authority = site_permissions.of_switch(actor, ward.root, enforced=False)
             realms.configure(ward.realm, typed, by=actor, authority=authority)
     except PolicyError as problem:
         return _settings_form(request, ward, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])

@@ -25,13 +25,13 @@ from authzsite.console.shell import page, say
 from catalog.models import Mode, Placement, Realm
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
-from policies import offices
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions import site_permissions
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.errors import PolicyError
 from policies.events import REALM_CREATED
 from policies.models import Backend, Ownership, RealmMember
-from policies.queries import realms_of
+from policies.record.change import change
 from policies.services import realms
 from policies.services.grants import revision_now
 
@@ -158,7 +158,7 @@ def _make(request: Request) -> HttpResponse:
     settings = {"policy": typed["policy"], "authentication": "on"} if typed["kind"] == "cdap" else {}
     try:
         with change(REALM_CREATED, realm=None, by=actor):
-            authority = offices.of_admin(actor)
+            authority = site_permissions.of_admin(actor)
             owner = people.ensure("user", typed["owner"])
             made = realms.create(
                 typed["kind"], typed["name"], owner=owner, by=actor, authority=authority, settings=settings

@@ -16,9 +16,9 @@ from authzsite.console.applied import arrived, ordered
 from authzsite.console.leading import leading
 from authzsite.console.parts import Empty, Moment, State, Timeline
 from catalog.nodes import Node
-from policies import history
-from policies.history import Entry, Filter, Line, Sight
 from policies.models import Change, ForeignOrder
+from policies.record import history
+from policies.record.history import Entry, Filter, Line, Sight
 from policies.sync.status import StatusQuestion, SyncStatus, names_by_pseudonym, of_orders, statuses
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")

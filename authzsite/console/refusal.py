@@ -15,8 +15,9 @@ from authzsite.console.parts import Action, Verdict
 from authzsite.console.place import VIA, Place
 from authzsite.console.requests import Request
 from authzsite.console.shell import page
-from policies import access_log, decisions
-from policies.queries import owners_along
+from policies.decisions import ask as decisions_ask
+from policies.decisions.lookups.visible_objects import owners_along
+from policies.record import access_log
 
 ASKABLE = ("read", "write", "use", "grant")
 DONE = {
@@ -41,7 +42,7 @@ def _asking(place: Place, action: str) -> tuple[Action, ...]:
 def refused(request: Request, place: Place, action: str) -> HttpResponse:
     """The page that says so, recorded; only its words when a part of a page had asked."""
     node = place.node
-    answer = decisions.answer(place.slice, action, node, now=place.now)
+    answer = decisions_ask.answer(place.slice, action, node, now=place.now)
     access_log.refused(place.asker, answer.operation, node, via=VIA)
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
     heading = f"You cannot {DONE.get(action, action)} {node.ref.full_name or node.name}"

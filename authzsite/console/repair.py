@@ -17,10 +17,10 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page, say
 from catalog.nodes import Node
 from policies.authority import Actor
+from policies.decisions.site import locked_out_realms, named
 from policies.errors import PolicyError
-from policies.services import repair
+from policies.services import realm_repair
 from policies.services.grants import revision_now
-from policies.site import locked_out_realms, named
 
 
 @reads_and_writes
@@ -41,7 +41,7 @@ def realm(request: Request, id: int) -> HttpResponse:
     actor = Actor(asker_of(request), "console", request_id=asked.nonce)
     try:
         if done_before(actor) is None:
-            repair.set_owner_of_realm(root, asked.chosen[0], by=actor, reason=asked.reason)
+            realm_repair.set_owner_of_realm(root, asked.chosen[0], by=actor, reason=asked.reason)
     except PolicyError as problem:
         notes = [Note("bad", "Not saved.", f"{problem} Your form is kept.")]
         return _show(request, root, before.label, asked, notes)

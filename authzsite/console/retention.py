@@ -18,12 +18,13 @@ from authzsite.console.realm_set import not_yours
 from authzsite.console.requests import Request
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import say
-from policies import offices
-from policies.archiving import live, retention
 from policies.authority import Actor
-from policies.changes import change
+from policies.decisions import site_permissions
+from policies.decisions.lookups import live_history
 from policies.errors import PolicyError
 from policies.events import RETENTION_SET
+from policies.record.archive import retention
+from policies.record.change import change
 
 WRONG = f"Write a number of days from {retention.LEAST} to {retention.MOST}."
 
@@ -48,7 +49,7 @@ def _set(request: Request, ward: Ward) -> HttpResponse:
         return redirect(ward.url)
     try:
         with change(RETENTION_SET, realm=ward.realm, by=actor):
-            authority = offices.of_switch(actor, ward.root, enforced=False)
+            authority = site_permissions.of_switch(actor, ward.root, enforced=False)
             wanted = None if for_ever else int(text)
             retention.set_days(ward.realm, wanted, by=actor, authority=authority)
     except PolicyError as problem:
@@ -58,7 +59,7 @@ def _set(request: Request, ward: Ward) -> HttpResponse:
 
 
 def _form(request: Request, ward: Ward, problem: str = "") -> HttpResponse:
-    kept, begins = retention.days(ward.realm), live.floor(ward.realm.pk)
+    kept, begins = retention.days(ward.realm), live_history.floor(ward.realm.pk)
     context = {
         "name": ward.root.name,
         "keep": request.POST.get("keep", "" if kept else "for-ever"),

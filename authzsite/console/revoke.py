@@ -26,10 +26,10 @@ from authzsite.console.place import Place, visit
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page, say
-from policies import preview as previews
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
-from policies.preview import Preview
+from policies.previews import grants as previews
+from policies.previews.grants import Preview
 from policies.services import grants
 from policies.services.undo import undo as undo_change
 

@@ -25,10 +25,11 @@ from authzsite.console.wishes import ORDER
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.law import dialects
-from policies import decisions, history
+from policies.decisions import ask
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
-from policies.queries import owner_of
+from policies.record import history
 from policies.services import roles
 from policies.services.personal import is_personal
 from policies.sync.status import StatusQuestion, names_behind
@@ -108,7 +109,7 @@ class Seen:
     def objects(self) -> list[Node]:
         """Those of its objects that the viewer may see, by name."""
         now, slice_ = self.place.now, self.place.slice
-        seen = [one for one in nodes(self.grants).values() if decisions.may_see(slice_, one, now=now)]
+        seen = [one for one in nodes(self.grants).values() if ask.may_see(slice_, one, now=now)]
         return sorted(seen, key=lambda one: (one.names, one.type))
 
     def gives(self) -> list[Given]:
@@ -174,7 +175,7 @@ class Seen:
         )
 
     def _change(self, node: Node) -> Action:
-        may = decisions.answer(self.place.slice, "grant", node, now=self.place.now)
+        may = ask.answer(self.place.slice, "grant", node, now=self.place.now)
         url = reverse("console:role_give_on", args=[self.node.id, node.id])
         more, reason = f"what it gives on {node.name}", "" if may else "why-not-give"
         return Action("Change", url, "mini", more=more, reason=reason)

@@ -36,7 +36,7 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Separated
 from policies.events import GRANT_ADDED
 from policies.models import Grant
-from policies.role_preview import RoleChange, RolePreview, of_role_change
+from policies.previews.roles import RoleChange, RolePreview, of_role_change
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import GRANT, revision_now

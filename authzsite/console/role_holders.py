@@ -30,7 +30,7 @@ from policies.authority import Actor
 from policies.errors import Invalid, Separated
 from policies.events import ROLE_ASSIGNED, ROLE_DELETED, ROLE_UNASSIGNED
 from policies.models import Assignment
-from policies.role_preview import RoleChange, of_role_change
+from policies.previews.roles import RoleChange, of_role_change
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now

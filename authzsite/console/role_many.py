@@ -29,10 +29,10 @@ from authzsite.console.wishes import ORDER
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, nodes, on_or_below
 from lakewarden.law import dialects
-from policies import decisions
 from policies.authority import Actor
+from policies.decisions import ask
 from policies.errors import PolicyError
-from policies.role_preview import RoleChange, RolePreview, of_role_change
+from policies.previews.roles import RoleChange, RolePreview, of_role_change
 from policies.services.grants import revision_now
 from policies.services.role_privileges import Turn, set_on_all, turns
 from policies.services.roles import Privilege, catalog_kind
@@ -76,7 +76,7 @@ class Picked:
         keys = list(rows.order_by("name", "pk").values_list("securable", flat=True)[: MOST + 1])
         known, place = nodes(keys), self.seen.place
         some = [known[key] for key in keys if key in known]
-        return [one for one in some if decisions.answer(place.slice, "grant", one, now=place.now)]
+        return [one for one in some if ask.answer(place.slice, "grant", one, now=place.now)]
 
     def address(self) -> str:
         asked = [("type", self.type), ("q", self.text), *(("o", key) for key in self.marked)]

@@ -20,12 +20,13 @@ from authzsite.console.shell import page
 from authzsite.console.then import moment_of
 from catalog.nodes import Node
 from catalog.past import nodes_at
-from policies import access_log, decisions, history
-from policies.archiving import live
-from policies.history import Sight
+from policies.decisions import ask
+from policies.decisions.lookups import live_history
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
-from policies.past import Past
+from policies.record import access_log, history
+from policies.record.history import Sight
+from policies.record.revisions import Past
 
 WRONG = "Write a day, a day with a time, or a revision that there was."
 
@@ -56,7 +57,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "problem": WRONG if at and then is None else "",
     }
     if then is not None:
-        live.must_be_live(seen.node.realm_id, then.revision)
+        live_history.must_be_live(seen.node.realm_id, then.revision)
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
         held = [_holder(row.holder) for row in held_then(seen, then)]
         sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
@@ -89,7 +90,7 @@ def gave_then(seen: Seen, then: Past) -> list[tuple[Node, list[Grant]]]:
 def _may_know(seen: Seen, sight: Sight, node: Node) -> bool:
     """Whether the viewer may see the object now, or may view its history."""
     place = seen.place
-    return sight.sees(node) or bool(decisions.may_see(place.slice, node, now=place.now))
+    return sight.sees(node) or bool(ask.may_see(place.slice, node, now=place.now))
 
 
 def _row(node: Node, rows: list[Grant]) -> Gave:

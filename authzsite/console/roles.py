@@ -28,12 +28,12 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page, say
 from catalog.models import Placement
 from catalog.nodes import Node
-from policies import decisions, slices
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import children
 from policies.errors import PolicyError
 from policies.events import ROLE_CREATED
 from policies.models import Assignment, Grant, Ownership
-from policies.queries import children
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now
@@ -119,7 +119,7 @@ def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
     if not here:
         return None, None
     for realm in here:
-        if decisions.ask(circle.asker, roles.operation(realm, "create"), realm):
+        if ask.ask(circle.asker, roles.operation(realm, "create"), realm):
             return Action("Make a role", f"{reverse('console:role_new')}?in={realm.id}", "primary"), None
     text = "Roles are made by the owner of the metalake and by who holds Create role on it."
     asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}

@@ -25,7 +25,7 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.models import Detail
 from catalog.nodes import Node
-from policies.finding import After
+from policies.decisions.lookups.object_search import After
 from policies.models import Ownership
 from policies.services.grants import revision_now
 

@@ -29,10 +29,11 @@ from catalog.queries import holds
 from catalog.queries import node as find_node
 from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
-from policies import access_log, decisions, slices
-from policies.facts import is_service_admin
-from policies.ownership import in_order
-from policies.queries import children_of, realms_of
+from policies.decisions import ask, slices
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import children_of, realms_of
+from policies.decisions.ownership import in_order
+from policies.record import access_log
 from policies.services import duties
 
 SHOWN = 50
@@ -61,7 +62,7 @@ class Eyes:
         if self.asker == self.person or is_service_admin(self.asker):
             return True
         slice_ = slices.current(self.asker, node, now=self.now)
-        may = decisions.answer(slice_, "grant", node, now=self.now)
+        may = ask.answer(slice_, "grant", node, now=self.now)
         return bool(may) or not self._watched.isdisjoint(node.lineage)
 
     @cached_property
@@ -75,7 +76,7 @@ class Eyes:
         return self.read[node.realm_id]
 
     def sees(self, node: Node) -> bool:
-        return bool(decisions.may_see(self.slice_of(node), node, now=self.now))
+        return bool(ask.may_see(self.slice_of(node), node, now=self.now))
 
     def _listed(self, node: Node, text: str, after: int | None = None) -> QuerySet[Any]:
         """What they see directly below whose name holds a text, by kind and name, from behind `after` on."""
@@ -102,7 +103,7 @@ class Eyes:
     def can(self, node: Node) -> str:
         """What they can do with an object, in words."""
         slice_ = self.slice_of(node)
-        can = frozenset(name for name in TOLD if decisions.answer(slice_, name, node, now=self.now))
+        can = frozenset(name for name in TOLD if ask.answer(slice_, name, node, now=self.now))
         owns = any(bits.owned for key in node.lineage if (bits := slice_.bits.get(key)) is not None)
         return naming.can(can, node.type, owns=owns)
 

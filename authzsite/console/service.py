@@ -26,12 +26,13 @@ from authzsite.console.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts,
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
-from policies import history, offices
 from policies.authority import Actor
+from policies.decisions import site_permissions
+from policies.decisions.site import named
 from policies.errors import PolicyError
+from policies.record import history
 from policies.services import accounts
 from policies.services.grants import revision_now
-from policies.site import named
 
 ADMIN = "why-not-admin"
 
@@ -58,7 +59,7 @@ class Kept:
 
     @cached_property
     def runs_the_site(self) -> bool:
-        return bool(offices.ask_admin(self.asker))
+        return bool(site_permissions.ask_admin(self.asker))
 
     def actions(self) -> list[Action]:
         number, locked = [self.service.pk], "" if self.runs_the_site else ADMIN
@@ -93,7 +94,7 @@ def _service(request: Request, id: int) -> Kept:
     """The service account; not found for who neither keeps it nor runs the site."""
     asker = asker_of(request)
     found = Principal.objects.filter(pk=id, kind=Principal.Kind.SERVICE).first()
-    if found is None or not offices.ask_keeper(asker, found):
+    if found is None or not site_permissions.ask_keeper(asker, found):
         raise Http404
     return Kept(found, asker)
 
@@ -117,7 +118,7 @@ def room(request: Request, id: int) -> HttpResponse:
         say(request, tokens.revoke(request.POST, kept.service, by=actor))
     if do == "enable" and kept.runs_the_site:
         account = accounts.of_service(kept.service)
-        accounts.open_again(account, by=actor, authority=offices.of_admin(actor))
+        accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor))
         say(request, f"{kept.service.label} acts again; its tokens open what they did")
     return redirect("console:service", id=id)
 
@@ -161,7 +162,7 @@ def new(request: Request) -> HttpResponse:
     name = asked.data.get("name", "").strip()[:255].replace("\0", "")
 
     def make(actor: Actor) -> Principal:
-        authority, keeper = offices.of_admin(actor), asked.chosen[0]
+        authority, keeper = site_permissions.of_admin(actor), asked.chosen[0]
         return accounts.make_service(name, keeper, by=actor, authority=authority, reason=asked.reason)
 
     frame = {
@@ -186,7 +187,7 @@ def keeper(request: Request, id: int) -> HttpResponse:
     asked = choosing(request, _keepers, "Nobody of that name is known.")
 
     def name_keeper(actor: Actor) -> Principal:
-        authority, one = offices.of_admin(actor), asked.chosen[0]
+        authority, one = site_permissions.of_admin(actor), asked.chosen[0]
         accounts.set_keeper(kept.service, one, by=actor, authority=authority, reason=asked.reason)
         return kept.service
 
@@ -261,7 +262,7 @@ def disable(request: Request, id: int) -> HttpResponse:
     if request.method == "POST":
         actor = Actor(kept.asker, "console", request_id=nonce_in(request))
         if done_before(actor) is None:
-            account, authority = accounts.of_service(service), offices.of_admin(actor)
+            account, authority = accounts.of_service(service), site_permissions.of_admin(actor)
             accounts.close(account, by=actor, authority=authority, reason=reason_in(request))
         say(request, f"{service.label} is disabled; its tokens open nothing")
         return redirect("console:service", id=id)

@@ -16,7 +16,7 @@ from authzsite.console import formats, words
 from authzsite.console.modes import banner_of
 from authzsite.console.parts import Note
 from authzsite.console.requests import Request
-from policies.facts import is_service_admin
+from policies.decisions.facts import is_service_admin
 
 SHEETS = tuple(
     f"css/{name}.css"

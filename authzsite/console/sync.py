@@ -24,12 +24,12 @@ from authzsite.console.sync_decided import decided
 from catalog.models import Placement
 from catalog.nodes import Node, Numbers, on_or_below
 from catalog.queries import nodes
-from policies import decisions, slices
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import owned_by, realms_of
 from policies.models import Backend, BackendFinding, ForeignOrder
-from policies.queries import owned_by, realms_of
-from policies.services import operating
 from policies.services.grants import revision_now
+from policies.sync import operations
 
 BARS = (
     ("same", "in_sync", "in sync"),
@@ -106,7 +106,7 @@ def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]
     """The sync tab of one object: its backend, and what differs on the object itself and below it."""
     inside = about([place.node.id])
     rows = BackendFinding.objects.filter(inside, backend=there.row)
-    whole = there.row.catalog_id in operating.operated(place.actor, _catalogs(place.node, there.row))
+    whole = there.row.catalog_id in operations.operated(place.actor, _catalogs(place.node, there.row))
     told = [there.row.pk] if whole else []
     differs = board(
         rows if place.may_look else rows.none(), asked, may=place.may_grant, whole=told, by=place.actor
@@ -200,7 +200,7 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
     seen = [row for row in seen if _may_see(asker, by_realm, places[row.catalog_id])]
     numbers = [row.pk for row in seen]
     waiting, stuck = waiting_for(numbers), stuck_in(numbers)
-    mine = operating.operated(Actor(asker, "console"), [places[row.catalog_id] for row in seen])
+    mine = operations.operated(Actor(asker, "console"), [places[row.catalog_id] for row in seen])
     lines = [
         line(
             Behind(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0)),
@@ -214,7 +214,7 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
 
 
 def _may_see(asker: Any, realms: Mapping[int, Node], node: Node) -> bool:
-    return decisions.may_see(slices.current(asker, realms[node.realm_id]), node, now=timezone.now())
+    return ask.may_see(slices.current(asker, realms[node.realm_id]), node, now=timezone.now())
 
 
 def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFinding]:

@@ -21,7 +21,7 @@ from catalog.nodes import Node, node
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.models import Backend
-from policies.services import operating
+from policies.sync import operations
 
 
 @reads_and_writes
@@ -42,7 +42,7 @@ def room(request: Request, id: int) -> HttpResponse:
     try:
         if done_before(actor) is None:
             reason, digest = request.POST.get("reason", ""), request.POST.get("digest", "")
-            operating.agree(row, by=actor, reason=reason, digest=digest)
+            operations.agree(row, by=actor, reason=reason, digest=digest)
     except PolicyError as problem:
         row.refresh_from_db()
         return _show(request, row, place, [Note("bad", "Not done.", str(problem))], status=422)
@@ -61,7 +61,7 @@ def _show(
     context: dict[str, Any] = {
         "notes": notes,
         "nonce": nonce_in(request),
-        "digest": operating.likeness(row),
+        "digest": operations.likeness(row),
         "reason": request.POST.get("reason", ""),
         "back": reverse("console:home"),
         "heading": f"Agree that {'/'.join(place.names)} governs {row}?",

@@ -29,8 +29,7 @@ from authzsite.console.sync_runs import Going, Step, going, run_lines, steps_of
 from catalog.queries import nodes
 from lakewarden.backends.errors import NEXT
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.services import drift, operating
-from policies.sync import items
+from policies.sync import foreign_rights, items, operations
 
 RUNS = 20
 COUNTED = (
@@ -69,7 +68,7 @@ class There:
 
     @cached_property
     def may_operate(self) -> bool:
-        return operating.may_operate(self.place.actor, self.place.node)
+        return operations.may_operate(self.place.actor, self.place.node)
 
     @property
     def may_look(self) -> bool:
@@ -242,7 +241,7 @@ def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
         "findings": differs.lines,
         "pager": differs.pager,
         "stuck": _stuck(one),
-        "retry": one.address("retry") if one.may_operate and operating.something_failed(one.row) else "",
+        "retry": one.address("retry") if one.may_operate and operations.something_failed(one.row) else "",
         "plan": plan,
         "plan_text": _plan_text(one),
         "no_plan": _no_plan(one),
@@ -291,7 +290,7 @@ def _stuck(one: There) -> list[Stuck]:
         )
         for each in findings
     ]
-    about = drift.findings_of(orders)
+    about = foreign_rights.findings_of(orders)
     for order in orders:
         at = about.get(order.pk)
         url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""

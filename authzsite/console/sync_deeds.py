@@ -27,8 +27,8 @@ from authzsite.console.shell import page, say
 from catalog.nodes import node
 from policies.authority import Actor
 from policies.errors import Invalid, NotFound, PolicyError
-from policies.services import drift
-from policies.services.drift import Foreign
+from policies.sync import foreign_rights
+from policies.sync.foreign_rights import Foreign
 
 LONGEST = timedelta(days=366)
 
@@ -62,11 +62,11 @@ def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     gain = f"keeps {words.listed(rights)} on {about.node.name}; it is decided here from now on"
     note = f"In {system} a role of ours takes the place of what {about.first.grantor or 'somebody'} gave."
     lines.append(DiffLine("same", name, gain, f"{note} Nobody is cut off in between."))
-    for gift in drift.way(about, by):
+    for gift in foreign_rights.way(about, by):
         told = naming.lower(naming.right(gift.privilege, gift.node.type, gift.node.kind))
         why = f"Without it {name} could not reach {about.node.name}."
         lines.append(DiffLine("gain", name, f"is also given {told} on {gift.node.name}", why))
-    passed_on = any(right.endswith(drift.OPTION) for right in about.covered)
+    passed_on = any(right.endswith(foreign_rights.OPTION) for right in about.covered)
     if passed_on:
         lines.append(DiffLine("lose", name, "may no longer pass it on to others"))
     if about.left:
@@ -100,7 +100,9 @@ def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 
 def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     goes = (
-        "is taken" if not any(one.replaced for one in drift.ordered(about.rows).values()) else "is replaced"
+        "is taken"
+        if not any(one.replaced for one in foreign_rights.ordered(about.rows).values())
+        else "is replaced"
     )
     text = f"what was decided is tried again: {_what(about)} on {_on(about)} {goes}"
     return (DiffLine("change", about.first.holder, text, "Nothing else changes."),)
@@ -111,7 +113,7 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     giver = about.first.grantor or "others"
     keeps = f"keeps {_what(about)} on {_on(about)}, as {giver} gave it in {system}"
     lines = [DiffLine("same", name, keeps, "It is foreign again and waits for a decision.")]
-    for grant in drift.adopted_with(about):
+    for grant in foreign_rights.adopted_with(about):
         place = node(grant.securable_id) if grant.securable_id else None
         if place is not None:
             told = naming.lower(naming.right(grant.privilege, place.type, place.kind))
@@ -162,7 +164,7 @@ def deed(request: Request, id: int, code: str) -> HttpResponse:
     if code not in DEEDS:
         raise Http404
     try:
-        about = drift.foreign(id)
+        about = foreign_rights.foreign(id)
         place = visit(request, about.node.id)
     except NotFound as gone:
         raise Http404 from gone
@@ -190,17 +192,17 @@ def _do(code: str, about: Foreign, form: QueryDict, actor: Actor) -> None:
     reason = form.get("reason", "").strip()[:2000].replace("\0", "")
     pk = about.first.pk
     if code == "adopt":
-        drift.adopt(pk, by=actor, reason=reason)
+        foreign_rights.adopt(pk, by=actor, reason=reason)
     elif code == "revoke":
-        drift.revoke(pk, by=actor, reason=reason)
+        foreign_rights.revoke(pk, by=actor, reason=reason)
     elif code == "retry":
-        drift.try_again(pk, by=actor)
+        foreign_rights.try_again(pk, by=actor)
     elif code == "drop":
-        drift.give_up(pk, by=actor, reason=reason)
+        foreign_rights.give_up(pk, by=actor, reason=reason)
     elif code == "accept":
-        drift.accept(pk, _end_of_day(form.get("until", "")), by=actor, reason=reason)
+        foreign_rights.accept(pk, _end_of_day(form.get("until", "")), by=actor, reason=reason)
     else:
-        drift.reopen(pk, by=actor, reason=reason)
+        foreign_rights.reopen(pk, by=actor, reason=reason)
 
 
 def _end_of_day(text: str) -> datetime:
@@ -231,7 +233,7 @@ def _show(
 ) -> HttpResponse:
     told, names = DEEDS[code], {"what": _what(about), "who": about.first.holder, "on": _on(about)}
     actor = Actor(place.asker, "console")
-    problem = drift.hindrance(about, code, actor)
+    problem = foreign_rights.hindrance(about, code, actor)
     if problem:
         notes = [*notes, Note("warn", f"This cannot be {DEEDS[code].done}.", problem)]
     seen = words.said(words.day(about.first.first_seen))

@@ -21,11 +21,11 @@ from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from authzsite.console.sync_backend import There, there
 from authzsite.console.sync_runs import found, run_page, steps_of
-from policies import access_log
 from policies.authority import Actor
 from policies.errors import Invalid, PolicyError
 from policies.models import SyncItem, SyncRun
-from policies.services import operating
+from policies.record import access_log
+from policies.sync import operations
 from policies.sync.safeguards import loss_limit
 
 ASKED = ("pause", "repair", "confirm", "rate", "share")
@@ -76,19 +76,19 @@ def _do(request: Request, one: There, deed: str, actor: Actor) -> None:
     form, row = request.POST, one.row
     reason = form.get("reason", "").strip()[:2000].replace("\0", "")
     if deed == "pause":
-        operating.pause(row, by=actor, reason=reason, until=_until(form.get("until", "")))
+        operations.pause(row, by=actor, reason=reason, until=_until(form.get("until", "")))
     elif deed == "resume":
-        operating.resume(row, by=actor)
+        operations.resume(row, by=actor)
     elif deed in ("repair", "report"):
-        operating.set_policy(row, deed, by=actor, reason=reason)
+        operations.set_policy(row, deed, by=actor, reason=reason)
     elif deed == "rate":
-        operating.set_rate(row, _rate(form.get("rate", "")), by=actor, reason=reason)
+        operations.set_rate(row, _rate(form.get("rate", "")), by=actor, reason=reason)
     elif deed == "share":
-        operating.set_share(row, _share(form.get("share", "")), by=actor, reason=reason)
+        operations.set_share(row, _share(form.get("share", "")), by=actor, reason=reason)
     elif deed == "confirm":
-        operating.confirm(row, form.get("digest", ""), by=actor, reason=reason)
+        operations.confirm(row, form.get("digest", ""), by=actor, reason=reason)
     else:
-        operating.retry(row, by=actor)
+        operations.retry(row, by=actor)
 
 
 def _until(text: str) -> datetime | None:
@@ -119,7 +119,7 @@ def _share(text: str) -> int:
 
 def refused(request: Request, one: There) -> HttpResponse:
     """Somebody who does not run the sync wanted to."""
-    access_log.refused(one.place.asker, operating.DUTY, one.place.node, via="console")
+    access_log.refused(one.place.asker, operations.DUTY, one.place.node, via="console")
     context = {
         "heading": f"You cannot run the sync of {one.place.node.name}",
         "text": f"The owner of {one.place.node.name} does, and who has the duty for it.",
@@ -204,6 +204,6 @@ def retry(request: Request, id: int, item: int) -> HttpResponse:
     step = SyncItem.objects.filter(pk=item, run=id).first()
     if step is None:
         raise Http404
-    operating.retry(one.row, by=one.place.actor, item=step)
+    operations.retry(one.row, by=one.place.actor, item=step)
     say(request, "That step is tried again")
     return redirect("console:sync_backend", id=one.row.pk)

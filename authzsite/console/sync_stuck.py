@@ -22,7 +22,7 @@ from lakewarden.backends.errors import NEXT
 from policies.authority import Actor
 from policies.errors import NotFound
 from policies.models import BackendFinding
-from policies.services import operating
+from policies.sync import operations
 
 
 @reads_and_writes
@@ -42,7 +42,7 @@ def room(request: Request, id: int) -> HttpResponse:
     if not one.may_operate:
         return refused(request, one)
     try:
-        operating.retry_finding(row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request)))
+        operations.retry_finding(row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request)))
         say(request, "It is tried again")
     except NotFound:
         say(request, "It is there by now")

@@ -23,12 +23,12 @@ from authzsite.console.shell import page, say
 from authzsite.console.sync_backend import There, there
 from catalog.queries import nodes
 from lakewarden.backends.errors import BackendError
-from policies import access_log
 from policies.authority import Actor
 from policies.errors import PolicyError, Refused
 from policies.models import Assignment
-from policies.services import backends
+from policies.record import access_log
 from policies.services.personal import is_personal
+from policies.sync.connections import registration
 from policies.sync.discovery.vanished import Gone, close, vanished
 
 NAMED = 5
@@ -58,7 +58,7 @@ def room(request: Request, id: int) -> HttpResponse:
 def _visit(request: Request, id: int) -> tuple[There, bool]:
     """The backend, and whether the asker closes what is gone there.  Raises Http404."""
     one = there(request, id)
-    may = backends.may_connect(one.place.actor, one.place.node)
+    may = registration.may_connect(one.place.actor, one.place.node)
     if not (may or one.may_look):
         raise Http404
     return one, may
@@ -91,7 +91,7 @@ def _close(request: Request, one: There) -> HttpResponse:
         try:
             closed = close(one.row, chosen, by=actor, reason=reason)
         except Refused:
-            access_log.refused(one.place.asker, backends.DUTY, one.place.node, via="console")
+            access_log.refused(one.place.asker, registration.DUTY, one.place.node, via="console")
             return _show(request, one, [], may=False, status=403)
         except (PolicyError, BackendError) as problem:
             note = Note("bad", "Nothing was closed.", str(problem))

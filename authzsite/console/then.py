@@ -30,14 +30,14 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
 from catalog.past import mode_at, node_at
-from policies import access_log, compare, past
-from policies.access import AccessMap
-from policies.archiving import live
-from policies.compare import Course, Difference, Spell
+from policies.decisions.lookups import live_history
+from policies.decisions.lookups.access import AccessMap
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.errors import Invalid
-from policies.exports.evidence import Question
-from policies.past import Past
-from policies.queries import owner_of
+from policies.record import access_log, compare, revisions
+from policies.record.compare import Course, Difference, Spell
+from policies.record.exports.evidence import Question
+from policies.record.revisions import Past
 from policies.services import duties
 
 SHOWN = 50
@@ -85,7 +85,7 @@ class Time:
 def read(request: Request) -> Asked:
     """The moments in an address; none means nothing was asked yet."""
     at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
-    then, until = moment_of(at), moment_of(to) if to else past.latest()
+    then, until = moment_of(at), moment_of(to) if to else revisions.latest()
     problems = {
         name: "Write a day, a day with a time, or a revision that there was."
         for name, text, found in (("at", at, then), ("to", to, until))
@@ -100,9 +100,9 @@ def read(request: Request) -> Asked:
 def moment_of(text: str) -> Past | None:
     """`2026-01-31` is that day's end, `2026-01-31T12:00` that minute, `1284` the state after that change."""
     if text.isascii() and text.isdigit() and len(text) < 18:
-        return past.at_revision(int(text))
-    found = past.moment_in(text, whole=True)
-    return past.at_moment(min(found, timezone.now())) if found else None
+        return revisions.at_revision(int(text))
+    found = revisions.moment_in(text, whole=True)
+    return revisions.at_moment(min(found, timezone.now())) if found else None
 
 
 @reads
@@ -162,7 +162,7 @@ def _answer(asked: Asked, place: Place) -> dict[str, Any]:
     node = place.node
     if asked.then is None or asked.until is None or asked.problems:
         return {}
-    live.must_be_live(node.realm_id, asked.then.revision)
+    live_history.must_be_live(node.realm_id, asked.then.revision)
     views = {"changes": _changes, "between": _between}
     answer = views.get(asked.view, _state)(asked, asked.then, asked.until, place)
     if "pager" in answer:
@@ -284,7 +284,7 @@ def _who(person: Principal) -> Who:
 def take_away(request: Request, id: int) -> HttpResponseBase:
     """Evidence of a moment as an archive; for who may export the history here."""
     place = visit_past(request, id)
-    then = moment_of(request.POST.get("at", "").strip()[:40]) or past.latest()
+    then = moment_of(request.POST.get("at", "").strip()[:40]) or revisions.latest()
     if not duties.has(place.asker, EXPORT, place.node):
         access_log.refused(place.asker, EXPORT, place.node, via="console")
         return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)

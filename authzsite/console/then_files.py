@@ -19,13 +19,13 @@ from authzsite.console.requests import Request
 from authzsite.console.role import Seen, rights, visit_role
 from authzsite.console.role_then import gave_then, held_then
 from catalog.past import node_at
-from policies import access_log, compare
-from policies.access import AccessMap
-from policies.archiving import live
-from policies.compare import Course
+from policies.decisions.lookups import live_history
+from policies.decisions.lookups.access import AccessMap
 from policies.errors import Invalid
 from policies.models.grants import Effect
-from policies.past import Past
+from policies.record import access_log, compare
+from policies.record.compare import Course
+from policies.record.revisions import Past
 
 Lines = Iterator[list[object]]
 
@@ -47,7 +47,7 @@ def of_object(request: Request, id: int) -> HttpResponseBase:
     asked = then.read(request)
     if asked.then is None or asked.until is None or asked.problems:
         return _back(request, "object_then", id)
-    live.must_be_live(place.node.realm_id, asked.then.revision)
+    live_history.must_be_live(place.node.realm_id, asked.then.revision)
     access_log.looked(place.asker, "access in the past", place.node, via="console")
     try:
         head, lines = VIEWS[asked.view](place, asked.then, asked.until)
@@ -142,7 +142,7 @@ def of_role(request: Request, id: int) -> HttpResponseBase:
     at = then.moment_of(request.GET.get("at", "").strip()[:40])
     if at is None:
         return _back(request, "role_then", id)
-    live.must_be_live(seen.node.realm_id, at.revision)
+    live_history.must_be_live(seen.node.realm_id, at.revision)
     access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
     if request.GET.get("show") == "held":
         return sheet.answer(f"holders-{id}-then", ["role", "as of", "revision", "holder"], _held(seen, at))

@@ -15,7 +15,7 @@ from authzsite.console.parts import Chip, Note, State
 from authzsite.console.requests import number_in
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError
-from policies.services import own_tokens
+from policies.services import tokens
 
 DAYS = (("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "A year"))
 TOLD = {
@@ -64,7 +64,7 @@ class Form:
         if self.problems:
             return self
         try:
-            return Form(new=own_tokens.make(holder, days=int(self.days), scopes=self.scopes, by=by))
+            return Form(new=tokens.make(holder, days=int(self.days), scopes=self.scopes, by=by))
         except PolicyError as problem:
             self.problems["scope"] = str(problem)
             return self
@@ -74,7 +74,7 @@ def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
     """Take back the token that a form names; answers what to say."""
     number = number_in(data.get("token", ""))
     try:
-        ended = number is not None and own_tokens.revoke(holder, number, by=by)
+        ended = number is not None and tokens.revoke(holder, number, by=by)
     except NotFound as problem:
         return str(problem)
     return "The token is revoked; it opens nothing any more" if ended else "It was revoked before"

@@ -21,7 +21,7 @@ from authzsite.console.requests import Request, number_in
 from catalog.models import Placement
 from catalog.nodes import Node
 from lakewarden.law import dialects
-from policies.queries import children_of
+from policies.decisions.lookups.visible_objects import children_of
 
 SHOWN = 50
 ASIDE = ("role", "tag", "policy", "job_template", "job", "user", "group", "column")

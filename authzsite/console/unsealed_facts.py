@@ -9,7 +9,7 @@ from django.urls import reverse
 
 from authzsite.console import words
 from authzsite.console.parts import Note
-from policies import unsealed
+from policies.decisions.seals import unsealed
 from policies.models import UnsealedFact
 
 SHOWN = 100

@@ -19,9 +19,9 @@ from authzsite.console.parts import Action, Chip, Face, Path, Reason, State, Who
 from authzsite.console.place import Place
 from catalog.nodes import Node
 from lakewarden.law.facts import OWNER, Rule, Station
-from policies import decisions
-from policies.access import Access, AccessMap
-from policies.access import Path as Way
+from policies.decisions import ask
+from policies.decisions.lookups.access import Access, AccessMap
+from policies.decisions.lookups.access import Path as Way
 from policies.sync.status import StatusQuestion
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
@@ -301,7 +301,7 @@ class WhoHas:
     def _change_at(self, depth: int, name: str) -> Action:
         above = list(self.node.above())[depth]
         label, more = f"Change at {above.name}", f"for {name}"
-        may = decisions.answer(self.place.slice, "grant", above, now=self.place.now)
+        may = ask.answer(self.place.slice, "grant", above, now=self.place.now)
         if not may:
             return Action(label, look="mini", more=more, reason=self._lock(depth))
         return Action(label, reverse("console:object", args=[above.id]), "mini", more=more)

@@ -29,9 +29,11 @@ from catalog.queries import find_all
 from lakewarden.law import dialects
 from lakewarden.law.explain import Explanation, Lack
 from lakewarden.law.objects import BadName, ObjectRef, split_name
-from policies import access_log, decisions, history, slices
-from policies.facts import is_service_admin
-from policies.queries import admitted, owners_along, realms_of
+from policies.decisions import ask as decisions_ask
+from policies.decisions import slices
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import admitted, owners_along, realms_of
+from policies.record import access_log, history
 from policies.services import duties
 from policies.services.grants import revision_now
 
@@ -62,7 +64,7 @@ class Question:
         found = [node for node in find_all(list(self._refs())) if node]
         now = timezone.now()
         seen = {node.realm_id: slices.current(self.asker, node, now=now) for node in found}
-        return [node for node in found if decisions.may_see(seen[node.realm_id], node, now=now)]
+        return [node for node in found if decisions_ask.may_see(seen[node.realm_id], node, now=now)]
 
     @property
     def full(self) -> str:
@@ -226,7 +228,7 @@ def verb(action: str, node: Node) -> str:
 
 def _answer(asked: Question, place: Place, person: Principal, request: Request) -> dict[str, Any]:
     node = place.node
-    answer = decisions.ask(person, asked.action, node)
+    answer = decisions_ask.ask(person, asked.action, node)
     explanation = answer.explained()
     if person != place.asker:
         access_log.looked(place.asker, f"why {answer.operation}", node, via="console")

@@ -15,7 +15,7 @@ from authzsite.console.when import When
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects import Privilege
-from policies.queries import givable
+from policies.decisions.lookups.visible_objects import givable
 from policies.services.grants import Wish
 from policies.services.roles import catalog_kind
 

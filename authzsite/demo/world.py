@@ -12,7 +12,8 @@ from accounts.models import Principal, User
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.law.objects import ObjectRef
-from policies import uses
+from policies.analytics import uses
+from policies.analytics.uses import Used
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.events import PASSWORD_SET
 from policies.models import AccessRequest, Backend, Event, Review, Use
@@ -20,10 +21,10 @@ from policies.requests import asking
 from policies.requests.asking import Asking, Wanted
 from policies.reviews import starting
 from policies.reviews.plans import Plan, Scope, Stage
-from policies.services import backends, duties, members, owners, realms, roles
+from policies.services import duties, members, owners, realms, roles
 from policies.services.accounts import keep_password
 from policies.services.roles import Privilege
-from policies.uses import Used
+from policies.sync.connections import registration
 
 REALM, CATALOG = "demo", "shop"
 
@@ -137,7 +138,7 @@ def _everybody() -> list[Principal]:
 
 def connection(place: Node, url: str) -> Backend:
     """Catalog `shop`, connected to the shop's database."""
-    return backends.connect(
+    return registration.connect(
         place, CATALOG, "postgresql", url, policy="repair", by=BY, authority=of_operator(BY)
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db import models
 
 from catalog.models import Realm
-from policies.states import Move, States
+from policies.models.states import Move, States
 
 ARCHIVES = States(
     "archive",

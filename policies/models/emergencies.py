@@ -8,7 +8,7 @@ from django.db.models import Q
 
 from accounts.models import Principal
 from catalog.models import Realm, Securable
-from policies.states import Move, States
+from policies.models.states import Move, States
 
 EMERGENCY = States(
     "emergency",

@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Principal
-from policies.states import Move, States
+from policies.models.states import Move, States
 
 OPEN = Q(read__isnull=True, done__isnull=True)
 

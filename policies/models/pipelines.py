@@ -7,7 +7,7 @@ from django.db.models import Q
 
 from accounts.models import Principal
 from catalog.models import Realm, Securable
-from policies.states import Move, States
+from policies.models.states import Move, States
 
 RUNS = States(
     "run",
@@ -110,7 +110,7 @@ class Figure(models.Model):
 class Hint(models.Model):
     """Something that could be tighter: what, on which object, for whom, and on what ground.
 
-    `kind` is a code of policies.hints.KINDS, whose sentence `data` fills; no name of a person is in it.
+    `kind` is a code of the hints; whose sentence `data` fills; no name of a person is in it.
     `key` stays the same from run to run, so that a hint once dismissed is not brought again.  `people` are
     concerned; `revision` is the one it was found at.
     """

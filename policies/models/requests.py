@@ -12,8 +12,8 @@ from django.db.models import Q, UniqueConstraint
 
 from accounts.models import Principal
 from catalog.models import Realm, Securable
+from policies.models.states import Move, States
 from policies.models.sync import Backend
-from policies.states import Move, States
 
 WORDS = {
     "asked": "waiting for a decision",

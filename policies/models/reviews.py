@@ -8,7 +8,7 @@ from django.db.models import Q, UniqueConstraint
 
 from accounts.models import Principal
 from catalog.models import Realm, Securable
-from policies.reviews import states
+from policies.models import review_states
 
 
 class Review(models.Model):
@@ -34,7 +34,9 @@ class Review(models.Model):
     title = models.CharField(max_length=200)
     purpose = models.TextField(blank=True)
     starter = models.ForeignKey(Principal, models.PROTECT, related_name="reviews")
-    state = models.CharField(max_length=10, choices=states.REVIEW.choices, default=states.REVIEW.initial)
+    state = models.CharField(
+        max_length=10, choices=review_states.REVIEW.choices, default=review_states.REVIEW.initial
+    )
     scope = models.JSONField(default=dict)
     stages = models.JSONField(default=list)
     stage = models.PositiveSmallIntegerField(default=0)
@@ -187,7 +189,9 @@ class ReviewRow(models.Model):
     ground = models.CharField(max_length=24, blank=True)
 
     desk = models.ForeignKey(ReviewDesk, models.SET_NULL, null=True, related_name="rows")
-    state = models.CharField(max_length=8, choices=states.ROW.choices, default=states.ROW.initial)
+    state = models.CharField(
+        max_length=8, choices=review_states.ROW.choices, default=review_states.ROW.initial
+    )
     version = models.IntegerField(default=0)
     choice = models.CharField(max_length=8, choices=Choice, blank=True)
     takes = ArrayField(models.CharField(max_length=32), default=list)

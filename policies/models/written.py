@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from policies.states import Move, States
+from policies.models.states import Move, States
 
 WRITTEN = States(
     "written right",

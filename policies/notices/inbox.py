@@ -13,7 +13,7 @@ from accounts.models import Principal, User
 from policies.errors import Invalid
 from policies.models.notices import OPEN, How, Letter, Notice, NoticeChoice
 from policies.notices.kinds import KINDS, Kind
-from policies.notices.telling import recount
+from policies.notices.notify import recount
 
 PAGE = 50
 

@@ -19,12 +19,12 @@ from django.core.mail.backends.base import BaseEmailBackend
 from django.db.models import F, QuerySet
 from django.utils import timezone
 
-from policies import sending
+from policies import http as policies_http
 from policies.errors import Conflict
+from policies.http import NotTaken
 from policies.models.notices import LETTER, OPEN, Letter, Notice
 from policies.notices import letters
-from policies.notices.hooks import Hook, configured
-from policies.sending import NotTaken
+from policies.notices.chat_hooks import Hook, configured
 
 LEASE = timedelta(minutes=5)
 FIRST_DELAY, LONGEST_DELAY = timedelta(minutes=1), timedelta(hours=6)
@@ -150,9 +150,11 @@ def _calls(hook: Hook, rows: Iterable[Letter], now: datetime) -> list[str]:
         if not _claimed(letter, now):
             continue
         body = json.dumps(letters.call_of(letter))
-        headers = sending.signed(f"notice-{letter.pk}", body, settings.LAKEWARDEN_CHAT_SECRET, timezone.now())
+        headers = policies_http.signed(
+            f"notice-{letter.pk}", body, settings.LAKEWARDEN_CHAT_SECRET, timezone.now()
+        )
         try:
-            sending.send(hook.url, body, headers)
+            policies_http.send(hook.url, body, headers)
         except NotTaken as error:
             return [_again(letter, str(error), now)]  # the others find it away as well
         LETTER.move(_one(letter), "sent", lease=None, trouble="")

@@ -7,7 +7,7 @@ from typing import Any
 
 from catalog.nodes import Node, on_or_below
 from lakewarden.law import dialects
-from policies.access import Access, AccessMap, Path
+from policies.decisions.lookups.access import Access, AccessMap, Path
 from policies.readings import objects
 from policies.readings.pinned import Keys, Pin, Range
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from django.db.models import Q
 
-from policies import audit
-from policies.archiving import reading
-from policies.archiving.files import ArchiveBroken
 from policies.errors import Archived
-from policies.exports.entries import told
-from policies.history import Sight
 from policies.models import Change, Event
 from policies.readings.pinned import Keys, Pin, Range
+from policies.record import audit
+from policies.record.archive import reading
+from policies.record.archive.files import ArchiveBroken
+from policies.record.exports.entries import told
+from policies.record.history import Sight
 
 KEYS = """
 SELECT e.change_id AS key FROM policies_event e JOIN policies_change c ON c.revision = e.change_id

@@ -10,10 +10,11 @@ from django.db.models import Q, QuerySet
 from accounts.models import Principal
 from catalog.models import Placement
 from catalog.nodes import Node, all_placed, on_or_below
-from policies import queries, slices, snapshots
+from policies.decisions import slices, snapshots
+from policies.decisions.lookups import visible_objects
 from policies.models import Ownership
 from policies.readings.pinned import Keys, Pin, Range
-from policies.readings.sight import governed
+from policies.readings.visibility import governed
 
 KEYS = """
 SELECT p.securable_id AS key FROM catalog_placement p
@@ -29,7 +30,7 @@ def sight(viewer: Principal, top: Node) -> Q | None:
         return Q()
     if not ruled and not snapshots.belongs(slice_):
         return None
-    return queries.visible_below(slice_, top) | Q(securable=top.id) | on_or_below(ruled)
+    return visible_objects.visible_below(slice_, top) | Q(securable=top.id) | on_or_below(ruled)
 
 
 def placed(pin: Pin, within: Range, *, along: bool = False) -> QuerySet[Placement]:

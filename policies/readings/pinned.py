@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from catalog.models import Realm
 from catalog.nodes import Node
-from policies.archiving import live
+from policies.decisions.lookups import live_history
 from policies.errors import Gone
 from policies.models import Counter
-from policies.past import at_revision
+from policies.record.revisions import at_revision
 
 Keys = tuple[int, ...]
 """Where a row stands among the rows of its view: a number, and where that is not enough a second one."""
@@ -57,7 +57,7 @@ def pinned(
             f"{root.realm} was not there yet: it begins at revision {realm.opened}. Ask for a later one."
         )
     if not archived:
-        live.must_be_live(realm.pk, revision)
+        live_history.must_be_live(realm.pk, revision)
     past = at_revision(revision)
     if past is None:
         raise Gone(f"Revision {revision} of {root.realm} is gone; ask for splits again.")

@@ -10,7 +10,7 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from policies.readings import access, events, grants, objects, uses
 from policies.readings.pinned import Keys, Pin, Range
-from policies.readings.sight import governed, recorded
+from policies.readings.visibility import governed, recorded
 
 Row = dict[str, Any]
 Where = Mapping[str, Collection[str]]

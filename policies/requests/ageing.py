@@ -6,10 +6,10 @@ import logging
 from datetime import datetime
 
 from policies.authority import SYSTEM, of_system
-from policies.changes import change
 from policies.errors import PolicyError, Separated
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART, STILL_OPEN
+from policies.record.change import change
 from policies.requests import carrying, closing, following, parties, places, rules, telling
 from policies.requests.carrying import part_in_words
 from policies.requests.steps import ESCALATED, GIVEN, LAPSED, REOPENED, fresh, stepped

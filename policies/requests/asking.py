@@ -17,11 +17,11 @@ from catalog.queries import realm_named
 from lakewarden.law import dialects
 from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, of_duty
-from policies.changes import change
-from policies.deciders import Decider
+from policies.decisions.approvers import Decider
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART, REQUEST, STILL_OPEN
+from policies.record.change import change
 from policies.requests import closing, needs, parties, places, rules, telling, windows
 from policies.requests.needs import Denial, Need, Wanted, Worked
 from policies.requests.rules import Rules

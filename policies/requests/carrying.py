@@ -12,11 +12,11 @@ from catalog.nodes import Node
 from catalog.nodes import node as node_of
 from lakewarden.law import dialects
 from policies.authority import Actor, Authority, of_system
-from policies.changes import ChangeInProgress
 from policies.errors import Invalid, NotFound
-from policies.history import privilege_label
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART
+from policies.record.change import ChangeInProgress
+from policies.record.history import privilege_label
 from policies.requests import closing, following, mandates, places, telling, windows
 from policies.requests.approvals import UNSEALED, is_approval_sealed
 from policies.requests.mandates import Mandate

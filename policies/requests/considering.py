@@ -11,18 +11,20 @@ from accounts.record import Origin
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import Rule
-from policies import decisions, peers, preview, slices
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups import peers
+from policies.decisions.lookups.peers import Question, Share
 from policies.errors import Invalid
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import WAITING
-from policies.peers import Question, Share
-from policies.preview import Preview
+from policies.previews import grants
+from policies.previews.grants import Preview
 from policies.requests import carrying, needs, places, proposing
 from policies.requests.needs import Denial, Wanted
 from policies.requests.proposing import Proposal
 from policies.requests.seeing import Seen, visible_to
-from policies.separation import foreseeing, telling
+from policies.separation import forecast, wording
 from policies.services.grants import Wish
 
 EARLIER, LOOKED_AT = 10, 200
@@ -98,7 +100,7 @@ def _present(seen: Seen, want: RequestWant) -> Present:
         return Present(want, None, ())
     held = slices.current(seen.request.holder, place.node, now=seen.now)
     names = dialects.get(place.node.kind).actions_for(place.node.type)
-    can = (name for name in names if decisions.answer(held, name, place.node, now=seen.now))
+    can = (name for name in names if ask.answer(held, name, place.node, now=seen.now))
     return Present(want, place.node, tuple(can))
 
 
@@ -127,7 +129,7 @@ def _effects(seen: Seen, given: Placed, end: datetime | None) -> list[tuple[Node
         for part, place in given
         if not dialects.get(place.node.kind).by_text
     ]
-    return preview.of_grants(wishes, Actor(seen.viewer, "console"), now=seen.now) if wishes else []
+    return grants.of_grants(wishes, Actor(seen.viewer, "console"), now=seen.now) if wishes else []
 
 
 def _peers(request: AccessRequest, given: Placed) -> list[Peers]:
@@ -173,25 +175,25 @@ def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: dat
     return _clashes(given, reader, now)
 
 
-Giving = tuple[Node, foreseeing.Given]
+Giving = tuple[Node, forecast.Given]
 """What somebody is to have, with the realm that it is in."""
 
 
 def _clashes(given: Sequence[Giving], reader: Principal, now: datetime) -> list[str]:
-    by_realm: dict[Node, list[foreseeing.Given]] = {}
+    by_realm: dict[Node, list[forecast.Given]] = {}
     for top, one in given:
         by_realm.setdefault(top, []).append(one)
-    new = [clash for top, some in by_realm.items() for clash in foreseeing.conflicts(top, some, now=now)]
-    return [telling.refusal([one], many=1, reader=reader, now=now) for one in new[:CLASHES]]
+    new = [clash for top, some in by_realm.items() for clash in forecast.conflicts(top, some, now=now)]
+    return [wording.refusal([one], many=1, reader=reader, now=now) for one in new[:CLASHES]]
 
 
-def _given(holder: Principal, found: Placed, window: foreseeing.Until) -> Iterable[Giving]:
+def _given(holder: Principal, found: Placed, window: forecast.Until) -> Iterable[Giving]:
     until = window[1].timestamp() if window[1] else None
     for part, place in found:
         top = place.way[0]
         if part.kind == Kind.ROLE and place.exact:
-            yield top, foreseeing.role(holder, place.node, window)
+            yield top, forecast.role(holder, place.node, window)
         elif part.kind == Kind.PRIVILEGE and place.exact:
             key = place.text if dialects.get(place.node.kind).by_text else place.node.id
             rules = [Rule(key, code, valid_until=until) for code in part.privileges]
-            yield top, foreseeing.rights(holder, rules)
+            yield top, forecast.rights(holder, rules)

@@ -11,11 +11,11 @@ from accounts.text import holdable
 from catalog.models import Realm
 from catalog.nodes import node as node_of
 from policies.authority import Actor
-from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound, Refused
-from policies.history import privilege_label
 from policies.models import AccessRequest, RequestPart
 from policies.models.requests import GRANTED, PART, REQUEST, WAITING
+from policies.record.change import ChangeInProgress, change
+from policies.record.history import privilege_label
 from policies.requests import carrying, closing, mandates, parties, places, proposing, telling, windows
 from policies.requests.approvals import seal_approval
 from policies.requests.carrying import part_in_words

@@ -11,9 +11,9 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from policies.authority import SYSTEM, of_system
-from policies.changes import ChangeInProgress, change
 from policies.models import AccessRequest, Backend, RequestFollow
 from policies.models.requests import FOLLOW
+from policies.record.change import ChangeInProgress, change
 from policies.requests import telling
 from policies.requests.steps import PROVED, STUCK, stepped
 from policies.sync.status import status_on

@@ -12,7 +12,7 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.nodes import node as node_of
 from policies.authority import Actor, Authority, require
-from policies.deciders import APPROVE, Rights
+from policies.decisions.approvers import APPROVE, Rights
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, Substitute
 from policies.requests import parties, places

@@ -21,7 +21,8 @@ from lakewarden.law.explain import Explanation, Lack, explain
 from lakewarden.law.facts import Key, Lineage, Slice
 from lakewarden.law.objects import BadName, ObjectRef
 from lakewarden.law.patterns import parts_of
-from policies import along, decisions, slices
+from policies.decisions import ask, slices
+from policies.decisions.lookups import resolve_path
 from policies.errors import Invalid
 
 HOLD = "hold"
@@ -71,7 +72,7 @@ class Worked:
     refs: tuple[ObjectRef, ...]
     needs: tuple[Need, ...]
     denials: tuple[Denial, ...]
-    shown: tuple[along.Places, ...]
+    shown: tuple[resolve_path.Places, ...]
     already: bool
 
 
@@ -99,7 +100,7 @@ def work_out(
     """Everything that is lacking, now or when it would end.  Raises Invalid for what cannot be asked for."""
     named = refs_of(wanted)
     refs = spelled(named)
-    known = along.places(set(refs))
+    known = resolve_path.places(set(refs))
     realm = realm_named(refs[0].realm)
     top = (root(realm),) if realm else ()
     viewers = _viewers(holder, asker, top[0], now) if top else []
@@ -125,7 +126,7 @@ class _One:
     ref: ObjectRef
     needs: list[tuple[str, ObjectRef, str]]
     denials: list[Denial]
-    shown: along.Places
+    shown: resolve_path.Places
 
 
 @dataclass(frozen=True)
@@ -143,12 +144,12 @@ def _wanted(
     one: Wanted,
     asked: ObjectRef,
     kept: ObjectRef,
-    places: along.Places,
+    places: resolve_path.Places,
     viewers: Sequence[Slice],
     holder: Principal,
     moments: Sequence[datetime],
 ) -> _One:
-    many = along.seen(places, viewers, now=moments[0])
+    many = resolve_path.seen(places, viewers, now=moments[0])
     shown = places[:many]
     ref = _told(asked, kept, shown)
     ground = _known(ref, places, shown, viewers[0]) if shown else _unheard(ref, holder, moments[0])
@@ -165,30 +166,30 @@ def _wanted(
     return _One(ref, needs, denials, shown)
 
 
-def _told(asked: ObjectRef, kept: ObjectRef, shown: along.Places) -> ObjectRef:
+def _told(asked: ObjectRef, kept: ObjectRef, shown: resolve_path.Places) -> ObjectRef:
     """What an object is called to the asker: as it is kept if they may know of it, else as any would be.
 
     How a hidden one is spelled would tell them that it is there.
     """
-    if not shown or along.named_by(kept, shown) is not None:
+    if not shown or resolve_path.named_by(kept, shown) is not None:
         return kept if shown else asked
     if dialects.get(shown[0].kind).ignores_case:
         return ObjectRef(asked.type, asked.realm, tuple(part.strip().upper() for part in asked.path))
     return asked
 
 
-def _known(ref: ObjectRef, places: along.Places, shown: along.Places, held: Slice) -> _Ground:
+def _known(ref: ObjectRef, places: resolve_path.Places, shown: resolve_path.Places, held: Slice) -> _Ground:
     law = dialects.get(shown[0].kind)
     if law.steps_to(ref.type, ref.path) is None and ref.type != law.root_type:
         raise Invalid(f"In {shown[0].name} nothing is called `{ref.type[:30]} {ref.full_name[:100]}`.")
-    node = along.named_by(ref, places)
-    lineage, names = along.way(ref, node, shown)
+    node = resolve_path.named_by(ref, places)
+    lineage, names = resolve_path.way(ref, node, shown)
     return _Ground(law, lineage, names, held)
 
 
 def _unheard(ref: ObjectRef, holder: Principal, now: datetime) -> _Ground:
     """As if nobody had given anything in a realm of that name."""
-    found = along.unheard(ref)
+    found = resolve_path.unheard(ref)
     if found is None:
         raise Invalid(f"No realm has a {ref.type[:30]} of such a name.")
     law, lineage, names = found
@@ -197,12 +198,12 @@ def _unheard(ref: ObjectRef, holder: Principal, now: datetime) -> _Ground:
 
 
 def _with_inside(
-    ground: _Ground, operation: str, places: along.Places, shown: along.Places, ref: ObjectRef
+    ground: _Ground, operation: str, places: resolve_path.Places, shown: resolve_path.Places, ref: ObjectRef
 ) -> _Ground:
-    node = along.named_by(ref, places) if len(shown) == len(places) else None
-    if node is None or not decisions.asks_inside(node, operation):
+    node = resolve_path.named_by(ref, places) if len(shown) == len(places) else None
+    if node is None or not ask.asks_inside(node, operation):
         return ground
-    inside = [one.levels for one in decisions.inside_of(node)]
+    inside = [one.levels for one in ask.inside_of(node)]
     return _Ground(ground.law, ground.lineage, ground.names, ground.slice, inside)
 
 

@@ -21,8 +21,10 @@ from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
-from policies import along, deciders, decisions, queries, slices
-from policies.deciders import APPROVE, Decider
+from policies.decisions import approvers as deciders
+from policies.decisions import ask, slices
+from policies.decisions.approvers import APPROVE, Decider
+from policies.decisions.lookups import resolve_path, visible_objects
 from policies.models import RequestPart, RequestWant
 from policies.models.requests import WAITING
 from policies.services import duties
@@ -41,7 +43,7 @@ class Place:
     action: str
     exact: bool
     whose: str
-    way: along.Places
+    way: resolve_path.Places
 
     def keys(self, node: Node) -> list[str]:
         """The keys of one level of the way."""
@@ -120,7 +122,7 @@ def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
 def find_all(asked: Sequence[tuple[str, ObjectRef]], whose: str) -> list[Place | None]:
     """The same for many.  Three queries, nested schemas apart."""
     refs = spelled([ref for _, ref in asked])
-    known = along.places(set(refs))
+    known = resolve_path.places(set(refs))
     return [of(kind, ref, whose, known[ref]) for (kind, _), ref in zip(asked, refs, strict=True)]
 
 
@@ -137,7 +139,7 @@ def of_rows(rows: Sequence[RequestPart | RequestWant], whose: str) -> dict[int, 
     there = nodes(row.securable_id for row in rows if row.securable_id)
     refs = {row.pk: ObjectRef.parse(row.type, row.name) for row in rows}
     sought = {refs[row.pk] for row in rows if row.securable_id not in there}
-    known = along.places(sought) if sought else {}
+    known = resolve_path.places(sought) if sought else {}
     return {row.pk: _of_row(row, refs[row.pk], there, known, whose) for row in rows}
 
 
@@ -145,29 +147,29 @@ def _of_row(
     row: RequestPart | RequestWant,
     ref: ObjectRef,
     there: Mapping[int, Node],
-    known: Mapping[ObjectRef, along.Places],
+    known: Mapping[ObjectRef, resolve_path.Places],
     whose: str,
 ) -> Place | None:
     kind = row.kind if isinstance(row, RequestPart) else Kind.PRIVILEGE
     node = there.get(row.securable_id or 0)
     if node is not None:
-        return of(kind, node.ref, whose, along.steps(node))
+        return of(kind, node.ref, whose, resolve_path.steps(node))
     place = of(kind, ref, whose, known[ref])
     return replace(place, exact=False) if place and row.securable_id else place
 
 
-def of(kind: str, ref: ObjectRef, whose: str, known: along.Places) -> Place | None:
+def of(kind: str, ref: ObjectRef, whose: str, known: resolve_path.Places) -> Place | None:
     """The same when what exists along the name is at hand."""
     if not known:
         return None
-    node = along.named_by(ref, known)
+    node = resolve_path.named_by(ref, known)
     there = node or known[-1]
     if kind == Kind.MEMBERSHIP:
         return Place(kind, known[0], ADMITS[whose], True, whose, known)
     exact = node is not None and (node.exists or not _must_exist(node))
     action = deciders.GRANT
     if kind == Kind.ROLE and there.type == "role" and whose == Principal.Kind.GROUP:
-        action = decisions.operation_for(there, GROUP_ROLE) if _knows(there, GROUP_ROLE) else action
+        action = ask.operation_for(there, GROUP_ROLE) if _knows(there, GROUP_ROLE) else action
     return Place(kind, there, action, exact, whose, known)
 
 
@@ -189,7 +191,7 @@ def decided_by(
     now = now or timezone.now()
     wanted = _addressed() if among is None else set(among)
     mine = {f"d{number}" for number in duties.held(person, APPROVE, now=now)} & wanted
-    for top in queries.realms_of(person):
+    for top in visible_objects.realms_of(person):
         slice_ = slices.current(person, top, now=now)
         mine |= _by_law(slice_, top, wanted, now)
     return sorted(mine)
@@ -222,8 +224,8 @@ def _by_law(slice_: Slice, top: Node, wanted: Iterable[str], now: datetime) -> s
 
 def _may_on_text(slice_: Slice, top: Node, text: str, now: datetime) -> bool:
     type_, path = parts_of(text)
-    node = along.named_by(ObjectRef(type_, top.name, path), (top,))
-    return node is not None and bool(decisions.answer(slice_, deciders.GRANT, node, now=now))
+    node = resolve_path.named_by(ObjectRef(type_, top.name, path), (top,))
+    return node is not None and bool(ask.answer(slice_, deciders.GRANT, node, now=now))
 
 
 def _may(slice_: Slice, sign: str, node: Node | None, top: Node, now: datetime) -> bool:
@@ -237,4 +239,4 @@ def _may(slice_: Slice, sign: str, node: Node | None, top: Node, now: datetime) 
         "n": ADMITS[Principal.Kind.GROUP],
     }
     action = actions.get(sign)
-    return action is not None and bool(decisions.answer(slice_, action, node, now=now))
+    return action is not None and bool(ask.answer(slice_, action, node, now=now))

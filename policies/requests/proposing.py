@@ -12,8 +12,8 @@ from accounts.models import Principal
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
-from policies import deciders, decisions, slices
-from policies.deciders import APPROVE
+from policies.decisions import approvers, ask, slices
+from policies.decisions.approvers import APPROVE
 from policies.models import AccessRequest, Grant, RequestPart
 from policies.requests import places
 from policies.services.personal import MARK
@@ -55,7 +55,7 @@ def for_asker(found: Iterable[tuple[places.Place, Sequence[str]]], asker: Princi
     fitting = sorted(role for role, some in given.items() if _fits(some, wanted))
     there, now = nodes(fitting) if fitting else {}, timezone.now()
     held = {one.root_id: slices.current(asker, one, now=now) for one in there.values()}
-    return [one for one in there.values() if decisions.may_see(held[one.root_id], one, now=now)]
+    return [one for one in there.values() if ask.may_see(held[one.root_id], one, now=now)]
 
 
 def gives_exactly(role: int, request: AccessRequest, parts: Sequence[RequestPart]) -> bool:
@@ -126,4 +126,4 @@ def _holders(roles: Collection[int]) -> dict[int, int]:
 
 def _may_give(decider: Principal, role: Node, request: AccessRequest) -> bool:
     place = places.find(RequestPart.Kind.ROLE, role.ref, request.holder.kind)
-    return place is not None and bool(deciders.may(decider, role, duty=APPROVE, action=place.action))
+    return place is not None and bool(approvers.may(decider, role, duty=APPROVE, action=place.action))

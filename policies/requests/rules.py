@@ -12,12 +12,12 @@ from django.db.models import Model
 from catalog.models import Securable
 from catalog.nodes import Node
 from policies.authority import Actor
-from policies.changes import change
 from policies.errors import Invalid
 from policies.events import event
 from policies.models import RequestRule
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.requests import windows
-from policies.saying import said
 from policies.services import realm_of
 from policies.services.authorities import may
 

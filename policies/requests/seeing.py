@@ -14,13 +14,14 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from lakewarden.law.facts import Slice
-from policies import along, slices
 from policies.authority import Actor
-from policies.deciders import APPROVE, Decider
+from policies.decisions import slices
+from policies.decisions.approvers import APPROVE, Decider
+from policies.decisions.lookups import resolve_path
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.errors import NotFound
 from policies.models import AccessRequest, RequestPart, RequestStep, RequestWant
 from policies.models.requests import STILL_OPEN, WAITING
-from policies.queries import realms_of
 from policies.requests import mandates, parties, places
 from policies.requests.deciding import no_such
 from policies.requests.mandates import Mandate
@@ -107,7 +108,7 @@ class Seen:
         place = self._places[part.pk]
         if place is None or not place.exact:
             return False
-        seen = along.seen(place.way, self._viewing(place.way[0]), now=self.now)
+        seen = resolve_path.seen(place.way, self._viewing(place.way[0]), now=self.now)
         return seen == len(place.way) or (part.kind == RequestPart.Kind.MEMBERSHIP and seen > 0)
 
     def _viewing(self, top: Node) -> list[Slice]:

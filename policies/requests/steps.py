@@ -5,9 +5,9 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from policies.authority import Authority
-from policies.changes import ChangeInProgress
 from policies.events import Said, event
 from policies.models import AccessRequest, RequestStep
+from policies.record.change import ChangeInProgress
 from policies.requests.telling import in_words
 
 ASKED = event("request.asked", "asked that {person} may {what} (request {request})")

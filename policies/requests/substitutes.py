@@ -9,11 +9,11 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from policies.authority import Actor, of_duty
-from policies.changes import change
 from policies.errors import Invalid, NotFound, Refused
 from policies.events import event
 from policies.models import Substitute
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 
 NAMED = event("substitute.named", "made {deputy} decide requests for {person} until {until}")
 CALLED_OFF = event("substitute.ended", "no longer has {deputy} decide requests for {person}")

@@ -20,19 +20,19 @@ from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import root
 from lakewarden.law import dialects
-from policies import offices
 from policies.authority import Actor, Authority
 from policies.authority import of_system as by_system
-from policies.changes import ChangeInProgress, change
+from policies.decisions import site_permissions
 from policies.errors import Conflict, NotFound, PolicyError, Refused
 from policies.events import REVIEW_CARRIED, REVIEW_MISSED
-from policies.models import Assignment, Grant, Ownership, Review, ReviewRow
-from policies.reviews import states
+from policies.models import Assignment, Grant, Ownership, Review, ReviewRow, review_states
+from policies.record.change import ChangeInProgress, change
 from policies.reviews.telling import said_of
-from policies.services import drift, ends, entries, grants, members, owners, patterns, personal, roles
+from policies.services import entries, expirations, grants, members, owners, patterns, personal, roles
 from policies.services.authorities import may
 from policies.services.entries import Turn
 from policies.services.roles import Privilege
+from policies.sync import foreign_rights
 
 Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 VIA = "review"
@@ -70,7 +70,7 @@ def _reason(review: Review, row: ReviewRow) -> str:
 
 def _note(current: ChangeInProgress, review: Review, row: ReviewRow, deed: Deed) -> None:
     rows = ReviewRow.objects.filter(pk=row.pk, version=row.version)
-    states.ROW.move(rows, "carry", carried_revision=current.revision, carried_at=current.at)
+    review_states.ROW.move(rows, "carry", carried_revision=current.revision, carried_at=current.at)
     told = {"choice": row.choice, "takes": row.takes, "facts": [f for f in row.facts if f in deed.ended]}
     event = said_of(REVIEW_CARRIED, review, row, **told, default=row.default)
     current.say(event, by=deed.authority)
@@ -78,9 +78,9 @@ def _note(current: ChangeInProgress, review: Review, row: ReviewRow, deed: Deed)
 
 def _missed(review: Review, row: ReviewRow, move: str, why: str, actor: Actor) -> str:
     with change(REVIEW_MISSED, realm=Realm(pk=review.realm_id), by=actor) as current:
-        states.ROW.move(ReviewRow.objects.filter(pk=row.pk), move, outcome=why)
+        review_states.ROW.move(ReviewRow.objects.filter(pk=row.pk), move, outcome=why)
         current.say(said_of(REVIEW_MISSED, review, row, why=why), by=by_system("review"))
-    return states.ROW.get(move).target
+    return review_states.ROW.get(move).target
 
 
 @dataclass
@@ -208,7 +208,7 @@ class Deed:
     def _shorten(self, rows: Sequence[Grant]) -> None:
         to = self.role if self.row.kind == Kind.RULE else self.holder
         if self.later:
-            ends.end_grants(self.node, to, rows, self.later, by=self.actor, authority=self.authority)
+            expirations.end_grants(self.node, to, rows, self.later, by=self.actor, authority=self.authority)
 
     # the rest
 
@@ -221,7 +221,7 @@ class Deed:
         self._end("assignment", rows)
         given = {"by": self.actor, "authority": self.authority}
         if self.later:
-            ends.end_assignments(self.role, self.holder, rows, self.later, **given)  # type: ignore[arg-type]
+            expirations.end_assignments(self.role, self.holder, rows, self.later, **given)  # type: ignore[arg-type]
         else:
             roles.unassign(self.role, self.holder, **given)  # type: ignore[arg-type]
 
@@ -231,7 +231,7 @@ class Deed:
         if self.row.group is None:
             raise Gone
         self._only_these(Membership.objects.open().filter(group=self.row.group, member=self.holder), rows)
-        self.authority = offices.of_admin(self.actor)
+        self.authority = site_permissions.of_admin(self.actor)
         self._end("membership", rows)
         members.leave_group(self.row.group, self.holder, by=self.actor, authority=self.authority)
 
@@ -246,16 +246,16 @@ class Deed:
         """What was given outside: taken by the sync, or left knowingly until a date."""
         number = int(self.row.facts[0].partition(":")[2])
         try:
-            about = drift.foreign(number)
+            about = foreign_rights.foreign(number)
         except NotFound:
             raise Gone from None
         self.authority = may(self.actor, grants.GRANT, about.node)
         self._end("finding", about.rows)  # type: ignore[arg-type]
         if self.later:
             why = self.row.reason or self.review.title
-            drift.accept(number, self.later, by=self.actor, reason=why)
+            foreign_rights.accept(number, self.later, by=self.actor, reason=why)
         else:
-            drift.revoke(number, by=self.actor)
+            foreign_rights.revoke(number, by=self.actor)
 
 
 _DEEDS: dict[str, Callable[[Deed], None]] = {

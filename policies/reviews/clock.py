@@ -17,17 +17,17 @@ from accounts.models import Principal
 from catalog.models import Realm
 from policies import notices
 from policies.authority import SYSTEM, Actor, of_system
-from policies.changes import change
 from policies.errors import Conflict, PolicyError
 from policies.events import REVIEW_REPEATED, REVIEW_RESEATED, REVIEW_STAGE, REVIEW_STARTED
-from policies.models import Review, ReviewRow, ReviewSeat
-from policies.reviews import leading, starting, states
+from policies.models import Review, ReviewRow, ReviewSeat, review_states
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.reviews import leading, starting
 from policies.reviews.leading import notice_key
 from policies.reviews.plans import plan_of
 from policies.reviews.population import Lost, keep_lease, release, take_lease, tell_reviewers
 from policies.reviews.reviewers import Seating
 from policies.reviews.telling import place_of
-from policies.saying import said
 
 BATCH = 500
 ESCALATED = "starter"
@@ -149,7 +149,7 @@ def _tell(review: Review, mark: str) -> int:
 
 def owing(review: Review) -> QuerySet[Principal]:
     """Who still has rows to decide."""
-    rows = ReviewRow.objects.filter(review=review, state__in=states.UNDECIDED, desk__isnull=False)
+    rows = ReviewRow.objects.filter(review=review, state__in=review_states.UNDECIDED, desk__isnull=False)
     return Principal.objects.filter(
         seats__left__isnull=True, seats__desk__in=rows.values("desk").distinct()
     ).distinct()
@@ -200,7 +200,7 @@ def _move_on(batch: Iterable[ReviewRow]) -> int:
     for row in batch:
         mine = ReviewRow.objects.filter(pk=row.pk, version=row.version)
         try:
-            moved += states.ROW.move(
+            moved += review_states.ROW.move(
                 mine, "pass_on", desk=row.desk, choice="", version=F("version") + 1, quick=False
             )
         except Conflict:

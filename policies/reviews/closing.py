@@ -16,15 +16,15 @@ from catalog.models import Realm
 from catalog.queries import root
 from policies import notices
 from policies.authority import SYSTEM, of_system
-from policies.changes import change
 from policies.errors import Conflict
 from policies.events import REVIEW_ALL_CARRIED, REVIEW_CLOSED
-from policies.models import Review, ReviewRow
-from policies.reviews import carrying, proving, states
+from policies.models import Review, ReviewRow, review_states
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.reviews import carrying, proving
 from policies.reviews.guarding import AGAIN
 from policies.reviews.leading import notice_key
 from policies.reviews.population import LEASE, Lost, keep_lease, release, take_lease
-from policies.saying import said
 
 Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 BATCH = 50
@@ -72,7 +72,7 @@ def settle(review: Review) -> None:
 
 def _each(rows: QuerySet[ReviewRow], name: str, **values: Any) -> None:
     with suppress(Conflict):  # there may be none
-        states.ROW.move(rows, name, **values)
+        review_states.ROW.move(rows, name, **values)
 
 
 def _carry_all(review: Review, told: Callable[[int], None]) -> None:
@@ -85,7 +85,7 @@ def _carry_all(review: Review, told: Callable[[int], None]) -> None:
             keep_lease(review)
         told(done)
     with change(REVIEW_ALL_CARRIED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
-        states.REVIEW.move(Review.objects.filter(pk=review.pk, lease=review.lease), "carry")
+        review_states.REVIEW.move(Review.objects.filter(pk=review.pk, lease=review.lease), "carry")
         event = said(REVIEW_ALL_CARRIED, root(review.realm), review=review.pk, **_told(review))
         current.say(event, by=of_system("deciding is over"))
     review.refresh_from_db()
@@ -113,7 +113,7 @@ def close(review: Review) -> None:
         rows = Review.objects.filter(pk=review.pk)
         found = _told(review)
         counts = {**review.counts, "ended": found, "exceptions": exceptions(review).count()}
-        states.REVIEW.move(rows, "prove", closed=current.at, counts=counts)
+        review_states.REVIEW.move(rows, "prove", closed=current.at, counts=counts)
         told = {"digest": review.digest, **found}
         current.say(
             said(REVIEW_CLOSED, root(review.realm), review=review.pk, **told), by=of_system("all is proved")

@@ -8,7 +8,7 @@ from datetime import datetime
 from catalog.nodes import Node
 from policies.models import ReviewRow
 from policies.reviews.sources import Draft
-from policies.separation import book, finding
+from policies.separation import conflicts, rules
 from policies.separation.sides import Way
 from policies.services import personal
 
@@ -18,7 +18,7 @@ Place = tuple[str, int | None, int | None]
 
 def sides(root: Node, now: datetime) -> frozenset[Place]:
     """Every row on which somebody's conflict rests.  A query where no rule is open."""
-    found = finding.existing(root, book.of_realm(root, now.timestamp()))
+    found = conflicts.existing(root, rules.of_realm(root, now.timestamp()))
     return frozenset(
         place
         for one in found

@@ -19,12 +19,13 @@ from catalog.nodes import Node, nodes
 from catalog.queries import root
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Rule, Slice
-from policies import decisions, facts
-from policies.access import depths, relevant_privileges
+from policies.decisions import ask, facts
+from policies.decisions.lookups.access import depths, relevant_privileges
 from policies.errors import Invalid
 from policies.models import Assignment, BackendFinding, Review, ReviewRow
 from policies.reviews.carrying import MODELS
-from policies.services import drift, patterns
+from policies.services import patterns
+from policies.sync import foreign_rights
 
 PEOPLE = 200
 """So many people of one row are worked out; of the rest only the number is told."""
@@ -151,9 +152,7 @@ class _Worked:
 
     def _can(self, slice_: Slice, node: Node) -> frozenset[str]:
         names = [name for name in self.law.actions_for(node.type) if name not in ("use", "alter", "drop")]
-        return frozenset(
-            name for name in names if decisions.answer(slice_, name, node, now=self.now, inside=())
-        )
+        return frozenset(name for name in names if ask.answer(slice_, name, node, now=self.now, inside=()))
 
     def _telling(self, rules: Iterable[Rule], node: Node) -> tuple[Rule, ...]:
         codes, depth_of = relevant_privileges(node), depths(node)
@@ -195,7 +194,7 @@ class _Worked:
         foreign = [row for row in self.rows if row.kind == ReviewRow.Kind.FOREIGN]
         numbers = [int(code.partition(":")[2]) for row in foreign for code in row.facts]
         rows = list(BackendFinding.objects.filter(pk__in=numbers)) if numbers else []
-        decided = drift.ordered(rows) if rows else {}
+        decided = foreign_rights.ordered(rows) if rows else {}
         return frozenset(f"finding:{row.pk}" for row in rows if row.pk not in decided)
 
     # what is asked about
@@ -214,7 +213,7 @@ class _Worked:
         for text in texts:
             try:
                 if text and "*" not in text and "?" not in text:
-                    found.append(decisions.entity_node(self.root, patterns.named(self.root, text)))
+                    found.append(ask.entity_node(self.root, patterns.named(self.root, text)))
             except Invalid:
                 continue
         return found[:PLACES]

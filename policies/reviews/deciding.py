@@ -13,11 +13,11 @@ from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Realm
 from policies.authority import Actor, Authority, of_duty
-from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
-from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat
-from policies.reviews import guarding, leading, states
+from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
+from policies.record.change import ChangeInProgress, change
+from policies.reviews import guarding, leading
 from policies.reviews.reviewers import is_own, selves
 from policies.reviews.telling import said_of
 
@@ -116,7 +116,7 @@ def _acting(by: Actor, review: Review) -> Actor:
 def _still_open(review: Review) -> None:
     state = Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
     if state != "open":
-        raise Conflict(states.REVIEW.too_late(state))
+        raise Conflict(review_states.REVIEW.too_late(state))
 
 
 def _rows(review: Review, verdicts: Sequence[Verdict]) -> list[ReviewRow]:
@@ -259,7 +259,7 @@ def _move(row: ReviewRow, version: int, name: str, **values: object) -> None:
     """Move a row that is as it was looked at; the loser of a race hears who was first.  Raises Conflict."""
     rows = ReviewRow.objects.filter(pk=row.pk, version=version)
     try:
-        states.ROW.move(rows, name, version=F("version") + 1, **values)
+        review_states.ROW.move(rows, name, version=F("version") + 1, **values)
     except Conflict as problem:
         raise Conflict(_overtaken(row.pk, version) or str(problem)) from None
 
@@ -299,7 +299,7 @@ def _log(
 
 def owed() -> Q:
     """Rows that somebody still has to decide."""
-    return Q(state__in=states.UNDECIDED)
+    return Q(state__in=review_states.UNDECIDED)
 
 
 __all__ = [

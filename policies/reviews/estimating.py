@@ -10,10 +10,10 @@ from django.utils import timezone
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import root
-from policies import decisions, slices
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.facts import is_service_admin
 from policies.errors import Invalid, Refused
-from policies.facts import is_service_admin
 from policies.models import Counter, Review
 from policies.reviews.plans import Plan, Scope
 from policies.reviews.sources import Draft, Sources, removable
@@ -84,4 +84,4 @@ def _assignable(named: Iterable[int], top: Node, by: Actor) -> set[int]:
         return set()
     slice_, now = slices.current(by.decides_as, top), timezone.now()
     known = nodes(named).values()
-    return {one.id for one in known if decisions.answer(slice_, GRANT, one, now=now)}
+    return {one.id for one in known if ask.answer(slice_, GRANT, one, now=now)}

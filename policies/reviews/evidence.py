@@ -13,10 +13,10 @@ from django.db.models import F, Q
 
 from accounts.models import Principal
 from lakewarden.record import chain
-from policies import checkpoints
-from policies.archiving import reading
-from policies.exports import evidence
 from policies.models import Change, Checkpoint, Review, ReviewDecision, ReviewRow, ReviewSeat
+from policies.record import checkpoints
+from policies.record.archive import reading
+from policies.record.exports import evidence
 from policies.reviews import guarding, population
 from policies.reviews.telling import place_of
 

@@ -14,13 +14,12 @@ from django.utils import timezone
 from accounts.entering import able
 from accounts.models import Principal
 from policies.authority import Authority
-from policies.changes import ChangeInProgress
 from policies.events import REVIEW_AGAIN
-from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat
-from policies.reviews import states
+from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
+from policies.record.change import ChangeInProgress
+from policies.record.event_drafts import said
 from policies.reviews.reviewers import is_own, selves
 from policies.reviews.telling import place_of
-from policies.saying import said
 
 AGAIN = "again"
 
@@ -78,7 +77,7 @@ def look_again(
     again = [(row, desk) for row in chosen if (desk := _other_desk(review, row, decider))]
     for row, desk in again:
         mine = ReviewRow.objects.filter(pk=row.pk)
-        states.ROW.move(mine, "look_again", desk=desk, version=F("version") + 1)
+        review_states.ROW.move(mine, "look_again", desk=desk, version=F("version") + 1)
     if again:
         told = {"review": review.pk, "rows": len(again), "numbers": [row.number for row, _ in again]}
         current.say(said(REVIEW_AGAIN, place_of(review), decider, **told), by=authority)

@@ -16,15 +16,14 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import root
 from policies.authority import SYSTEM, Actor, Authority, of_system
-from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid, Refused
 from policies.events import REVIEW_CANCELLED, REVIEW_ENDED, REVIEW_EXTENDED, REVIEW_REPEATED
-from policies.models import Notice, Review
+from policies.models import Notice, Review, review_states
 from policies.notices import settle
-from policies.reviews import states
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.reviews.plans import LONGEST, scope_of
 from policies.reviews.starting import authority, nudge
-from policies.saying import said
 
 
 class Led(NamedTuple):
@@ -84,7 +83,7 @@ def end_in_time(review: Review) -> None:
 
 
 def _end(current: ChangeInProgress, review: Review, place: Node, may: Authority) -> None:
-    states.REVIEW.move(Review.objects.filter(pk=review.pk), "end", ended=timezone.now())
+    review_states.REVIEW.move(Review.objects.filter(pk=review.pk), "end", ended=timezone.now())
     current.say(said(REVIEW_ENDED, place, review=review.pk), by=may)
     settle_notices(review)
     transaction.on_commit(lambda: nudge("policies.tasks.carry_reviews"), robust=True)
@@ -94,7 +93,7 @@ def cancel(review: Review, *, by: Actor, reason: str = "") -> Review:
     """Call a review off; nothing is removed.  Raises Refused, Conflict."""
     with led(REVIEW_CANCELLED, review, by, reason) as (current, place, may):
         now = timezone.now()
-        states.REVIEW.move(Review.objects.filter(pk=review.pk), "cancel", ended=now, closed=now)
+        review_states.REVIEW.move(Review.objects.filter(pk=review.pk), "cancel", ended=now, closed=now)
         current.say(said(REVIEW_CANCELLED, place, review=review.pk), by=may)
         settle_notices(review)
     return _again(review)
@@ -133,7 +132,9 @@ def settle_notices(review: Review, person: Principal | None = None) -> None:
 
 
 def _stands(review: Review) -> str:
-    return states.REVIEW.too_late(Review.objects.filter(pk=review.pk).values_list("state", flat=True).first())
+    return review_states.REVIEW.too_late(
+        Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
+    )
 
 
 def _again(review: Review) -> Review:

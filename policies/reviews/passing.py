@@ -13,16 +13,16 @@ from catalog.models import Realm
 from catalog.queries import root
 from policies import notices
 from policies.authority import Actor, Authority, of_duty
-from policies.changes import change
 from policies.errors import Conflict, Invalid
 from policies.events import REVIEW_PASSED
-from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat
-from policies.reviews import leading, states
+from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.reviews import leading
 from policies.reviews.deciding import REVIEWER
 from policies.reviews.leading import notice_key
 from policies.reviews.population import ASKED
 from policies.reviews.reviewers import selves
-from policies.saying import said
 
 PASSED = "passed"
 
@@ -67,11 +67,11 @@ def _check(review: Review, to: Principal) -> None:
         raise Invalid(f"{to.label} cannot sign in, so they cannot decide.")
     state = Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
     if state != "open":
-        raise Conflict(states.REVIEW.too_late(state))
+        raise Conflict(review_states.REVIEW.too_late(state))
 
 
 def _passable(review: Review, by: Actor, rows: Iterable[int] | None) -> QuerySet[ReviewRow]:
-    found = ReviewRow.objects.filter(review=review, state__in=states.UNDECIDED)
+    found = ReviewRow.objects.filter(review=review, state__in=review_states.UNDECIDED)
     if rows is not None:
         return found.filter(pk__in=list(rows))
     mine = _seats(review, by)

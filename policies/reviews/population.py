@@ -21,20 +21,20 @@ from catalog.models import Realm
 from catalog.nodes import nodes
 from catalog.queries import root
 from lakewarden.record import chain
-from policies import decisions, notices
+from policies import notices
 from policies.authority import SYSTEM, of_system
-from policies.changes import change
+from policies.decisions import ask
+from policies.decisions.facts import is_service_admin
 from policies.errors import Conflict
 from policies.events import REVIEW_OPENED
-from policies.facts import is_service_admin
-from policies.models import Review, ReviewRow
-from policies.reviews import states
+from policies.models import Review, ReviewRow, review_states
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.reviews.leading import notice_key
 from policies.reviews.plans import Scope, scope_of
 from policies.reviews.reviewers import Seating
 from policies.reviews.sources import Draft, Sources, removable
 from policies.reviews.weighing import Weigher
-from policies.saying import said
 from policies.services.grants import GRANT
 
 BATCH = 500
@@ -146,7 +146,7 @@ class _Build:
         counts, digest = counted(review), sealed(review)
         with change(REVIEW_OPENED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
             rows = Review.objects.filter(pk=review.pk, lease=review.lease)
-            states.REVIEW.move(
+            review_states.REVIEW.move(
                 rows, "open", opened=current.at, counts=counts, digest=digest, lease="", leased=None, error=""
             )
             event = said(
@@ -173,7 +173,7 @@ class _Assignable:
         if role is None or role in self._known:
             return
         found = nodes([role]).get(role)
-        self._known[role] = bool(found and decisions.ask(self.person, GRANT, found))
+        self._known[role] = bool(found and ask.ask(self.person, GRANT, found))
 
     def may(self, role: int | None) -> bool:
         return self._known.get(role or 0, False)

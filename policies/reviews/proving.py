@@ -15,11 +15,11 @@ from django.db.models import QuerySet
 from catalog.models import Realm
 from catalog.queries import root
 from policies.authority import SYSTEM, of_system
-from policies.changes import change
 from policies.events import REVIEW_PROVED
-from policies.models import Backend, ForeignOrder, Review, ReviewRow
-from policies.reviews import carrying, states
-from policies.saying import said
+from policies.models import Backend, ForeignOrder, Review, ReviewRow, review_states
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.reviews import carrying
 from policies.sync.status import StatusQuestion, names_behind, statuses
 
 Kind = ReviewRow.Kind
@@ -139,7 +139,9 @@ def _note(
         for row in rows:
             mine = ReviewRow.objects.filter(pk=row.pk)
             proof = proofs[row.pk] or {}
-            states.ROW.move(mine, "prove", proved_at=proof["at"] or current.at, proof=proof, outcome="")
+            review_states.ROW.move(
+                mine, "prove", proved_at=proof["at"] or current.at, proof=proof, outcome=""
+            )
         read = where[1] or max(row.carried_revision or 0 for row in rows)
         told = {
             "backend": where[0],

@@ -10,8 +10,8 @@ from django.utils import timezone
 from policies import notices
 from policies.authority import Actor
 from policies.errors import Conflict, Refused
-from policies.models import Review
-from policies.reviews import clock, leading, states
+from policies.models import Review, review_states
+from policies.reviews import clock, leading
 from policies.reviews.leading import notice_key
 
 
@@ -20,7 +20,7 @@ def remind(review: Review, *, by: Actor) -> int:
     if not leading.leads(review, by.principal):
         raise Refused("Only who leads the review reminds its reviewers.")
     if review.state != "open":
-        raise Conflict(states.REVIEW.too_late(review.state))
+        raise Conflict(review_states.REVIEW.too_late(review.state))
     with transaction.atomic():
         people = clock.owing(review)
         if not people:

@@ -16,7 +16,8 @@ from accounts.models import Keeping, Membership, Principal
 from accounts.people import django_group_name
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
-from policies import deciders
+from policies.decisions import approvers
+from policies.decisions.seals.duty_seals import is_row_sealed
 from policies.models import (
     Assignment,
     GroupDuty,
@@ -27,9 +28,8 @@ from policies.models import (
     ReviewSeat,
     UserDuty,
 )
-from policies.services.sealed_duties import is_row_sealed
 
-DUTY = deciders.REVIEW
+DUTY = approvers.REVIEW
 FALLBACK, NOBODY = "fallback", "nobody"
 
 
@@ -84,14 +84,14 @@ class Seating:
             return
         new = {row.securable_id for row in rows if row.securable_id} - self.granting.keys()
         for key, node in nodes(new).items():
-            near = [one for one in deciders.of(node, now=self.now) if one.where.id == node.id]
+            near = [one for one in approvers.of(node, now=self.now) if one.where.id == node.id]
             self.granting[key] = [one.principal.pk for one in near]
 
     @cached_property
     def last_resort(self) -> list[int]:
         """Whom to ask when the rule finds nobody: the fallback, the starter, who may grant in the realm."""
         first = [one for one in (self.review.fallback_id, self.review.starter_id) if one]
-        others = [one.principal.pk for one in deciders.of(self.root, duty=DUTY, now=self.now)]
+        others = [one.principal.pk for one in approvers.of(self.root, duty=DUTY, now=self.now)]
         return list(dict.fromkeys([*first, *others]))
 
 

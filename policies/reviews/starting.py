@@ -6,14 +6,15 @@ from django.db import transaction
 from django.utils import timezone
 
 from catalog.models import Realm
-from policies import decisions, nudges
 from policies.authority import Actor, Authority, require
-from policies.changes import change
+from policies.decisions import ask
 from policies.errors import Refused
 from policies.events import REVIEW_STARTED
 from policies.models import Counter, Review
+from policies.record import wakeups
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.reviews.plans import Plan, Scope
-from policies.saying import said
 from policies.services.grants import GRANT
 
 
@@ -25,7 +26,7 @@ def authority(scope: Scope, by: Actor) -> Authority:
     if not places:
         raise Refused("What was to be reviewed is no longer there.")
     for place in places:
-        answer = decisions.ask(by.decides_as, GRANT, place)
+        answer = ask.ask(by.decides_as, GRANT, place)
         name = place.ref.full_name or place.name
         said_ = f"You may not review access to {name}: only who may grant there may."
         may = require(answer.decision, by, otherwise=said_)
@@ -81,4 +82,4 @@ def previous(scope: Scope, realm: int) -> Review | None:
 
 def nudge(task: str) -> None:
     """Have a worker look now.  A broker that is away costs nothing but the time until the beat looks."""
-    nudges.send(task)
+    wakeups.send(task)

@@ -20,7 +20,7 @@ from catalog.nodes import Node
 from catalog.past import nodes_at
 from lakewarden.law import dialects
 from lakewarden.record import chain
-from policies import peers
+from policies.decisions.lookups import peers
 from policies.models import Change, Grant, Review, ReviewRow, Use
 from policies.reviews import advice, conflicts
 from policies.reviews.sources import Draft

@@ -13,13 +13,13 @@ from django.utils import timezone
 from accounts.models import Principal
 from accounts.text import holdable
 from policies.errors import Invalid
-from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat
-from policies.reviews import leading, states
+from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
+from policies.reviews import leading
 from policies.reviews.reviewers import selves
 from policies.reviews.telling import place_of
 from policies.services import duties
 
-OPEN = Q(state__in=states.UNDECIDED)
+OPEN = Q(state__in=review_states.UNDECIDED)
 ONLY: Mapping[str, Q] = {
     "open": OPEN,
     "changed": OPEN & Q(rank=ReviewRow.Rank.CHANGED),
@@ -163,7 +163,7 @@ def counts(review: Review, reviewer: Principal | None = None) -> dict[str, int]:
     rows = rows_of(review, reviewer)
     asked = {name: Count("pk", filter=condition) for name, condition in ONLY.items() if name != "all"}
     asked |= {f"choice_{choice}": Count("pk", filter=Q(choice=choice)) for choice in ReviewRow.Choice.values}
-    asked |= {f"state_{state}": Count("pk", filter=Q(state=state)) for state in states.ROW.words}
+    asked |= {f"state_{state}": Count("pk", filter=Q(state=state)) for state in review_states.ROW.words}
     return dict(rows.aggregate(all=Count("pk"), **asked))
 
 

@@ -13,7 +13,7 @@ from datetime import datetime
 from itertools import islice, product
 
 from lakewarden.law.facts import OWNER, Rule, Station
-from policies.facts import Loaded, Window
+from policies.decisions.facts import Loaded, Window
 from policies.models import SeparationRule
 
 Span = tuple[float, float]

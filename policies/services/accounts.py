@@ -9,9 +9,7 @@ from accounts import people, sessions, tokens
 from accounts.marks import password_mark
 from accounts.models import Keeping, Principal, User
 from accounts.text import told
-from policies import beginnings
 from policies.authority import Actor, Authority, of_system, origin_of
-from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     ACCOUNT_BOUND,
@@ -25,7 +23,9 @@ from policies.events import (
     PASSWORD_SET,
     TOKEN_REVOKED,
 )
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.services import scheduled_grants
 
 LONGEST = 150
 
@@ -125,7 +125,7 @@ def _close(current: ChangeInProgress, account: User, authority: Authority) -> bo
     sessions.end(account)
     current.say(said(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
     if account.principal is not None:
-        beginnings.end_not_begun(current, [account.principal], by=authority)
+        scheduled_grants.end_not_begun(current, [account.principal], by=authority)
     return True
 
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from catalog.nodes import Node
-from policies import decisions
 from policies.authority import Actor, Authority, require
-from policies.changes import change
+from policies.decisions import ask
 from policies.errors import Refused
+from policies.record.change import change
 from policies.services import realm_of
 
 
@@ -17,7 +17,7 @@ def may(actor: Actor, operation: str, node: Node, *, otherwise: str = "") -> Aut
     """The authority to do an operation to an object, by the same law as everything else.  Raises Refused."""
     if actor.decides_as is None:
         raise Refused("Nobody is signed in.")
-    answer = decisions.ask(actor.decides_as, operation, node)
+    answer = ask.ask(actor.decides_as, operation, node)
     said = otherwise or f"You may not do this to {node.ref.full_name or node.name}."
     return require(answer.decision, actor, otherwise=said)
 

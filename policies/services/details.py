@@ -9,12 +9,12 @@ from typing import Any
 from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.law.switches import SWITCHED
-from policies import outbox
 from policies.authority import Actor, Authority
-from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
 from policies.models import Backend
-from policies.saying import said
+from policies.record import outbox
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.secrets import encrypt
 from policies.services import realm_of
 

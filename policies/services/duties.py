@@ -15,13 +15,14 @@ from accounts.people import django_group, django_group_name, groups_of
 from catalog.models import Securable
 from catalog.nodes import Node
 from policies.authority import Actor, Authority
-from policies.changes import change
+from policies.decisions.seals import duty_seals
+from policies.decisions.seals.duty_seals import Told
 from policies.errors import Invalid
 from policies.events import DUTY_GIVEN, DUTY_TAKEN
 from policies.models import GroupDuty, UserDuty
-from policies.saying import said
-from policies.services import realm_of, sealed_duties
-from policies.services.sealed_duties import Told
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.services import realm_of
 
 DUTIES = tuple(code for code, _ in Securable._meta.permissions)
 
@@ -47,7 +48,7 @@ def _set(
         if _is_given(holder, duty, securable) == given:
             return False
         if given:
-            sealed_duties.seal_row(cast("sealed_duties.Duty", assign_perm(duty, holder, securable)))
+            duty_seals.seal_row(cast("duty_seals.Duty", assign_perm(duty, holder, securable)))
         else:
             remove_perm(duty, holder, securable)
         current.say(said(kind, node, principal, duty=duty), by=authority)
@@ -90,7 +91,7 @@ def along(*nodes: Node) -> list[Held]:
     rows = [
         (row.content_object_id, row.permission.codename, row.user.principal)
         for row in people
-        if sealed_duties.is_row_sealed(row)
+        if duty_seals.is_row_sealed(row)
     ]
     named = (
         {django_group_name(one.name): one for one in Principal.objects.filter(kind="group")} if groups else {}
@@ -98,7 +99,7 @@ def along(*nodes: Node) -> list[Held]:
     rows += [
         (row.content_object_id, row.permission.codename, named.get(row.group.name))
         for row in groups
-        if sealed_duties.is_row_sealed(row)
+        if duty_seals.is_row_sealed(row)
     ]
     places = {one.id: one for node in nodes for one in (*node.above(), node)}
     found = [Held(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
@@ -118,5 +119,5 @@ def held(principal: Principal, duty: str, *, now: datetime | None = None) -> fro
     groups = map(django_group_name, groups_of(principal, now or timezone.now()))
     mine = UserDuty.objects.filter(user__principal=principal, permission__codename=duty)
     ours = GroupDuty.objects.filter(group__name__in=list(groups), permission__codename=duty)
-    rows = sealed_duties.told(mine, "user").union(sealed_duties.told(ours, "group"))
+    rows = duty_seals.told(mine, "user").union(duty_seals.told(ours, "group"))
     return frozenset(row.on for row in map(Told._make, rows) if row.is_sealed)

@@ -16,13 +16,13 @@ from catalog.queries import find
 from lakewarden.law.dialects.cdap.authorizable import PROGRAM, PROGRAM_TYPES, Authorizable, matches, of
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
-from policies import decisions
 from policies.authority import SYSTEM, Actor, Authority, of_operator, of_system, require
-from policies.changes import ChangeInProgress, change
-from policies.decisions import entity_node
+from policies.decisions import ask
+from policies.decisions.ask import entity_node
 from policies.errors import AlreadyExists, Invalid, NotFound, Refused
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.models import Grant
+from policies.record.change import ChangeInProgress, change
 from policies.services import details, objects, patterns, realm_of
 from policies.services.objects import NewObject
 
@@ -159,17 +159,17 @@ def _may_name_owner(root: Node, entity: Authorizable, principal: str, by: Actor)
 def _has_access(root: Node, entity: Authorizable, by: Actor) -> bool:
     codes = patterns.law_of(root).privileges
     node = entity_node(root, entity)
-    return any(decisions.ask(by.decides_as, code, node) for code in codes) if by.decides_as else True
+    return any(ask.ask(by.decides_as, code, node) for code in codes) if by.decides_as else True
 
 
 def _may(root: Node, entity: Authorizable, action: str, by: Actor) -> Authority:
     if by.decides_as is None:
         return _unasked(by)
-    answer = decisions.ask_entity(by.decides_as, action, root, entity)
+    answer = ask.ask_entity(by.decides_as, action, root, entity)
     return require(answer.decision, by, otherwise="" if answer else _why_not(answer, by.decides_as.name))
 
 
-def _why_not(answer: decisions.Answer, who: str) -> str:
+def _why_not(answer: ask.Answer, who: str) -> str:
     lacks = answer.explained().missing
     told = ", ".join(f"'{lack.privilege}' on '{lack.name}'" for lack in lacks if lack.privilege)
     text = f"Principal '{who}' is not authorized to perform {answer.operation}"

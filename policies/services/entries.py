@@ -10,12 +10,12 @@ from django.db.models import Q, QuerySet
 from accounts.models import Principal
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
-from policies.changes import ChangeInProgress, change
 from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Grant
-from policies.saying import said
-from policies.services import holding, realm_of
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.services import grant_holders, realm_of
 from policies.services.roles import check_binding
 
 
@@ -112,7 +112,7 @@ def open_grants(node: Node, holder: Principal) -> QuerySet[Grant]:
 def _begin(current: ChangeInProgress, node: Node, holder: Principal, grant: Grant, *, by: Authority) -> None:
     """Open a grant to the holder directly; `grant` brings the privilege, its window and its origin."""
     check_binding(node, grant.privilege)
-    holding.ensure(current, node, holder)
+    grant_holders.ensure(current, node, holder)
     grant.holder, grant.securable_id = holder, node.id
     current.begin(grant, _said(GRANT_ADDED, node, holder, grant), by=by)
 

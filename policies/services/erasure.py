@@ -17,12 +17,12 @@ from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, Token, User
 from catalog.models import Placement
 from policies.authority import Actor, Authority
-from policies.changes import change
 from policies.errors import Conflict, Invalid
 from policies.events import PERSON_ERASED
 from policies.models import Assignment, Grant, Ownership, RealmMember, SyncItem, UserDuty
 from policies.notices import inbox
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.services import personal
 
 

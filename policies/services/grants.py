@@ -14,15 +14,15 @@ from accounts.record import END, Origin
 from catalog.nodes import Node, any_of
 from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
-from policies import decisions, slices
 from policies.authority import Actor, Authority, require
-from policies.changes import ChangeInProgress, change
+from policies.decisions import ask, slices
 from policies.errors import Conflict, Invalid, Refused
 from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Counter, Grant
 from policies.models.grants import Effect
-from policies.saying import said
-from policies.services import holding, personal, realm_of
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.services import grant_holders, personal, realm_of
 from policies.services.roles import check_binding, kept_begin, must_be_member
 
 GRANT = "grant"
@@ -65,7 +65,7 @@ class Gift:
 
 def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None) -> Authority:
     """The right to grant on an object, by the same law as everything else.  Raises Refused."""
-    answer = decisions.ask(_giver(actor), GRANT, node, now=now)
+    answer = ask.ask(_giver(actor), GRANT, node, now=now)
     return require(
         answer.decision, actor, otherwise=f"You may not change who has access to {node.ref.full_name}."
     )
@@ -126,14 +126,14 @@ def gifts_of(wishes: Sequence[Wish], by: Actor, *, now: datetime) -> list[Gift]:
 def _way(wish: Wish, giver: Slice, held: Mapping[int, Slice], now: datetime) -> Iterable[Gift]:
     """What each holder lacks above the object, at either side of the window, where the giver may give it."""
     above = {node.id: node for node in wish.node.above()}
-    may = {pk for pk, node in above.items() if decisions.answer(giver, GRANT, node, now=now)}
+    may = {pk for pk, node in above.items() if ask.answer(giver, GRANT, node, now=now)}
     action = actions_given(wish.node, wish.privileges)[0]
     last = wish.valid_until - timedelta(microseconds=1) if wish.valid_until else END
     for holder in wish.holders:
         lacks = {
             (lack.object, lack.privilege)
             for moment in (wish.valid_from or now, last)
-            for lack in decisions.answer(held[holder.pk], action, wish.node, now=moment)
+            for lack in ask.answer(held[holder.pk], action, wish.node, now=moment)
             .explained(now=moment)
             .missing
             if lack.kind == "privilege" and lack.object in may
@@ -160,7 +160,7 @@ def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
 
 def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authority) -> bool:
     check_binding(gift.node, gift.privilege)
-    held = holding.ensure(current, gift.node, gift.holder)
+    held = grant_holders.ensure(current, gift.node, gift.holder)
     mine = replaced(gift, wish.origin)
     begin = kept_begin(wish.valid_from, mine.values_list("valid_from", flat=True), now=current.at)
     window = {"valid_from": begin, "valid_until": wish.valid_until}
@@ -220,14 +220,14 @@ def _take(
 
 def direct(node: Node, holder: Principal) -> QuerySet[Grant]:
     """The open direct ALLOW grants of a holder on an object."""
-    held = holding.find(node, holder)
+    held = grant_holders.find(node, holder)
     rows = Grant.objects.open().filter(securable=node.id, effect=Effect.ALLOW)
     return rows.filter(**held) if held else rows.none()
 
 
 def direct_of(nodes: Sequence[Node], holders: Collection[Principal]) -> list[tuple[Principal, Grant]]:
     """The open direct ALLOW grants of holders on objects of one realm, with their holders.  Two queries."""
-    mine, owner_of_role = holding.find_all(nodes[0], holders)
+    mine, owner_of_role = grant_holders.find_all(nodes[0], holders)
     by_number = {one.pk: one for one in holders}
     rows = Grant.objects.open().filter(
         mine, any_of("securable_id", [one.id for one in nodes]), effect=Effect.ALLOW
@@ -242,7 +242,7 @@ def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None)
     if seen is None:
         return
     mine = Q(pk__in=[])
-    for held in filter(None, (holding.find(node, holder) for holder in holders)):
+    for held in filter(None, (grant_holders.find(node, holder) for holder in holders)):
         mine |= Q(**held)
     newer = Grant.objects.filter(mine, securable=node.id)
     if newer.filter(opened__gt=seen).exists() or newer.filter(closed__gt=seen).exists():

@@ -7,7 +7,6 @@ from accounts.models import Membership, Principal, User
 from accounts.people import django_group
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
-from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     GROUP_JOINED,
@@ -19,7 +18,8 @@ from policies.events import (
     ROLE_UNASSIGNED,
 )
 from policies.models import Assignment, Ownership, RealmMember
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import personal, realm_of
 
 ADMITS = {"user": "User.addUser", "group": "Group.addGroup", "service": "User.addUser"}

@@ -15,7 +15,6 @@ from catalog.queries import all_below
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
-from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, NotFound
 from policies.events import (
     GRANT_REMOVED,
@@ -27,7 +26,8 @@ from policies.events import (
     OWNER_SET,
 )
 from policies.models import Grant, Ownership
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import realm_of
 from policies.services.names import check_described, checked
 

@@ -8,13 +8,13 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies import decisions, slices
 from policies.authority import Actor, Authority, origin_of, require
-from policies.changes import ChangeInProgress, change
+from policies.decisions import ask, slices
 from policies.errors import Conflict, Invalid, Refused
 from policies.events import OWNER_ENDED, OWNER_SET
 from policies.models import Ownership
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import personal, realm_of
 from policies.services.roles import must_be_member
 
@@ -69,7 +69,7 @@ def settable(places: Sequence[Node], by: Principal) -> list[bool]:
     if not places:
         return []
     slice_, now = slices.current(by, places[0]), timezone.now()
-    return [bool(decisions.answer(slice_, SET_OWNER, node, now=now)) for node in places]
+    return [bool(ask.answer(slice_, SET_OWNER, node, now=now)) for node in places]
 
 
 def may_set_all(places: Sequence[Node], by: Actor) -> Authority:
@@ -78,7 +78,7 @@ def may_set_all(places: Sequence[Node], by: Actor) -> Authority:
         raise Refused("Nobody is signed in.")
     slice_, now = slices.current(by.decides_as, places[0]), timezone.now()
     for node in places:
-        answer = decisions.answer(slice_, SET_OWNER, node, now=now)
+        answer = ask.answer(slice_, SET_OWNER, node, now=now)
         said_ = f"You may not set the owner of {node.ref.full_name or node.name}."
         authority = require(answer.decision, by, otherwise=said_)
     return authority

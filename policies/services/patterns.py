@@ -17,13 +17,13 @@ from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, p
 from lakewarden.law.dialects.patterns import TextDialect
 from lakewarden.law.facts import OWNER
 from lakewarden.law.objects import ObjectRef
-from policies import decisions, slices
 from policies.authority import Actor, Authority, of_operator, origin_of, require
-from policies.changes import ChangeInProgress, change
+from policies.decisions import ask, slices
 from policies.errors import Invalid, NotFound, Refused
 from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Grant
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import realm_of
 
 Holder = Principal | Node
@@ -52,12 +52,12 @@ def authority(root: Node, target: Authorizable | None, *, by: Actor) -> Authorit
 
     Up to generation 3.5 the target must exist, whoever asks.
     """
-    node = root if target is None else decisions.entity_node(root, target)
+    node = root if target is None else ask.entity_node(root, target)
     if target is not None and must_exist(root) and not exists(root, target):
         raise NotFound(f"'{target}' was not found.")
     if by.principal is None and by.decides_as is None:
         return of_operator(by)
-    answer = decisions.ask(_person(by), "grant", node)
+    answer = ask.ask(_person(by), "grant", node)
     said = f"Principal '{_person(by).name}' is not authorized to perform action 'ADMIN' on entity "
     return require(answer.decision, by, otherwise=f"{said}'{target or f'instance:{root.name}'}'")
 
@@ -69,7 +69,7 @@ def must_exist(root: Node) -> bool:
 
 def exists(root: Node, entity: Authorizable) -> bool:
     """Whether there is an entity of that name; the instance always is."""
-    node = decisions.entity_node(root, entity)
+    node = ask.entity_node(root, entity)
     return node.id == root.id or find(ObjectRef(entity.type, root.name, entity.parts)) is not None
 
 

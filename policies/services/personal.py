@@ -14,7 +14,6 @@ from catalog.nodes import Node
 from lakewarden.law.facts import Level
 from policies import authority as authorities
 from policies.authority import Actor, Authority
-from policies.changes import ChangeInProgress, change
 from policies.events import (
     GRANT_REMOVED,
     ROLE_ASSIGNED,
@@ -23,7 +22,8 @@ from policies.events import (
     ROLE_UNASSIGNED,
 )
 from policies.models import Assignment, Grant
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import realm_of
 
 MARK = "~"

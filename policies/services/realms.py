@@ -11,7 +11,7 @@ from catalog.queries import realm_named, root
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
-from policies.changes import ChangeInProgress, change
+from policies.decisions.cache_versions import realm_key
 from policies.errors import AlreadyExists, Conflict, Invalid
 from policies.events import (
     MEMBER_ADDED,
@@ -25,11 +25,11 @@ from policies.events import (
     ROLE_UNASSIGNED,
 )
 from policies.models import Assignment, Backend, Ownership, RealmMember
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import objects, realm_of, roles
 from policies.services.names import check_described, checked
 from policies.services.roles import Privilege
-from policies.touches import realm_key
 
 
 def create(

@@ -12,9 +12,9 @@ from accounts.record import Fact, again
 from catalog.nodes import Node, nodes
 from catalog.queries import root
 from lakewarden.law import dialects
-from policies import events, offices
+from policies import events
 from policies.authority import Actor, Authority
-from policies.changes import ChangeInProgress
+from policies.decisions import site_permissions
 from policies.errors import Conflict
 from policies.models import (
     Assignment,
@@ -26,7 +26,8 @@ from policies.models import (
     SeparationRule,
 )
 from policies.models.grants import Effect
-from policies.saying import said
+from policies.record.change import ChangeInProgress
+from policies.record.event_drafts import said
 from policies.services import duties, grants, members, owners, patterns, roles, separation
 from policies.services.authorities import may
 from policies.services.grants import Wish
@@ -94,7 +95,7 @@ class Reversal:
             (self._ended(Membership), members.join_group),
         ):
             for row in rows:
-                act(row.group, row.member, by=self.by, authority=offices.of_admin(self.by))
+                act(row.group, row.member, by=self.by, authority=site_permissions.of_admin(self.by))
                 yield row.group
 
     def _duties(self) -> Iterator[Node]:
@@ -106,7 +107,7 @@ class Reversal:
             one = Principal.objects.filter(pseudonym=row.data.get("person", "")).first()
             if node is None or one is None:
                 continue
-            authority = offices.of_realm(self.by, next(iter(node.above()), node))
+            authority = site_permissions.of_realm(self.by, next(iter(node.above()), node))
             act = duties.take if row.kind == events.DUTY_GIVEN else duties.give
             act(node, str(row.data.get("duty", "")), one, by=self.by, authority=authority)
             yield node

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from django.utils import timezone
 
 from catalog.nodes import Node
-from policies import decisions, slices
 from policies.authority import Actor, Authority, origin_of, require
-from policies.changes import change
+from policies.decisions import ask, slices
 from policies.errors import Conflict, Refused
 from policies.events import DENIAL_ADDED, DENIAL_REMOVED, GRANT_ADDED, GRANT_REMOVED, Said
 from policies.models import Grant
 from policies.models.grants import Effect
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.services import realm_of
 from policies.services.grants import GRANT
 from policies.services.roles import check_binding
@@ -81,7 +81,7 @@ def _may_give_all(places: Sequence[Node], by: Actor) -> Authority:
         raise Refused("Nobody is signed in.")
     slice_, now = slices.current(by.decides_as, places[0]), timezone.now()
     for node in places:
-        answer = decisions.answer(slice_, GRANT, node, now=now)
+        answer = ask.answer(slice_, GRANT, node, now=now)
         authority = require(
             answer.decision, by, otherwise=f"You may not give access to {node.ref.full_name}."
         )

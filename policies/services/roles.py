@@ -13,7 +13,6 @@ from catalog.nodes import Node, nodes, number
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
-from policies.changes import ChangeInProgress, change
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     DENIAL_ADDED,
@@ -30,7 +29,8 @@ from policies.events import (
 )
 from policies.models import Assignment, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
-from policies.saying import said
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
 from policies.services import personal, realm_of
 from policies.services.names import check_described, checked
 

@@ -12,15 +12,15 @@ from accounts.record import again
 from accounts.text import told
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
-from policies import offices
 from policies.authority import Actor, Authority, origin_of
-from policies.changes import ChangeInProgress, change
+from policies.decisions import site_permissions
 from policies.errors import AlreadyExists, Invalid, NotFound
 from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, SEPARATION_MADE
 from policies.models import SeparationException, SeparationRule
-from policies.saying import said
-from policies.separation import sight, telling
-from policies.separation.reach import PEOPLE
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.separation import visibility, wording
+from policies.separation.affected_people import PEOPLE
 from policies.separation.sides import Side, sides_of
 from policies.services import personal, realm_of
 
@@ -76,7 +76,7 @@ def make(
     Raises Refused, Invalid, AlreadyExists.
     """
     with change(SEPARATION_MADE, realm=realm_of(root), by=by, reason=reason) as current:
-        authority = offices.of_realm(by, root)
+        authority = site_permissions.of_realm(by, root)
         rule = unsaved(root, name, one, other, owners=owners)
         rule.origin = origin_of(by)
         _begin(current, rule, root, authority)
@@ -87,8 +87,8 @@ def _begin(current: ChangeInProgress, rule: SeparationRule, root: Node, authorit
     if SeparationRule.objects.open().filter(realm=root.realm_id, name=rule.name).exists():
         raise AlreadyExists(f"There is a rule {rule.name} in {root.name} already.")
     one, other = sides_of(rule)
-    named = sight.of(None, (one.key, other.key))
-    words = {"one": telling.side(one, named), "other": telling.side(other, named)}
+    named = visibility.of(None, (one.key, other.key))
+    words = {"one": wording.side(one, named), "other": wording.side(other, named)}
     current.begin(rule, said(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
 
 
@@ -98,7 +98,7 @@ def bring_back(rule: SeparationRule, root: Node, *, by: Actor) -> SeparationRule
     Raises Refused, AlreadyExists when another bears its name.
     """
     with change(SEPARATION_MADE, realm=realm_of(root), by=by) as current:
-        authority = offices.of_realm(by, root)
+        authority = site_permissions.of_realm(by, root)
         made = again(rule)
         _begin(current, made, root, authority)
         for row in SeparationException.objects.filter(rule=rule, closed=rule.closed):
@@ -109,7 +109,7 @@ def bring_back(rule: SeparationRule, root: Node, *, by: Actor) -> SeparationRule
 def let_again(row: SeparationException, root: Node, *, by: Actor) -> None:
     """Let somebody again whose exception was ended, if it would still last.  Raises Refused, NotFound."""
     with change(EXCEPTION_MADE, realm=realm_of(root), by=by) as current:
-        _let_again(current, row, _open(row.rule, root), root, offices.of_realm(by, root))
+        _let_again(current, row, _open(row.rule, root), root, site_permissions.of_realm(by, root))
 
 
 def _let_again(
@@ -130,7 +130,7 @@ def _let_again(
 def end(rule: SeparationRule, root: Node, *, by: Actor, reason: str = "") -> bool:
     """End a rule with its exceptions; False when it had ended.  Raises Refused."""
     with change(SEPARATION_ENDED, realm=realm_of(root), by=by, reason=reason) as current:
-        authority = offices.of_realm(by, root)
+        authority = site_permissions.of_realm(by, root)
         row = SeparationRule.objects.open().filter(pk=rule.pk, realm=root.realm_id).first()
         if row is None:
             return False
@@ -156,7 +156,7 @@ def let(
     An exception that there is, is replaced.  Raises Refused, Invalid, NotFound.
     """
     with change(EXCEPTION_MADE, realm=realm_of(root), by=by, reason=reason) as current:
-        authority = offices.of_realm(by, root)
+        authority = site_permissions.of_realm(by, root)
         row = _open(rule, root)
         _check_exception(person, owner, until, reason)
         for old in SeparationException.objects.open().filter(rule=row, person=person):
@@ -186,7 +186,7 @@ def end_exception(
 ) -> bool:
     """End an exception; what the person has stays, and stands in the list of conflicts.  Raises Refused."""
     with change(EXCEPTION_ENDED, realm=realm_of(root), by=by, reason=reason) as current:
-        authority = offices.of_realm(by, root)
+        authority = site_permissions.of_realm(by, root)
         row = SeparationException.objects.open().filter(rule=_open(rule, root), person=person).first()
         if row is None:
             return False

@@ -7,9 +7,9 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from policies import events
 from policies.authority import Actor
-from policies.changes import change
 from policies.errors import Conflict, Invalid, NotFound
 from policies.models import Change
+from policies.record.change import change
 from policies.services.reversal import Reversal
 
 UNDONE = {

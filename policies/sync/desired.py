@@ -22,7 +22,7 @@ from lakewarden.backends.base import Backend, Desired, ObjectKind, Right
 from lakewarden.backends.kinds import Kind
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Level, Lineage, Slice
-from policies import facts, switches
+from policies.decisions import facts, switches
 from policies.models import RealmMember
 
 

@@ -14,7 +14,8 @@ from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient, kind_of
 from lakewarden.backends.ordering import alone
-from policies import switches, unsealed
+from policies.decisions import switches
+from policies.decisions.seals import unsealed
 from policies.models import Backend, SyncRun
 from policies.models.sync import LASTING
 from policies.services.grants import revision_now

@@ -11,8 +11,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import people, tokens
 from catalog.nodes import Node
-from policies import inquiries
 from policies.models import AccessRecord
+from policies.record import inquiries
 from policies.services import members, objects, realms, roles
 from policies.services.objects import NewObject
 from tests.admitted import admitted_service

@@ -12,7 +12,7 @@ import pytest
 from django.utils import timezone
 
 from accounts import people
-from policies import access_log
+from policies.record import access_log
 from policies.services import duties, objects, realms
 from policies.services.objects import NewObject
 from tests.api.world import BY, EVALUATION, Caller, Shop, question, token, user

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from accounts.models import Principal
-from policies import inquiries
 from policies.models import AccessRecord
+from policies.record import inquiries
 from policies.services import owners
 from tests.admitted import admitted_service
 from tests.api.world import BY, EVALUATION, EVALUATIONS, Caller, Shop, question, token, user

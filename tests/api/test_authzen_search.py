@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts import people, tokens
 from catalog.queries import realm_named
-from policies import searches
 from policies.authority import Actor
+from policies.decisions.lookups import searches
 from policies.models import AccessRecord
 from policies.services import duties, members, objects, realms, roles
 from policies.services.grants import Wish, add

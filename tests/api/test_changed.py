@@ -6,7 +6,8 @@ import pytest
 
 from accounts import people
 from policies.models import AccessRecord, Backend, OutboxEntry
-from policies.services import backends, duties, members
+from policies.services import duties, members
+from policies.sync.connections import registration
 from tests.api.world import BY, Caller, Shop, token
 
 BODIES = [b"", b"{}", b'{"objects": ["shop.sales.orders"]}']
@@ -14,7 +15,7 @@ BODIES = [b"", b"{}", b'{"objects": ["shop.sales.orders"]}']
 
 @pytest.fixture
 def backend(shop: Shop) -> Backend:
-    row = backends.connect(
+    row = registration.connect(
         shop.realm, "shop", "postgresql", "postgresql://x@127.0.0.1:1/shop", policy="repair", **BY
     )
     OutboxEntry.objects.all().delete()

@@ -18,7 +18,7 @@ from authzsite import embedded
 from authzsite.demo import shop as demo_shop
 from authzsite.demo import world
 from catalog.nodes import Node, node
-from policies import slices
+from policies.decisions import slices
 from policies.models import Backend
 from policies.services import grants
 from policies.services.grants import Wish

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts import tokens
 from lakewarden.client.snapshot import Snapshot
 from lakewarden.law.objects import ObjectRef
-from policies import kept_snapshots
+from policies.decisions import snapshot_cache
 from policies.models import AccessRecord
 from policies.services import duties, roles
 from tests.admitted import admitted_service
@@ -76,8 +76,8 @@ def test_each_asker_gets_what_they_may_know_and_is_recorded() -> None:
 
 def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     make_shop()
-    monkeypatch.setattr(kept_snapshots, "KEPT", 2)
+    monkeypatch.setattr(snapshot_cache, "KEPT", 2)
     etl = Caller(tokens.create(admitted_service("etl")))
     for name in ("ana", "olivia", "marek", "bob"):
         assert etl.get(f"{SNAPSHOT}&for=user:{name}").status_code == 200
-    assert len(kept_snapshots._sent) == 2
+    assert len(snapshot_cache._sent) == 2

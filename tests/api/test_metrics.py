@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.services import backends
+from policies.sync.connections import registration
 from tests.api.world import BY, Shop
 from tests.metrics import read_metrics
 
@@ -17,7 +17,7 @@ LINE = re.compile(r'lakewarden_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?
 
 
 def connected(shop: Shop) -> Backend:
-    row = backends.connect(
+    row = registration.connect(
         shop.realm, "shop", "postgresql", "postgresql://x:sesame@127.0.0.1:1/s", policy="repair", **BY
     )
     OutboxEntry.objects.all().delete()

@@ -18,8 +18,8 @@ from django.conf import settings
 from django.db import connection
 
 from lakewarden.client import Client, ConsoleError
-from policies import nudges, outbox
-from policies.bounded_connection import TookTooLong, WatchedConnection, patience
+from policies.record import outbox, wakeups
+from policies.sync.connections.bounded_connection import TookTooLong, WatchedConnection, patience
 from tests.api.world import make_shop, token
 from tests.standins.faults import Proxy
 
@@ -101,9 +101,9 @@ def test_a_redis_that_hangs_costs_readiness_two_seconds_and_a_change_nothing(
     answer = client.get("/health/ready")
     assert (answer.status_code, time.monotonic() - began < 2) == (200, True)
     assert "redis: late" in answer.content.decode()
-    monkeypatch.setattr(nudges.current_app, "send_task", lambda *_, **__: time.sleep(3))
+    monkeypatch.setattr(wakeups.current_app, "send_task", lambda *_, **__: time.sleep(3))
     began = time.monotonic()
-    for number in range(nudges.MOST + 10):
+    for number in range(wakeups.MOST + 10):
         outbox._nudge(number, "work")
     assert time.monotonic() - began < 1
 

@@ -18,7 +18,7 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.client.snapshot import BadSnapshot, Snapshot, sealed
 from lakewarden.law.objects import ObjectRef
-from policies import slices, switches
+from policies.decisions import slices, switches
 from policies.models import AccessRecord
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject

@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Token
 from catalog.models import Realm
-from policies import uses
+from policies.analytics import uses
 from policies.models import AccessRecord, Archive, Counter
 from policies.readings.views import VIEWS
 from policies.services import duties, members, objects

@@ -9,9 +9,10 @@ import pytest
 from django.utils import timezone
 
 from catalog.nodes import Node
-from policies.archiving import files, moving
 from policies.events import HISTORY_ARCHIVED
 from policies.models import Archive, Event
+from policies.record.archive import files as archive_files
+from policies.record.archive import removal
 from tests.api.test_splits import get, part, splits, whole
 from tests.api.world import Caller, token
 from tests.policies.test_archiving import moved, realm, shop, top
@@ -46,11 +47,11 @@ def test_halfway_through_the_moving_nothing_is_missing_or_told_twice(
     shop: Node, callers: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = {name: told(caller) for name, caller in callers.items()}
-    archive = moving.write(realm(shop), timezone.now())
+    archive = removal.write(realm(shop), timezone.now())
     assert archive is not None
-    moving.record(archive)
-    monkeypatch.setattr(moving, "STEP", 3)
-    moving._remove_events(archive)
+    removal.record(archive)
+    monkeypatch.setattr(removal, "STEP", 3)
+    removal._remove_events(archive)
     assert 0 < archive.removed < archive.upto
     assert {name: told(caller, 2, limit=3) for name, caller in callers.items()} == before
     # as when the events go after the live ones were looked at, and before the archive is
@@ -70,7 +71,7 @@ def test_a_past_that_is_in_the_archive_is_told(shop: Node, callers: dict[str, Ca
 
 def test_an_archive_that_cannot_be_read_is_no_short_record(shop: Node, callers: dict[str, Caller]) -> None:
     archive = moved(shop)
-    shutil.rmtree(files.top() / archive.folder)
+    shutil.rmtree(archive_files.top() / archive.folder)
     cut = splits(callers["marek"], "audit")
     pinned = {name: cut[name] for name in ("realm", "revision", "at")}
     response = get(callers["marek"], "audit", **pinned, **cut["splits"][0])

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from accounts import people
-from policies import slices
+from policies.decisions import slices
 from policies.services import members, roles
 from tests.api.world import BY, Caller, make_shop, token
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts import people, tokens
 from accounts.models import Principal
 from accounts.tokens import Run
-from policies import uses
+from policies.analytics import uses
 from policies.models import Change, Use
 from policies.services import realms
 from policies.tasks import forget_uses

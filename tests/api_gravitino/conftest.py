@@ -13,7 +13,7 @@ from django.db import connection
 from django.test import override_settings
 from pytest_django.live_server_helper import LiveServer
 
-from policies import slices
+from policies.decisions import slices
 from tests.api_gravitino.world import ADMIN, Lake, Site, service_admin
 
 with warnings.catch_warnings():

@@ -16,8 +16,9 @@ from catalog.queries import find, realm_named, root
 from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.models import AccessRecord, Change, Event
-from policies.services import backends, grants, realms
+from policies.services import grants, realms
 from policies.services.grants import Wish
+from policies.sync.connections import registration
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, beside
 
 ILLEGAL = (400, 1001, "IllegalArgumentException")
@@ -359,7 +360,7 @@ def test_a_connected_catalog_belongs_to_its_source(shop: Lake) -> None:
     def connect() -> None:
         realm = realm_named(shop.name)
         assert realm is not None
-        backends.connect(
+        registration.connect(
             root(realm), "rel", "postgresql", "postgresql://u:p@127.0.0.1:1/x", policy="report", **BY
         )
         Detail.objects.filter(securable__placements__name="t").update(

@@ -10,8 +10,8 @@ import pytest
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
-from policies import decisions
 from policies.authority import OPERATOR
+from policies.decisions import ask
 from policies.services import entities
 from tests.cdap.world import a_cdap, a_role, give
 from tests.pages.looking import EVERY_LOOK, faults_of
@@ -36,7 +36,7 @@ def cdap(site: str) -> Node:
 
 def may_read(root: Node, name: str) -> bool:
     person = people.ensure("user", name)
-    return bool(decisions.ask_entity(person, "READ", root, parse("dataset:ns1.orders")))
+    return bool(ask.ask_entity(person, "READ", root, parse("dataset:ns1.orders")))
 
 
 @EITHER_WAY

@@ -9,8 +9,8 @@ import pytest
 
 from catalog.nodes import Node, nodes
 from lakewarden.law.dialects.cdap.authorizable import Authorizable, matches, of, parse
-from policies import matching
 from policies.authority import OPERATOR
+from policies.decisions.lookups import pattern_matches
 from policies.services import entities
 from policies.services.grants import revision_now
 from tests.cdap.world import give
@@ -44,7 +44,7 @@ def world(cdap: Node) -> Node:
 
 
 def found(root: Node, target: Authorizable, **asked: Any) -> set[str]:
-    keys = matching.entities(root, target, **asked).values_list("securable", flat=True)
+    keys = pattern_matches.entities(root, target, **asked).values_list("securable", flat=True)
     return {f"{one.type}:{'.'.join(one.names[1:])}" for one in nodes(keys).values()}
 
 
@@ -97,17 +97,17 @@ def test_counts_are_one_query_and_know_the_past(world: Node, django_assert_num_q
     entities.delete(world, parse("dataset:ns1.a"), by=OPERATOR)
     every, gone = parse("dataset:ns1.*"), parse("dataset:ns1.a")
     with django_assert_num_queries(1):
-        counts = matching.counted(
+        counts = pattern_matches.counted(
             world, [(every, None), (every, before), (gone, None), (gone, before), (parse("stream:x.*"), None)]
         )
     assert counts == [5, 5, 0, 1, 0]
-    assert matching.counted(world, []) == []
+    assert pattern_matches.counted(world, []) == []
 
 
 def test_texts_on_an_entity_are_found_itself_first(world: Node) -> None:
     for text in ("dataset:ns1.*", "dataset:ns1.a", "dataset:ns1.b", "dataset:ns?.?", "stream:ns1.a"):
         give(world, text, "alice", "READ")
-    assert matching.texts_on(world, parse("dataset:ns1.a")) == [
+    assert pattern_matches.texts_on(world, parse("dataset:ns1.a")) == [
         "dataset:ns1.a",
         "dataset:ns1.*",
         "dataset:ns?.?",

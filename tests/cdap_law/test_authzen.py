@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask
 from policies.services import entities
 from tests.cdap_law.tables import ENTITIES, PARTS, PRIVILEGES, REALM, ROWS, Held, Row
 from tests.cdap_law.test_tables import named
@@ -65,7 +65,7 @@ def test_every_row_is_decided_as_its_table_says(law: str) -> None:
 
 
 def decided_inside(root: Node) -> list[Node]:
-    return decisions.inside_of(decisions.entity_node(root, text("namespace:ns1")))
+    return ask.inside_of(ask.entity_node(root, text("namespace:ns1")))
 
 
 @pytest.mark.seed(

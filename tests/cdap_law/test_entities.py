@@ -9,8 +9,8 @@ import pytest
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
-from policies.changes import change
 from policies.errors import AlreadyExists, Invalid, NotFound, PolicyError, Refused
+from policies.record.change import change
 from policies.services import entities, patterns, realm_of
 from tests.cdap_law.tables import MAKERS
 from tests.cdap_law.world import BY, OPERATOR, a_cdap, acting, give, held_by, make, text, user

@@ -9,10 +9,10 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
-from policies import bootstrap, decisions, slices
+from policies.decisions import ask, slices
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Event, Grant
-from policies.services import entities, members, patterns, realms, roles
+from policies.services import cdap_bootstrap, entities, members, patterns, realms, roles
 from policies.services.roles import Privilege
 from tests.cdap_law.world import BY, OPERATOR, a_cdap, acting, give, held_by, make, text, user
 
@@ -22,7 +22,7 @@ EVERYTHING = ("READ", "WRITE", "EXECUTE", "ADMIN")
 
 
 def may(root: Node, who: str, action: str, entity: str) -> bool:
-    return bool(decisions.ask_entity(user(who), action, root, text(entity)))
+    return bool(ask.ask_entity(user(who), action, root, text(entity)))
 
 
 def grant(root: Node, by: str, who: str, code: str, entity: str) -> None:
@@ -272,16 +272,16 @@ def test_the_default_namespace_comes_once_the_master_user_may_administer_it() ->
     root = a_cdap("c43", master_user="cdap")
     user("cdap")
     assert Grant.objects.open().filter(realm=root.realm_id).count() == 0
-    assert bootstrap.look_everywhere() == 0
+    assert cdap_bootstrap.look_everywhere() == 0
     with pytest.raises(Refused):
         make(root, "namespace:default", by=acting("cdap"))
     give(root, "cdap", "ADMIN on namespace:other")
     give(root, "eve", "ADMIN on namespace:default")
-    assert bootstrap.look_everywhere() == 0
+    assert cdap_bootstrap.look_everywhere() == 0
     give(root, "cdap", "ADMIN on namespace:default")
-    assert bootstrap.look_everywhere() == 1
+    assert cdap_bootstrap.look_everywhere() == 1
     assert find(ObjectRef("namespace", "c43", ("default",))) is not None
-    assert bootstrap.look_everywhere() == 0
+    assert cdap_bootstrap.look_everywhere() == 0
 
 
 @pytest.mark.parametrize("policy", ["3.4", "3.5", "4.3"])

@@ -18,10 +18,11 @@ from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.client.snapshot import Snapshot
 from lakewarden.law.objects import ObjectRef
-from policies import decisions, queries, slices
-from policies.access import AccessMap
+from policies.decisions import ask, slices
+from policies.decisions.lookups import visible_objects
+from policies.decisions.lookups.access import AccessMap
 from policies.errors import Conflict, Refused
-from policies.services import members, runs
+from policies.services import jobs, members
 from tests.cdap_law.world import BY, Caller, a_cdap, acting, give, make, question, text, user
 
 pytestmark = pytest.mark.django_db
@@ -94,10 +95,10 @@ def test_lists_hold_what_the_generation_shows(
     root = a_world(policy)
     give(root, "ana", gift)
     ana = slices.current(user("ana"), root)
-    listed = queries.children(ana, the("namespace:ns1"), "dataset")
+    listed = visible_objects.children(ana, the("namespace:ns1"), "dataset")
     assert {row.name for row in listed} == datasets
-    assert {row.name for row in queries.children(ana, root, "namespace")} == namespaces
-    found = queries.search(ana, root, "a").filter(type="dataset", parent=the("namespace:ns1").id)
+    assert {row.name for row in visible_objects.children(ana, root, "namespace")} == namespaces
+    found = visible_objects.search(ana, root, "a").filter(type="dataset", parent=the("namespace:ns1").id)
     assert {row.name for row in found} == {name for name in datasets if "a" in name}
 
 
@@ -160,9 +161,9 @@ def test_a_program_runs_as_whoever_is_impersonated_or_the_master() -> None:
         ("program:ns2.own.worker.etl", "owner"),
     ):
         with pytest.raises(Refused):
-            runs.start(the(entity), by=acting("ana"), lasting=timedelta(hours=1))
+            jobs.start(the(entity), by=acting("ana"), lasting=timedelta(hours=1))
         give(root, "ana", f"EXECUTE on {entity}")
-        started = runs.start(the(entity), by=acting("ana"), lasting=timedelta(hours=1))
+        started = jobs.start(the(entity), by=acting("ana"), lasting=timedelta(hours=1))
         assert str(started.runs_as) == f"user:{account}"
         assert started.expires > timezone.now()
 
@@ -171,7 +172,7 @@ def test_a_program_that_nobody_stands_behind_does_not_run() -> None:
     root = a_world()
     give(root, "ana", "EXECUTE on program:ns1.app.*")
     with pytest.raises(Conflict):
-        runs.start(the("program:ns1.app.worker.etl"), by=acting("ana"), lasting=timedelta(hours=1))
+        jobs.start(the("program:ns1.app.worker.etl"), by=acting("ana"), lasting=timedelta(hours=1))
 
 
 def test_a_run_is_decided_as_its_account_and_asks_about_nothing_else() -> None:
@@ -227,12 +228,12 @@ def test_administrators_find_what_they_give_rights_on() -> None:
     give(root, "ana", "READ on dataset:ns1.*")
     for who, found in (("admin", {"a", "b"}), ("ana", {"a", "b"}), ("bob", set())):
         slice_ = slices.current(user(who), root)
-        listed = queries.children(slice_, the("namespace:ns1"), "dataset")
+        listed = visible_objects.children(slice_, the("namespace:ns1"), "dataset")
         assert {row.name for row in listed} == found, who
-        assert {row.name for row in queries.search(slice_, root, "").filter(type="stream")} == (
+        assert {row.name for row in visible_objects.search(slice_, root, "").filter(type="stream")} == (
             {"clicks"} if who == "admin" else set()
         )
-        assert decisions.may_see(slice_, the("dataset:ns1.a"), now=timezone.now()) == bool(found)
+        assert ask.may_see(slice_, the("dataset:ns1.a"), now=timezone.now()) == bool(found)
 
 
 def test_the_history_tells_patterns_in_words() -> None:

@@ -11,7 +11,7 @@ from django.urls import reverse
 from accounts.models import User
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
-from policies import decisions
+from policies.decisions import ask
 from policies.services import patterns
 from tests.cdap_law.asking import decided, explained, holding, law_of
 from tests.cdap_law.tables import ENTITIES, PRIVILEGES, ROWS
@@ -122,7 +122,7 @@ def test_a_right_taken_after_opening_is_missed_on_the_next_access() -> None:
         if not held:
             patterns.revoke(root, orders, user("ana"), by=OPERATOR)
         for _ in range(2):
-            assert bool(decisions.ask_entity(user("ana"), "dataset.read", root, orders)) == held
+            assert bool(ask.ask_entity(user("ana"), "dataset.read", root, orders)) == held
 
 
 @pytest.mark.django_db

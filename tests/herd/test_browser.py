@@ -13,7 +13,7 @@ import pytest
 from accounts import people, tokens
 from accounts.models import Principal
 from accounts.people import make_account
-from policies.entries import entries
+from policies.decisions.lookups.entries import entries
 from tests.herd.test_sdk import _hang_up, create
 from tests.herd.test_sdk import entries as entries_of
 from tests.herd.world import a_herd, give, namespaces, role, the_herd, the_namespace

@@ -10,10 +10,13 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies import decisions, history, preview, queries, slices
-from policies.access import AccessMap
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups import visible_objects
+from policies.decisions.lookups.access import AccessMap
 from policies.errors import Invalid, Refused
+from policies.previews import grants as previews_grants
+from policies.record import history
 from policies.services import grants, undo
 from policies.services.grants import Wish
 from tests.herd.tables import PERMISSIONS
@@ -80,11 +83,11 @@ def test_nothing_is_given_to_groups(sales: Node, by: Actor) -> None:
 @pytest.mark.parametrize("code", PERMISSIONS)
 def test_a_preview_comes_true(sales: Node, by: Actor, pdp: Caller, code: str) -> None:
     wish = Wish(sales, (user("ana"),), (code,))
-    [effect] = preview.of_grant(wish, by).effects
+    [effect] = previews_grants.of_grant(wish, by).effects
     grants.add(wish, by=by)
     for action in ("read", "write", "execute", "grant"):
         assert pdp.may("ana", action, "SALES") == (action in effect.after)
-    [back] = preview.of_removal(sales, [user("ana")], [code]).effects
+    [back] = previews_grants.of_removal(sales, [user("ana")], [code]).effects
     assert (back.before, back.after) == (effect.after, effect.before)
 
 
@@ -110,7 +113,7 @@ def test_a_data_owner_sees_the_history_of_their_namespaces(sales: Node, olivia: 
     for name in ("ana", "bo"):
         give(name, "SALES", "GRANT", "READ")
     role("bo")
-    [realm] = queries.realms_of(user("nobody"))
+    [realm] = visible_objects.realms_of(user("nobody"))
     assert realm.name == "herd", "a Herd is open to everybody"
     for name, sees in (("olivia", True), ("bo", True), ("ana", False), ("nobody", False)):
         sight = history.sight(user(name), [realm])
@@ -122,9 +125,9 @@ def test_a_data_owner_sees_the_history_of_their_namespaces(sales: Node, olivia: 
 
 def test_everybody_finds_namespaces(sales: Node) -> None:
     nobody = slices.current(user("nobody"), sales)
-    found = queries.children(nobody, the_herd(), "namespace").values_list("name", flat=True)
+    found = visible_objects.children(nobody, the_herd(), "namespace").values_list("name", flat=True)
     assert list(found) == ["SALES", "STOCK"]
-    assert [row.name for row in queries.search(nobody, the_herd(), "sal")] == ["SALES"]
+    assert [row.name for row in visible_objects.search(nobody, the_herd(), "sal")] == ["SALES"]
     now = timezone.now()
-    assert decisions.may_see(nobody, sales, now=now)
-    assert not decisions.answer(nobody, "read", sales, now=now)
+    assert ask.may_see(nobody, sales, now=now)
+    assert not ask.answer(nobody, "read", sales, now=now)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node
-from policies import entries as kept
+from policies.decisions.lookups import entries as kept
 from policies.models import AccessRecord, Change
 from tests.herd.tables import PERMISSIONS
 from tests.herd.world import ENTRIES, REST, Caller, entry_path, give, namespaces, role, take

@@ -17,8 +17,8 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies import entries
 from policies.authority import Actor
+from policies.decisions.lookups import entries
 from policies.models import Change, Grant
 from policies.services import grants
 from policies.services.grants import Wish

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import Token
-from policies import slices
+from policies.decisions import slices
 from policies.models import AccessRecord, Change, Event, Ownership
 from policies.services import entries, objects
 from policies.services.objects import NewObject

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies.entries import entries
+from policies.decisions.lookups.entries import entries
 from policies.models import Grant
 from tests.bulk import put
 from tests.herd.world import ENTRIES, Caller, give, the_namespace

@@ -16,10 +16,10 @@ from accounts.record import Fact
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
 from lakewarden.law.facts import Level
-from policies.changes import change
 from policies.events import GRANT_ADDED, GROUP_JOINED, MEMBER_ADDED, ROLE_ASSIGNED, ROLE_CREATED, Said
 from policies.models import Assignment, Grant, RealmMember
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
 from policies.services.personal import name_for

@@ -8,16 +8,17 @@ from __future__ import annotations
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
-from policies import emergency
+from policies.analytics.pipelines import control, running
 from policies.authority import OPERATOR
-from policies.emergency import Wanted
+from policies.emergency import access as emergency_access
+from policies.emergency.access import Wanted
 from policies.models import Grant
-from policies.pipelines import asking, running
 from policies.reviews import closing, leading
 from policies.separation.sides import Side
-from policies.services import accounts, backends, duties, entities, grants, separation
+from policies.services import accounts, duties, entities, grants, separation
 from policies.services.grants import Wish
 from policies.sync import worker
+from policies.sync.connections import registration
 from tests.cdap import world as cdap
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, owned, the
 from tests.herd import world as herds
@@ -44,7 +45,7 @@ def furnish(root: Node) -> dict[str, int]:
     admit(root, "service:nightly-load")
     duties.give(sales, "view_history", a_person("ana"), by=BY, authority=AUTHORITY)
     asked = some_requests()
-    run = asking.ask("effective_access", root, by=acting("marek"))
+    run = control.ask("effective_access", root, by=acting("marek"))
     running.run(run)
     reads = Grant.objects.open().get(role=the("role", "sales_read").id, privilege="SELECT_TABLE")
     return {
@@ -71,7 +72,7 @@ def furnish(root: Node) -> dict[str, int]:
 
 def mirrored(root: Node, source: Source) -> dict[str, int]:
     """A catalog lake over a real PostgreSQL, in which somebody has granted something by hand."""
-    row = backends.connect(
+    row = registration.connect(
         root, "lake", "postgresql", source.url(), policy="repair", by=BY, authority=AUTHORITY
     )
     discover_now(row)
@@ -141,9 +142,9 @@ def _rule_of_two(root: Node) -> int:
 
 def _emergency() -> int:
     """Carl reads the stock because the nightly load stopped."""
-    duties.give(the("catalog", "shop"), emergency.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
     wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
-    return emergency.open_for_oneself(wanted, by=acting("carl")).pk
+    return emergency_access.open_for_oneself(wanted, by=acting("carl")).pk
 
 
 WHY = "/why?action=read&what=shop.sales.orders&type=table&who="

@@ -14,8 +14,8 @@ from accounts.models import Keeping, Principal, SignIn, Token, User
 from accounts.people import ensure, find, make_account
 from accounts.tokens import create, recognise
 from catalog.nodes import Node
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change, Counter, Event
-from policies.queries import owner_of
 from tests.factories import a_metalake, a_person, the
 from tests.pages.conftest import PASSWORD
 from tests.pages.test_owners_and_members import members, posted

@@ -10,8 +10,9 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies.archiving import files, moving, retention
 from policies.models import Archive, Change, Counter
+from policies.record.archive import files as archive_files
+from policies.record.archive import removal, retention
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, the
 from tests.pages.test_owners_and_members import posted
@@ -78,8 +79,8 @@ def test_nobody_finds_there_what_they_may_not_see_live(shop: Node, signed_in: En
 
 def test_an_archive_that_is_gone_is_told(shop: Node, signed_in: Enter, top: object) -> None:
     archive = moved(shop)
-    spoil(files.top() / archive.folder / files.EVENTS)
-    (files.top() / archive.folder / files.EVENTS).unlink()
+    spoil(archive_files.top() / archive.folder / archive_files.EVENTS)
+    (archive_files.top() / archive.folder / archive_files.EVENTS).unlink()
     assert "The archive cannot be read" in text(signed_in("marek"), "/history/archive?realm=demo&q=x")
 
 
@@ -96,4 +97,4 @@ def test_a_day_before_it_says_that_it_is_archived(shop: Node, signed_in: Enter) 
 
 def test_nothing_moves_while_it_is_for_ever(shop: Node, signed_in: Enter) -> None:
     posted(signed_in("marek"), f"/realms/{shop.id}/retention", keep="for-ever", days="")
-    assert moving.write(realm(shop), timezone.now()) is None and not Archive.objects.exists()
+    assert removal.write(realm(shop), timezone.now()) is None and not Archive.objects.exists()

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask
 from policies.models import AccessRequest, RequestRule, Substitute
 from policies.requests import asking, deciding, rules
 from policies.requests.asking import Asking
@@ -45,7 +45,7 @@ def filled(**more: object) -> dict[str, object]:
 
 
 def can_read(name: str = "ana") -> bool:
-    return bool(decisions.ask(people.ensure("user", name), "read", the("table", "shop.sales.orders")))
+    return bool(ask.ask(people.ensure("user", name), "read", the("table", "shop.sales.orders")))
 
 
 def a_request(name: str = "ana", *, action: str = "read", lasts: str = "P30D", reason: str = WHY) -> int:

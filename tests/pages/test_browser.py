@@ -11,7 +11,7 @@ import pytest
 from accounts.models import User
 from accounts.people import make_account
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask
 from policies.models import Grant
 from policies.services import grants
 from policies.services.grants import Wish
@@ -79,7 +79,7 @@ def sign_in(page: Any, name: str) -> None:
 
 
 def can_read(name: str) -> bool:
-    return bool(decisions.ask(a_person(name), "read", the("table", "shop.sales.orders")))
+    return bool(ask.ask(a_person(name), "read", the("table", "shop.sales.orders")))
 
 
 def orders() -> Node:

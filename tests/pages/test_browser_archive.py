@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from policies.archiving import retention
+from policies.record.archive import retention
 from policies.services import objects
 from tests.factories import AUTHORITY, BY, the
 from tests.pages.looking import LOOKS, faults

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from policies.queries import owner_of
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, the

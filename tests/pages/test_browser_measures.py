@@ -16,10 +16,10 @@ from django.utils import timezone
 
 from accounts.people import ensure
 from catalog.nodes import Node
-from policies import hints, uses
+from policies.analytics import hints, uses
+from policies.analytics.pipelines import effective_access, running
+from policies.analytics.uses import Used
 from policies.models import Hint, PipelineRun
-from policies.pipelines import effective, running
-from policies.uses import Used
 from tests.factories import acting, the
 from tests.pages.looking import LOOKS, faults_of
 from tests.pages.test_browser import can_read, site, visit
@@ -77,7 +77,7 @@ def test_a_hint_is_followed_and_the_pair_is_gone_from_the_next_run(
     settings.ENVIRONMENT = replace(settings.ENVIRONMENT, var=tmp_path)
     settings.SPARK_MASTER = "local[2]"
     if where == "spark":
-        monkeypatch.setattr(effective, "SMALL", -1)
+        monkeypatch.setattr(effective_access, "SMALL", -1)
     a_use()
     marek = visit("marek")
     ran_from(marek, "Effective access")

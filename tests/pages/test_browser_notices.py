@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
-from policies import emergency, notices
-from policies.emergency import Wanted
+from policies import notices
+from policies.emergency import access as emergency_access
+from policies.emergency.access import Wanted
 from policies.separation.sides import Side
 from policies.services import duties, grants, separation
 from policies.services.grants import Wish
@@ -42,11 +43,11 @@ def addresses() -> dict[str, str]:
     until = timezone.now() + timedelta(days=3)
     separation.let(rule, root, ana, owner=mia, until=until, reason="Alone at night", by=acting("marek"))
     for holder in (marek, ana):
-        duties.give(shop, emergency.DUTY, holder, by=BY, authority=AUTHORITY)
+        duties.give(shop, emergency_access.DUTY, holder, by=BY, authority=AUTHORITY)
     wanted = [Wanted(items, "read", 1, "The nightly load stopped") for _ in range(2)]
-    opened = emergency.open_for_oneself(wanted[0], by=acting(ana))
-    emergency.end(opened.pk, by=acting(ana))
-    emergency.open_for_oneself(wanted[1], by=acting(marek))
+    opened = emergency_access.open_for_oneself(wanted[0], by=acting(ana))
+    emergency_access.end(opened.pk, by=acting(ana))
+    emergency_access.open_for_oneself(wanted[1], by=acting(marek))
     notices.tell(marek, NEWS, "{who} asks to read orders.", key="1", who=ana, until=until, urgent=True)
     return {
         "inbox": "/inbox",
@@ -105,7 +106,11 @@ def test_following_a_notice_reads_it(visit: Callable[..., Any]) -> None:
 def test_the_glass_is_broken_on_a_small_screen(visit: Callable[..., Any]) -> None:
     page = visit("ana", width=320)
     duties.give(
-        the("catalog", "shop"), emergency.DUTY, people.ensure("user", "ana"), by=BY, authority=AUTHORITY
+        the("catalog", "shop"),
+        emergency_access.DUTY,
+        people.ensure("user", "ana"),
+        by=BY,
+        authority=AUTHORITY,
     )
     page.goto("/emergency")
     page.get_by_label("Object, by its full name").fill("shop.sales.orders")

@@ -19,11 +19,12 @@ from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
 from lakewarden.law.objects import ObjectRef
-from policies import discoveries
 from policies.models import Backend, Change, Ownership
 from policies.secrets import decrypt
-from policies.services import backends, duties
+from policies.services import duties
 from policies.sync import worker
+from policies.sync.connections import registration
+from policies.sync.discovery import discoveries
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
 from tests.pages.test_forms import hidden
 from tests.pages.test_owners_and_members import posted
@@ -139,7 +140,7 @@ def test_what_only_a_command_says_of_a_server_outlives_a_renewal(
 ) -> None:
     only = "ca=%2Fetc%2Fown.pem&oauth=https%3A%2F%2Fidp.example.org%2Ftoken&scope=lake&user=admin"
     url = f"gravitino+https://client:secret@lake.example.org:8090/prod?groups=native&{only}"
-    backends.connect(lake, "", "gravitino", url, policy="report", by=BY, authority=AUTHORITY)
+    registration.connect(lake, "", "gravitino", url, policy="report", by=BY, authority=AUTHORITY)
     ward = Ward(people.ensure("user", "marek"), lake)
     first = prefilled({"kind": "gravitino"}, ward)
     assert first["user"] == "client"
@@ -181,7 +182,7 @@ def test_whose_things_are_there_is_taken_over_on_a_page_that_says_what_it_does(
     for what in ("SCHEMA stock", "TABLE stock.items"):
         source.run(f"ALTER {what} OWNER TO mia")
     url = source.url()
-    row = backends.connect(lake, "shop", "postgresql", url, policy="report", by=BY, authority=AUTHORITY)
+    row = registration.connect(lake, "shop", "postgresql", url, policy="report", by=BY, authority=AUTHORITY)
     discover_now(row)
     worker.look(row)
     marek, room = signed_in("marek"), f"/sync/{row.pk}/discover"

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import emergency
+from policies.emergency import access as emergency_access
 from policies.models import Emergency, Use
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_role, the
@@ -32,7 +32,7 @@ def ana(shop: Node, signed_in: Callable[[str], Client]) -> Client:
     people.make_account("olivia", display_name="Olivia Owner")
     client = signed_in("ana")
     person = people.ensure("user", "ana")
-    duties.give(the("catalog", "shop"), emergency.DUTY, person, by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, person, by=BY, authority=AUTHORITY)
     return client
 
 
@@ -121,10 +121,18 @@ def test_what_is_wrong_is_said_and_opens_nothing(ana: Client, more: dict[str, st
 
 def test_an_object_beside_the_duty_reads_like_one_that_is_absent(ana: Client, shop: Node) -> None:
     duties.take(
-        the("catalog", "shop"), emergency.DUTY, people.ensure("user", "ana"), by=BY, authority=AUTHORITY
+        the("catalog", "shop"),
+        emergency_access.DUTY,
+        people.ensure("user", "ana"),
+        by=BY,
+        authority=AUTHORITY,
     )
     duties.give(
-        the("schema", "shop.stock"), emergency.DUTY, people.ensure("user", "ana"), by=BY, authority=AUTHORITY
+        the("schema", "shop.stock"),
+        emergency_access.DUTY,
+        people.ensure("user", "ana"),
+        by=BY,
+        authority=AUTHORITY,
     )
     hidden = ana.post("/emergency", GOOD)
     absent = ana.post("/emergency", {**GOOD, "what": "shop.sales.nothing"})

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import past
 from policies.models import AccessRecord, Backend, BackendFinding
+from policies.record import revisions
 from policies.requests import asking
 from policies.requests.asking import Asking
 from policies.requests.needs import Wanted
@@ -193,11 +193,11 @@ def test_a_file_holds_what_one_may_know(shop: Node, signed_in: Enter, settings: 
 def came_and_went() -> dict[str, int]:
     """Ana was given the table and it was taken again; the revisions before, with it and after."""
     table, ana = the("table", "shop.sales.orders"), a_person("ana")
-    before = past.latest().revision
+    before = revisions.latest().revision
     grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
-    given = past.latest().revision
+    given = revisions.latest().revision
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
-    return {"before": before, "given": given, "taken": past.latest().revision}
+    return {"before": before, "given": given, "taken": revisions.latest().revision}
 
 
 @pytest.mark.parametrize(

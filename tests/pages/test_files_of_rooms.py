@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
+from policies.analytics.pipelines import control
 from policies.models import AccessRecord, Backend, BackendFinding, Emergency, SyncRun
-from policies.pipelines import asking
 from policies.sync.findings import VANISHED
 from tests.factories import acting, the
 from tests.herd.world import give, namespaces, the_herd
@@ -34,7 +34,7 @@ def a_watched_shop() -> dict[str, int]:
     now = timezone.now()
     times = {"opened": now - timedelta(hours=2), "until": now - timedelta(hours=1)}
     Emergency.objects.filter(pk=an_emergency()).update(**times)
-    asking.ask("effective_access", shop, by=acting("marek"))
+    control.ask("effective_access", shop, by=acting("marek"))
     return {"realm": shop.id, "rule": a_rule(shop), "backend": a_backend(shop).pk}
 
 

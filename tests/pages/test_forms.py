@@ -14,7 +14,7 @@ from django.test import Client
 from accounts.people import make_account
 from catalog.nodes import Node
 from lakewarden.law.objects import ObjectRef
-from policies import decisions
+from policies.decisions import ask
 from policies.models import Change, Grant
 from policies.services import grants
 from policies.services.grants import Wish
@@ -47,7 +47,7 @@ def hidden(body: bytes, name: str) -> str:
 
 
 def can_read(name: str, node: Node) -> bool:
-    return bool(decisions.ask(a_person(name), "read", node))
+    return bool(ask.ask(a_person(name), "read", node))
 
 
 def filled(client: Client, node: Node, **changed: str) -> dict[str, str]:

@@ -12,8 +12,9 @@ from django.test import Client
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.record import bundle
-from policies import past, signing
+from policies import signing
 from policies.models import AccessRecord
+from policies.record import revisions
 from policies.services import duties, objects, roles
 from tests.factories import AUTHORITY, BY, a_person, the
 from tests.policies.test_archiving import moved, top
@@ -49,7 +50,7 @@ def test_an_auditor_who_is_no_member_reads_the_past_of_an_object(shop: Node, aud
     page = text(auditor, f"/objects/{orders}")
     assert "What it holds is not yours to see" in page
     assert "Grant access" not in page and f"/objects/{orders}/rules" not in page
-    then = text(auditor, f"/objects/{orders}/then?at={past.latest().revision}")
+    then = text(auditor, f"/objects/{orders}/then?at={revisions.latest().revision}")
     assert "This is the past" in then and ">mia</b>" in then
     assert AccessRecord.objects.filter(kind="looked", operation="access in the past").exists()
     assert not AccessRecord.objects.filter(kind="refused").exists()
@@ -59,7 +60,7 @@ def test_no_link_of_the_history_leads_an_auditor_nowhere(shop: Node, auditor: Cl
     orders, role = the("table", "shop.sales.orders").id, the("role", "sales_read").id
     mia, objects_ = people.ensure("user", "mia").pk, the("schema", "shop.stock")
     objects.drop(objects_, by=BY, authority=AUTHORITY)
-    asked, followed = f"at={past.latest().revision - 1}", set()
+    asked, followed = f"at={revisions.latest().revision - 1}", set()
     for address in (
         *(
             "/history",
@@ -96,7 +97,7 @@ def test_what_was_dropped_keeps_its_past_for_who_may_read_it(
     shop: Node, auditor: Client, signed_in: Enter, tmp_path: Path
 ) -> None:
     schema, orders = the("schema", "shop.sales"), the("table", "shop.sales.orders")
-    before = past.latest().revision
+    before = revisions.latest().revision
     objects.drop(schema, by=BY, authority=AUTHORITY)
     for client in (auditor, signed_in("marek")):
         page = text(client, f"/objects/{orders.id}")
@@ -112,7 +113,7 @@ def test_what_was_dropped_keeps_its_past_for_who_may_read_it(
 
 
 def test_a_role_that_was_deleted_keeps_its_past(shop: Node, auditor: Client) -> None:
-    role, before = the("role", "sales_read"), past.latest().revision
+    role, before = the("role", "sales_read"), revisions.latest().revision
     roles.delete(role, by=BY, authority=AUTHORITY)
     assert f"/roles/{role.id}/then" in text(auditor, f"/roles/{role.id}")
     assert "read tables" in text(auditor, f"/roles/{role.id}/then?at={before}")

@@ -16,9 +16,9 @@ from django.utils.html import escape
 
 from accounts import people
 from catalog.nodes import Node
-from policies import uses
+from policies.analytics import uses
+from policies.analytics.uses import Used
 from policies.models import Change, Event, Grant, Hint
-from policies.uses import Used
 from tests.factories import the
 from tests.pages.test_measures import reviewing, run, text
 from tests.pipelines.test_hints import a_hint

@@ -16,10 +16,10 @@ from django.urls import get_resolver
 
 from authzsite.console.history_kinds import KINDS
 from catalog.nodes import Node
-from policies import walking
 from policies.authority import Actor
 from policies.events import SENTENCES
 from policies.models import Counter, Event
+from policies.record import search as record_search
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_metalake, a_person, acting, the, under
@@ -77,7 +77,7 @@ def test_a_search_that_ends_early_says_how_far_it_came(
 ) -> None:
     hasty = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta())
     for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, **hasty}.items():
-        monkeypatch.setattr(walking, name, value)
+        monkeypatch.setattr(record_search, name, value)
     marek, address = signed_in("marek"), "/history?q=nowhere+never"
     assert "No change matches" in words(marek, address)  # the index alone knew
     address, early, shown = "/history?kind=roles", 0, []
@@ -113,7 +113,7 @@ def test_a_search_whose_session_ended_says_so_in_its_place(shop: Node, client: C
 def patient(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """What happened in the shop is four blocks ago, one change in each, and a page looks at one at a time."""
     for name in ("PATIENCE", "GOING_ON"):
-        monkeypatch.setattr(walking, name, timedelta())
+        monkeypatch.setattr(record_search, name, timedelta())
     for block, who in enumerate(("ana", "mia", "carl", "olivia"), 1):
         Counter.objects.update(revision=block << 14)
         wish = Wish(the("table", "shop.sales.orders"), (a_person(who),), ("SELECT_TABLE",), way=False)

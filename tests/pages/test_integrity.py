@@ -13,10 +13,11 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import access_log, checkpoints, signing, tasks
-from policies.access_log import Look
+from policies import signing, tasks
 from policies.authority import Actor
 from policies.models import Checkpoint, Verification
+from policies.record import access_log, checkpoints
+from policies.record.access_log import Look
 from policies.services import duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, the

@@ -15,7 +15,7 @@ from django.test import Client
 
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask
 from tests.factories import a_person, a_role, admit, owned, the
 from tests.pages.conftest import NAMES, PASSWORD
 from tests.pages.large import NEEDLE, fill
@@ -95,7 +95,7 @@ def test_one_table_among_all_is_found_and_granted_by_keyboard(
     make_account("ana", display_name=NAMES["ana"])
     page = visit("petra", width=320)
     assert find_understand_and_grant(page, NEEDLE, ("Petra Prinz", "Owner of team_499"), "ana") < 25
-    assert decisions.ask(a_person("ana"), "read", needle)
+    assert ask.ask(a_person("ana"), "read", needle)
 
 
 @pytest.fixture

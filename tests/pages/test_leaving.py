@@ -14,8 +14,8 @@ from accounts.models import Membership, Principal, Token, User
 from accounts.people import ensure, make_account
 from accounts.tokens import create
 from catalog.nodes import Node
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import AccessRecord, Assignment, Change, Ownership, RealmMember, UserDuty
-from policies.queries import owner_of
 from policies.requests import asking
 from policies.requests.asking import Wanted
 from policies.reviews import worklist

@@ -13,7 +13,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import people
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask as decisions_ask
 from policies.models import Change, Grant
 from policies.services import grants
 from policies.services.grants import Wish
@@ -28,7 +28,7 @@ def on(*names: str) -> list[tuple[str, object]]:
 
 
 def can_read(name: str, table: str) -> bool:
-    return bool(decisions.ask(a_person(name), "read", the("table", f"shop.sales.{table}")))
+    return bool(decisions_ask.ask(a_person(name), "read", the("table", f"shop.sales.{table}")))
 
 
 def form_of(page: str, name: str) -> str:

@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.people import ensure
 from catalog.nodes import Node
+from policies.analytics.pipelines import control, running
 from policies.models import Figure, PipelineRun
-from policies.pipelines import asking, running
 from tests.factories import acting, the
 from tests.pages.test_hints import DATA
 from tests.pages.test_query_counts import count, ledger
@@ -35,7 +35,7 @@ PAGES = {
 
 def grow(shop: Node, many: int) -> None:
     """So many runs, hints about one person and one role, and lines of figures."""
-    row = asking.ask("effective_access", shop, by=acting("marek"))
+    row = control.ask("effective_access", shop, by=acting("marek"))
     running.run(row)
     sales, role, mia = the("schema", "shop.sales").id, the("role", "sales_read").id, ensure("user", "mia")
     for at in range(many):

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
+from policies.analytics.pipelines import control, known, running
+from policies.analytics.pipelines.driver import Trouble
+from policies.analytics.pipelines.known import Pipeline, Work
 from policies.authority import OPERATOR
 from policies.models import PipelineRun
-from policies.pipelines import asking, known, running
-from policies.pipelines.driving import Trouble
-from policies.pipelines.known import Pipeline, Work
 from policies.services import duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, acting, admit, the
@@ -41,7 +41,7 @@ def reviewing(shop: Node, signed_in: Callable[[str], Client]) -> Client:
 
 def run(root: Node, name: str) -> PipelineRun:
     """A run of the realm as it is now, from its start to its end."""
-    row = asking.ask(name, root, by=OPERATOR)
+    row = control.ask(name, root, by=OPERATOR)
     running.run(row)
     assert (row.state, row.trouble) == ("done", "")
     return row
@@ -154,7 +154,7 @@ def test_who_reviews_watches_and_does_not_start(shop: Node, signed_in: Callable[
 
 @pytest.mark.parametrize("name", ["ana", "mia", "olivia"])
 def test_others_have_nothing_to_watch(shop: Node, signed_in: Callable[[str], Client], name: str) -> None:
-    row = asking.ask("effective_access", shop, by=acting("marek"))
+    row = control.ask("effective_access", shop, by=acting("marek"))
     client = signed_in(name)
     assert "No pipeline is yours to watch" in text(client, "/pipelines")
     assert client.get(f"/pipelines/runs/{row.pk}").status_code == 404

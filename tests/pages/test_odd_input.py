@@ -10,8 +10,8 @@ from django.test import Client
 
 from accounts import people
 from catalog.nodes import Node
-from policies import emergency
-from policies.emergency import Wanted
+from policies.emergency import access as emergency_access
+from policies.emergency.access import Wanted
 from policies.models import AccessRequest, Emergency, Grant, SeparationRule
 from policies.reviews.plans import Stage
 from policies.separation.sides import Side
@@ -92,11 +92,11 @@ def world(shop: Node) -> dict[str, int]:
     a_role(shop, "payer", held_by=("mia",))
     side = Side(object=the("schema", "shop.stock").id, privileges=("MODIFY_TABLE",))
     rule = separation.make(shop, "Payments", Side(role=the("role", "payer").id), side, by=acting("marek"))
-    duties.give(the("catalog", "shop"), emergency.DUTY, ana, by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, ana, by=BY, authority=AUTHORITY)
     review = a_review(the("schema", "shop.sales"), by="marek", stages=(Stage("owner", days=7),))
     wanted = Wanted(the("table", "shop.stock.items"), "read", 1, "The nightly load stopped")
-    opened = emergency.open_for_oneself(wanted, by=acting(ana))
-    emergency.end(opened.pk, by=acting(ana))
+    opened = emergency_access.open_for_oneself(wanted, by=acting(ana))
+    emergency_access.end(opened.pk, by=acting(ana))
     return {
         "request": a_request(),
         "orders": orders.id,

@@ -13,8 +13,8 @@ from accounts.models import User
 from accounts.people import make_account
 from authzsite.console import owners as console
 from catalog.nodes import Node
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change
-from policies.queries import owner_of
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the, under

@@ -10,8 +10,8 @@ from django.test import Client
 
 from accounts.people import ensure
 from catalog.nodes import Node
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change, Ownership, RealmMember
-from policies.queries import owner_of
 from tests.factories import a_person, admit, the
 from tests.pages.test_forms import hidden
 

@@ -12,7 +12,7 @@ from accounts.models import Token, User
 from accounts.people import ensure
 from accounts.tokens import recognise
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask
 from policies.models import AccessRecord, Event
 from policies.services import grants
 from policies.services.grants import Wish
@@ -157,7 +157,7 @@ def test_as_many_may_use_a_metalake_as_belong_to_it(shop: Node, signed_in: Enter
     a_person("zoe")
     admit(shop, "service:loader")
     people = [a_person(name) for name in ("marek", "olivia", "ana", "mia", "carl", "noah", "zoe")]
-    able = [person.name for person in people if decisions.ask(person, "use", shop)]
+    able = [person.name for person in people if ask.ask(person, "use", shop)]
     page = text_of(signed_in("marek"), f"/objects/{shop.id}")
     said = re.search(r"Can use it.*?(\d+) people, (\d+) service", page, re.S)
     assert said is not None

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts.people import ensure
 from catalog.nodes import Node
 from lakewarden.law import dialects
-from policies import decisions
+from policies.decisions import ask
 from policies.models import Assignment, Change
 from tests.factories import a_person, a_role, admit, the
 from tests.pages.test_forms import can_read
@@ -101,14 +101,14 @@ def test_a_service_admin_makes_metalakes_and_may_nothing_inside_them(
 ) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     sam, mia, create = a_person("sam"), a_person("mia"), "Metalake.createMetalake"
-    assert decisions.ask_site(sam, "gravitino", create)
-    assert not decisions.ask_site(mia, "gravitino", create)
+    assert ask.ask_site(sam, "gravitino", create)
+    assert not ask.ask_site(mia, "gravitino", create)
     inside = [
         newcomer,
         *(the(*one.split(" ")) for one in ("catalog shop", "schema shop.sales", "table shop.sales.orders")),
     ]
     operations = set(dialects.get("gravitino").operations) - {create}
-    allowed = {(op, node.type) for node in inside for op in operations if decisions.ask(sam, op, node)}
+    allowed = {(op, node.type) for node in inside for op in operations if ask.ask(sam, op, node)}
     assert allowed == set()
     client = signed_in("sam")
     for node in inside:

@@ -18,7 +18,7 @@ from django.test.utils import CaptureQueriesContext
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from policies import notices
-from policies.endings import ENDS_SOON
+from policies.lifecycle.expirations import ENDS_SOON
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, admit, the, under

@@ -12,7 +12,8 @@ from accounts import people
 from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR
 from policies.models import Backend
-from policies.services import backends, entities
+from policies.services import entities
+from policies.sync.connections import registration
 from tests.cdap import world
 from tests.factories import AUTHORITY, BY, a_metalake, the
 from tests.pages.test_query_counts import MANY, a_shop_of, count, ledger
@@ -51,7 +52,7 @@ def test_rooms_of_realms(many: int, db: None, signed_in: Callable[[str], Client]
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     root = a_shop_of(many)
     url = "postgresql://console@127.0.0.1:9/lake"  # nobody is asked there
-    backends.connect(root, "lake", "postgresql", url, policy="report", by=BY, authority=AUTHORITY)
+    registration.connect(root, "lake", "postgresql", url, policy="report", by=BY, authority=AUTHORITY)
     for at in range(many):
         a_metalake(f"lake_{at:03}", owner="marek")
     numbers = {"root": root.id, "backend": Backend.objects.get().pk}

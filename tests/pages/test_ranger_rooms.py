@@ -11,8 +11,7 @@ from django.urls import reverse
 
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding
-from policies.services import operating
-from policies.sync import worker
+from policies.sync import operations, worker
 from tests.backends.conftest import ranger_server  # noqa: F401 -- a fixture
 from tests.backends.ranger_world import PUSHER, SECRET, RangerSite, item, table
 from tests.factories import BY, a_role, a_shop, admit, owned, the
@@ -72,7 +71,7 @@ def test_from_the_form_to_the_proof(root: Node, site: RangerSite, signed_in: Ent
     assert not Backend.objects.exists()
     posted(marek, page, **form(site), step="connect")
     row = Backend.objects.get()
-    operating.agree(row, by=BY, reason="Marek runs this Ranger", digest=operating.likeness(row))
+    operations.agree(row, by=BY, reason="Marek runs this Ranger", digest=operations.likeness(row))
     worker.now(row)
     site.policy("old", table("stock", "items"), item("select", users=["legacy"]))
     site.policy("wide", {**table("s*", "*")}, item("select", groups=["public"]))

@@ -11,7 +11,7 @@ from authzsite.console.reach import FILTERS, Asked, Reach
 from authzsite.console.reach_paged import PagedReach
 from catalog.nodes import Node
 from catalog.past import nodes_at
-from policies import past
+from policies.record import revisions
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, owned, the, under
@@ -97,4 +97,4 @@ def test_the_path_to_something_of_use_is_drawn_unless_another_is_asked_for(busy:
 def test_the_past_of_more_objects_than_a_statement_takes_values_for(shop: Node) -> None:
     orders = the("table", "shop.sales.orders")
     many = range(10**9, 10**9 + 70_000)
-    assert set(nodes_at([orders.id, *many], past.latest().revision)) == {orders.id}
+    assert set(nodes_at([orders.id, *many], revisions.latest().revision)) == {orders.id}

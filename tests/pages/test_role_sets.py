@@ -8,9 +8,9 @@ import pytest
 from django.test import Client
 
 from catalog.nodes import Node
-from policies import role_preview
 from policies.models import AccessRecord, Change, Grant
-from policies.role_preview import RoleChange, of_role_change
+from policies.previews import roles
+from policies.previews.roles import RoleChange, of_role_change
 from policies.services.roles import Privilege
 from tests.factories import a_role, owned, the, under
 from tests.pages.test_forms import can_read, hidden
@@ -102,7 +102,7 @@ def test_all_objects_are_foretold_not_only_the_first(crew: Node) -> None:
 def test_what_is_too_much_to_foretell_is_counted_and_said(
     crew: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(role_preview, "ASKED", 1)
+    monkeypatch.setattr(roles, "ASKED", 1)
     body = signed_in("marek").post(many("crew"), {"step": "look", "SELECT_TABLE": "allow"}).content.decode()
     assert "more objects</strong> are not foretold here" in body
 

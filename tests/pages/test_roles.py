@@ -9,9 +9,9 @@ from django.test import Client
 
 from catalog.models import Placement
 from catalog.nodes import Node
-from policies import decisions
+from policies.decisions import ask
 from policies.models import Assignment, Change, Grant
-from policies.role_preview import RoleChange, of_role_change
+from policies.previews.roles import RoleChange, of_role_change
 from policies.services.roles import Privilege
 from tests.factories import a_person, a_role, owned, the
 from tests.pages.test_forms import hidden
@@ -20,7 +20,7 @@ Enter = Callable[[str], Client]
 
 
 def can(name: str, node: Node, action: str = "read") -> bool:
-    return bool(decisions.ask(a_person(name), action, node))
+    return bool(ask.ask(a_person(name), action, node))
 
 
 def orders() -> Node:

@@ -10,7 +10,7 @@ import pytest
 from accounts.people import make_account
 from catalog.queries import find, mode_of
 from lakewarden.law.objects import ObjectRef
-from policies.queries import owner_of
+from policies.decisions.lookups.visible_objects import owner_of
 from tests.factories import a_person, the
 from tests.pages.conftest import PASSWORD
 from tests.pages.looking import LOOKS, faults

@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts import people
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
-from policies.services import members, operating
-from policies.sync import worker
+from policies.services import members
+from policies.sync import operations, worker
 from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source
@@ -259,7 +259,7 @@ def test_a_failed_step_stands_first_with_a_button_of_its_own(looked: Backend, si
 
 
 def test_the_record_keeps_who_ran_what(looked: Backend, signed_in: Enter) -> None:
-    operating.pause(looked, by=acting("marek"), reason="moving the server")
+    operations.pause(looked, by=acting("marek"), reason="moving the server")
     page = text(signed_in("marek").get("/history"))
     assert "paused the sync of shop" in page
     assert "moving the server" in page

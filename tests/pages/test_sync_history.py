@@ -12,10 +12,10 @@ from django.utils import timezone
 
 from accounts import people
 from authzsite.console import sync_history
-from policies import past
-from policies.exports import applied
 from policies.models import Backend, BackendFinding, Event, SyncRun
-from policies.past import Past
+from policies.record import revisions
+from policies.record.exports import applied
+from policies.record.revisions import Past
 from policies.services import roles
 from policies.sync import worker
 from tests.factories import AUTHORITY, BY, the
@@ -54,11 +54,11 @@ def test_an_object_tells_what_was_given_and_taken_there_and_when(looked: Backend
 
 
 def test_evidence_tells_what_had_been_applied_by_then_and_what_is_true_only_now(looked: Backend) -> None:
-    orders, before = the("table", "shop.sales.orders"), past.latest()
+    orders, before = the("table", "shop.sales.orders"), revisions.latest()
     grant_ana()
-    decided = past.latest()
+    decided = revisions.latest()
     worker.deliver(Backend.objects.get())
-    given = past.latest()
+    given = revisions.latest()
     revoke_ana()
     worker.deliver(Backend.objects.get())
 

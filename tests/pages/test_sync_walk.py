@@ -10,9 +10,10 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 
 from accounts.people import make_account
-from policies import discoveries, tasks
+from policies import tasks
 from policies.models import Backend
-from policies.services import operating
+from policies.sync import operations
+from policies.sync.discovery import discoveries
 from tests.factories import BY, a_metalake, a_person, admit, the
 from tests.pages.conftest import NAMES, PASSWORD
 from tests.pages.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
@@ -85,7 +86,7 @@ def test_from_a_connection_to_an_adopted_grant(
     connect(page, source)
     row = Backend.objects.get()
     assert (row.policy, row.awaits) == ("repair", "new")
-    operating.agree(row, by=BY, reason="the shop's own people asked for it", digest=operating.likeness(row))
+    operations.agree(row, by=BY, reason="the shop's own people asked for it", digest=operations.likeness(row))
     read(page, scripts=scripts)
     grant(page)
     tasks.deliver(row.pk)

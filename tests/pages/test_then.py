@@ -14,8 +14,9 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.record import bundle
-from policies import past, signing
+from policies import signing
 from policies.models import AccessRecord
+from policies.record import revisions
 from policies.services import duties, grants, roles
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, the
@@ -29,9 +30,9 @@ SignedIn = Callable[[str], Client]
 def came_and_went(shop: Node) -> tuple[int, int]:
     """Ana was given the table and it was taken again; the revisions before and after."""
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
-    before = past.latest().revision
+    before = revisions.latest().revision
     grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
-    given = past.latest().revision
+    given = revisions.latest().revision
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
     return before, given
 
@@ -94,7 +95,7 @@ def test_two_moments_in_the_wrong_order_are_explained(
 def test_a_day_alone_is_its_end_where_all_of_it_is_meant(
     typed: str, whole: bool, meant: datetime | None
 ) -> None:
-    assert past.moment_in(typed, whole=whole) == (timezone.make_aware(meant) if meant else None)
+    assert revisions.moment_in(typed, whole=whole) == (timezone.make_aware(meant) if meant else None)
 
 
 def test_before_everything_nobody_had_anything(shop: Node, signed_in: SignedIn) -> None:
@@ -188,11 +189,11 @@ def test_a_moment_of_a_person_that_is_none_is_explained(shop: Node, signed_in: S
 
 def test_what_a_role_gave_and_who_held_it_then(shop: Node, signed_in: SignedIn) -> None:
     role, marek = the("role", "sales_read"), signed_in("marek")
-    before = past.latest().revision
+    before = revisions.latest().revision
     roles.unassign(role, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
     privilege = roles.Privilege("SELECT_TABLE", "allow")
     roles.remove_privileges(role, the("schema", "shop.sales"), [privilege], by=BY, authority=AUTHORITY)
-    now = marek.get(f"/roles/{role.id}/then?at={past.latest().revision}").content.decode()
+    now = marek.get(f"/roles/{role.id}/then?at={revisions.latest().revision}").content.decode()
     then = marek.get(f"/roles/{role.id}/then?at={before}").content.decode()
     assert "read tables" in then
     assert "group:analysts" in then
@@ -210,7 +211,7 @@ def test_the_past_and_its_evidence_are_there_for_each_law(
     made, olive = make_site(), signed_in("olive")
     for node in (made.gravitino, made.herd, made.cdap):
         duties.give(next(iter(node.above())), "export_history", a_person("olive"), by=BY, authority=AUTHORITY)
-        at = past.latest().revision
+        at = revisions.latest().revision
         page = olive.get(f"/objects/{node.id}/then?at={at}", follow=True)
         assert page.status_code == 200 and "bob" in page.content.decode(), node.ref
         answer = olive.post(f"/objects/{node.id}/evidence", {"at": str(at)})

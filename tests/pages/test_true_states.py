@@ -20,9 +20,9 @@ from authzsite.console.reviewing.rows import effect
 from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, ReviewRow, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.reviews.consequences import Consequence
-from policies.services import drift, grants, operating
+from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import worker
+from policies.sync import foreign_rights, operations, worker
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
 from tests.sync.conftest import Source, discover_now
 
@@ -47,11 +47,11 @@ def shop(db: None, source: Source) -> Iterator[Backend]:
     for name in ("olivia", *PEOPLE):
         a_person(name, "staff")
     admit(root, "olivia", *PEOPLE, "group:staff")
-    from policies.services import backends
+    from policies.sync.connections import registration
     from tests.factories import AUTHORITY, BY
 
     url = source.url("keeper")
-    row = backends.connect(root, "shop", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
+    row = registration.connect(root, "shop", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
     discover_now(row)
     owned(the("schema", "shop.sales"), "olivia")
     a_role(root, "browse", "allow USE_CATALOG on catalog shop", held_by=("group:staff",))
@@ -132,7 +132,7 @@ def test_one_stuck_adoption_says_nothing_of_any_other_right(
 ) -> None:
     olivia = signed_in("olivia")
     finding = BackendFinding.objects.get(kind="foreign", holder="mia", what="SELECT")
-    drift.adopt(finding.pk, by=acting("olivia"))
+    foreign_rights.adopt(finding.pk, by=acting("olivia"))
     adopted = grants.revision_now()
     barred(source)
     delivered(STUCK_AFTER)
@@ -178,7 +178,7 @@ def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
     olivia = signed_in("olivia")
     shown = plain(olivia.get(f"/sync/findings/{finding}/adopt").content.decode())
     assert "is also given use schema on sales" in shown
-    drift.adopt(finding, by=acting("olivia"))
+    foreign_rights.adopt(finding, by=acting("olivia"))
     barred(source)
     delivered(STUCK_AFTER)
     shown = plain(olivia.get(f"/sync/findings/{finding}/drop").content.decode())
@@ -198,7 +198,7 @@ def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
     source.run("GRANT tomas TO keeper")
     worker.look(Backend.objects.get())
     assert f"/sync/findings/{finding}/adopt" in olivia.get("/sync").content.decode()
-    drift.adopt(finding, by=acting("olivia"))
+    foreign_rights.adopt(finding, by=acting("olivia"))
     delivered()
     assert ForeignOrder.objects.filter(done__isnull=True).count() == 0
     assert given_out_there(source, "mia", "orders")
@@ -281,7 +281,7 @@ def test_whatever_is_mixed_each_right_says_what_is_true_of_it(
         if rng.random() < 0.7:
             delivered(STUCK_AFTER)
         _compare(source, signed_in, have, decided)
-    operating.retry(Backend.objects.get(), by=acting("marek"))
+    operations.retry(Backend.objects.get(), by=acting("marek"))
     source.run("GRANT tomas TO keeper")
     delivered()
     _compare(source, signed_in, have, decided)

@@ -9,8 +9,8 @@ import pytest
 from django.test import Client
 
 from catalog.nodes import Node
+from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Assignment, Change, Grant, Ownership, RealmMember
-from policies.queries import owner_of
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, admit, owned, the

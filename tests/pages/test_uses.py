@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.people import ensure
 from catalog.nodes import Node
-from policies import uses
-from policies.uses import Used
+from policies.analytics import uses
+from policies.analytics.uses import Used
 from tests.factories import the
 
 Enter = Callable[[str], Client]

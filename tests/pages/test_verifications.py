@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import checkpoints, verifications, verify
 from policies.models import Change, Counter, Notice, Verification
+from policies.record import checkpoints, verifications, verify
 from tests.factories import admit
 from tests.metrics import read_metrics
 from tests.policies.superuser import hostile, past_triggers

@@ -11,8 +11,8 @@ from django.test import Client
 
 from accounts.people import make_account
 from catalog.nodes import Node
+from policies.analytics.pipelines import control
 from policies.models import Grant, Hint
-from policies.pipelines import asking
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.kept import kept
@@ -79,7 +79,7 @@ def make_numbers() -> dict[str, int]:
     duties.give(shop, "review_access", a_person("dora"), by=BY, authority=AUTHORITY)
     return {
         "realm": shop.id,
-        "run": asking.ask("effective_access", shop, by=acting("marek")).pk,
+        "run": control.ask("effective_access", shop, by=acting("marek")).pk,
         "hint": a_sales_hint(shop).pk,
     }
 

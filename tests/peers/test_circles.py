@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend
-from policies.services import backends, roles
+from policies.services import roles
 from policies.sync import worker
-from policies.sync.connections import peering
+from policies.sync.connections import peering, registration
 from policies.sync.connections.opening import open_backend
 from policies.sync.connections.trial import tried
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
@@ -23,7 +23,7 @@ def lake(peer) -> Lake:
 
 def connected(lake: Lake) -> Backend:
     root = a_metalake()
-    return backends.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
+    return registration.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -10,8 +10,8 @@ from catalog.models import Detail
 from catalog.nodes import last
 from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding, BackendLogins
-from policies.services import backends
 from policies.sync import worker
+from policies.sync.connections import registration
 from policies.sync.connections.opening import open_backend
 from policies.sync.discovery.objects import Discovered, discover, read
 from tests.factories import AUTHORITY, BY, a_metalake, the
@@ -39,7 +39,7 @@ def lake(peer) -> Lake:
 @pytest.fixture
 def governed(lake: Lake) -> Backend:
     root = a_metalake()
-    return backends.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
+    return registration.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
 
 
 def brought(row: Backend, **more: Any) -> Discovered:

@@ -11,8 +11,9 @@ from django.utils import timezone
 from accounts import people
 from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding, ForeignOrder, Written
-from policies.services import backends, drift, members, roles
-from policies.sync import worker
+from policies.services import members, roles
+from policies.sync import foreign_rights, worker
+from policies.sync.connections import registration
 from tests.cdap import world as cdap_world
 from tests.factories import AUTHORITY, BY, acting
 from tests.herd import world as herd_world
@@ -40,7 +41,7 @@ class TestHerd:
         # the same namespace, written in another case here
         herd_world.namespaces(herd, there.code.lower())
         url = there.url
-        return backends.connect(herd, "", "herd", url, policy="repair", by=BY, authority=AUTHORITY)
+        return registration.connect(herd, "", "herd", url, policy="repair", by=BY, authority=AUTHORITY)
 
     def held(self, there: Herd, who: str) -> set[str]:
         return {one.right for one in there.held(who) if one.path == (there.code,)}
@@ -76,7 +77,7 @@ class TestHerd:
         assert settled(row)
         assert self.held(there, "carl") == {"READ"}, "what others gave stays"
         found = BackendFinding.objects.get(kind="foreign", holder="carl")
-        drift.revoke(found.pk, by=acting("admin"))
+        foreign_rights.revoke(found.pk, by=acting("admin"))
         worker.deliver(row)
         assert self.held(there, "carl") == set()
         assert ForeignOrder.objects.get().done is not None
@@ -92,7 +93,7 @@ class TestCdap:
     @pytest.fixture
     def row(self, there: Cdap) -> Backend:
         root = cdap_world.a_cdap()
-        return backends.connect(root, "", "cdap", there.url, policy="repair", by=BY, authority=AUTHORITY)
+        return registration.connect(root, "", "cdap", there.url, policy="repair", by=BY, authority=AUTHORITY)
 
     @pytest.fixture
     def root(self, row: Backend) -> Any:

@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding
-from policies.services import backends
 from policies.sync import worker
 from policies.sync.backends.shared.rest import Rest
+from policies.sync.connections import registration
 from tests.factories import AUTHORITY, BY, a_metalake, under
 from tests.peers.worlds import Lake
 
@@ -35,7 +35,7 @@ def governed(lake: Lake) -> Backend:
     [shop] = under(root, "catalog", "shop")
     [sales] = under(shop, "schema", "sales")
     under(sales, "table", *TABLES)
-    row = backends.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
+    row = registration.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
     worker.now(row)
     return row
 

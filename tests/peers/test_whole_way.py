@@ -10,9 +10,10 @@ from django.utils import timezone
 from accounts import people
 from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding
-from policies.services import backends, drift, grants, members, roles
+from policies.services import grants, members, roles
 from policies.services.grants import Wish
-from policies.sync import worker
+from policies.sync import foreign_rights, worker
+from policies.sync.connections import registration
 from policies.sync.connections.trial import tried
 from tests.factories import AUTHORITY, BY, a_metalake, a_role, acting, admit, owned, the, under
 from tests.peers.worlds import Lake
@@ -38,7 +39,7 @@ def governed(lake: Lake) -> Backend:
     under(sales, "table", "orders")
     admit(root, "olivia", "ana", "group:staff")
     owned(shop, "olivia")
-    return backends.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
+    return registration.connect(root, "", "gravitino", lake.url, policy="repair", by=BY, authority=AUTHORITY)
 
 
 def reads(lake: Lake, person: str) -> bool:
@@ -130,7 +131,7 @@ def test_a_grant_made_by_hand_there_is_seen_here_and_adopted(governed: Backend, 
     ]
     admit(the("metalake"), "carl")
     for one in found:
-        drift.adopt(one.pk, by=acting("olivia"))
+        foreign_rights.adopt(one.pk, by=acting("olivia"))
     worker.deliver(governed)
     assert settled(governed)
     assert reads(lake, "carl")

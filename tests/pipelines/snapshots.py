@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from policies.exports.tables import TABLES
+from policies.record.exports.tables import TABLES
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
 METALAKE = 1

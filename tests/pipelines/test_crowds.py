@@ -15,7 +15,7 @@ from lakewarden.spark.pipelines.inmemory import InMemory
 from lakewarden.spark.pipelines.levels import Levels
 from lakewarden.spark.pipelines.sampling import Sample
 from lakewarden.spark.pipelines.texts import Named
-from policies.measures import Measured
+from policies.analytics.figures import Measured
 from tests.pipelines.worlds import a_cdap, a_herd, a_lake, tables_of
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from policies.hint_kinds import KINDS
+from policies.analytics.hint_kinds import KINDS
+from policies.analytics.pipelines import known
 from policies.models.pipelines import RUNS
-from policies.pipelines import known
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "figures.md").read_text()
 

@@ -25,14 +25,14 @@ from lakewarden.backends.kinds import Kind
 from lakewarden.law.objects import ObjectRef
 from lakewarden.spark.pipelines import drift as program
 from lakewarden.spark.pipelines.telling import Telling
+from policies.analytics.pipelines import control, drift, running
+from policies.analytics.pipelines.known import Work
 from policies.authority import OPERATOR
-from policies.exports import parquet
 from policies.models import Backend, Counter
-from policies.pipelines import asking, drift, running
-from policies.pipelines.known import Work
+from policies.record.exports import parquet
 from policies.secrets import decrypt, encrypt
-from policies.services import backends
 from policies.sync import worker
+from policies.sync.connections import registration
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.reconcile import parted
 from tests.factories import AUTHORITY, BY
@@ -163,7 +163,7 @@ def test_it_agrees_with_the_sync(
 
 
 def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
-    run = asking.ask("drift", root(governed.realm), by=OPERATOR)
+    run = control.ask("drift", root(governed.realm), by=OPERATOR)
     running.run(run)
     assert (run.state, run.trouble, run.master) == ("done", "", "")
     report = worker.now(governed, dry_run=True)
@@ -176,12 +176,12 @@ def test_a_small_realm_is_compared_by_the_sync(governed: Backend) -> None:
 
 def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_path: Path) -> None:
     at = decrypt(governed.sealed_url)
-    other = backends.connect(
+    other = registration.connect(
         root(governed.realm), "stock", "postgresql", at, policy="report", by=BY, authority=AUTHORITY
     )
     nowhere = encrypt("postgresql://postgres@127.0.0.1:1/governed")
     Backend.objects.filter(pk=other.pk).update(sealed_url=nowhere)
-    run = asking.ask("drift", root(governed.realm), by=OPERATOR)
+    run = control.ask("drift", root(governed.realm), by=OPERATOR)
     work = Work(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)
     drift.PIPELINE.prepare(work)
     exported = pq.read_table(tmp_path / "acls" / "backends.parquet").column("backend").to_pylist()

@@ -16,11 +16,12 @@ import pytest
 
 from catalog.nodes import Node
 from lakewarden.spark.pipelines import telling
+from policies.analytics.pipelines import control, folders, known, running
+from policies.analytics.pipelines import driver as pipelines_driver
+from policies.analytics.pipelines.known import Pipeline
 from policies.authority import OPERATOR
-from policies.exports import parquet
 from policies.models import Figure, PipelineRun
-from policies.pipelines import asking, driving, folders, known, running
-from policies.pipelines.known import Pipeline
+from policies.record.exports import parquet
 from tests.policies.conftest import make_shop
 
 SAYING = "import json,sys,os,time,signal\ndef say(**told): print(json.dumps(told), flush=True)\n"
@@ -47,7 +48,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
         "scripted", "Scripted", "For a test.", program="x", load=lambda work, folder: read(folder)
     )
     monkeypatch.setitem(known._PIPELINES, "scripted", made)
-    monkeypatch.setattr(driving, "_command", command)
+    monkeypatch.setattr(pipelines_driver, "_command", command)
     return write
 
 
@@ -56,7 +57,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def run(name: str, root: Node) -> PipelineRun:
-    row = asking.ask(name, root, by=OPERATOR, master="local[1]")
+    row = control.ask(name, root, by=OPERATOR, master="local[1]")
     running.run(row)
     return row
 
@@ -134,7 +135,7 @@ def test_a_stopped_run_ends_its_process(shop: Node, script: Callable[[str], str]
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
         "while True:\n    say(done=1, total=2, step='on and on'); time.sleep(0.05)\n"
     )
-    row = asking.ask(name, shop, by=OPERATOR, master="local[1]")
+    row = control.ask(name, shop, by=OPERATOR, master="local[1]")
     tell = running._teller
 
     def stopping(run: PipelineRun) -> Callable[[int, int, str], None]:
@@ -142,7 +143,7 @@ def test_a_stopped_run_ends_its_process(shop: Node, script: Callable[[str], str]
 
         def told(done: int, total: int, step: str) -> None:
             if step == "on and on":
-                asking.stop(run.pk, by=OPERATOR)
+                control.stop(run.pk, by=OPERATOR)
             telling(done, total, step)
 
         return told
@@ -175,7 +176,7 @@ def test_a_driver_ends_with_whoever_started_it() -> None:
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(driving.PACKAGES)},
+        env=os.environ | {"PYTHONPATH": str(pipelines_driver.PACKAGES)},
     )
     assert driver.stdin is not None
     assert driver.stdout is not None
@@ -195,7 +196,7 @@ def test_a_driver_that_is_done_ends_by_itself() -> None:
     driver = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(driving.PACKAGES)},
+        env=os.environ | {"PYTHONPATH": str(pipelines_driver.PACKAGES)},
     )
     with driver:
         assert driver.wait(30) == 0
@@ -248,7 +249,7 @@ def test_what_spark_would_say_too_late_is_said_at_once(
         (tools / "java").write_text("#!/bin/sh\nexit 1\n")
         (tools / "java").chmod(0o755)
     words = ["drift", "--input", "x", "--output", "x", "--acls", "x", "--master", master, "--alone"]
-    environment = {"PATH": str(tools), "PYTHONPATH": str(driving.PACKAGES)}
+    environment = {"PATH": str(tools), "PYTHONPATH": str(pipelines_driver.PACKAGES)}
     done = subprocess.run(
         [sys.executable, "-m", "lakewarden.spark.pipelines", *words],
         env=environment,
@@ -302,7 +303,7 @@ def test_executors_that_fit_nowhere_end_the_run_with_a_message(shop: Node, tmp_p
     assert process.stdout is not None
     try:
         master = process.stdout.readline().strip().removeprefix("SPARK_MASTER=")
-        row = asking.ask("effective_access", shop, by=OPERATOR, master=master)
+        row = control.ask("effective_access", shop, by=OPERATOR, master=master)
         running.run(row)
         assert row.state == "failed"
         assert "gave no executor within 60 s: each asks for 1g" in row.trouble

@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node
+from policies.analytics.pipelines import control, driver, folders, overview, running
 from policies.authority import OPERATOR
 from policies.models import PipelineRun
-from policies.pipelines import asking, driving, folders, overview, running
 from policies.services.grants import Wish, add
 from tests.factories import a_person, acting, the
 from tests.policies.conftest import make_shop
@@ -57,7 +57,7 @@ def fill(place: Path) -> Path:
 
 
 def run(root: Node) -> PipelineRun:
-    row = asking.ask(NAME, root, by=OPERATOR, master="local[1]")
+    row = control.ask(NAME, root, by=OPERATOR, master="local[1]")
     running.run(row)
     return row
 
@@ -80,22 +80,22 @@ def test_the_last_good_result_stays_and_the_run_goes_on_when_there_is_room(
         ballast = fill(disk)
         failed = run(shop)
     else:
-        drive = driving.drive
-        monkeypatch.setattr(driving, "drive", _on_a_full(disk, drive))
+        drive = driver.drive
+        monkeypatch.setattr(driver, "drive", _on_a_full(disk, drive))
         failed = run(shop)
-        monkeypatch.setattr(driving, "drive", drive)
+        monkeypatch.setattr(driver, "drive", drive)
         ballast = disk / "ballast"
         assert (folders.input_of(failed) / "manifest.json").exists()
     assert failed.state == "failed"
     assert "the disk is full" in failed.trouble
     assert all_told(place) == files
-    assert asking.latest(NAME, shop.realm_id) == good
+    assert control.latest(NAME, shop.realm_id) == good
     assert overview.overview(shop, acting("marek")) == told
 
     ballast.unlink()
     again = run(shop)
     assert (again.pk, again.state, again.trouble, again.attempts) == (failed.pk, "done", "", 2)
-    assert asking.latest(NAME, shop.realm_id) == again
+    assert control.latest(NAME, shop.realm_id) == again
     now = overview.overview(shop, acting("marek"))
     assert told and now and now.pairs["table"]["read"] > told.pairs["table"]["read"]
 

@@ -12,10 +12,11 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import all_below, find
 from lakewarden.law.objects import ObjectRef
-from policies import hints, slices
+from policies.analytics import hints
+from policies.analytics.hint_kinds import KINDS
 from policies.authority import OPERATOR, Actor
+from policies.decisions import slices
 from policies.errors import Conflict, Invalid, NotFound
-from policies.hint_kinds import KINDS
 from policies.models import Event, Grant, Hint, PipelineRun
 from policies.services import grants, members, roles
 from policies.services.grants import Wish

@@ -11,11 +11,11 @@ from accounts import people
 from accounts.models import User
 from authzsite.demo import world
 from catalog.nodes import Node
-from policies import hints, uses
+from policies.analytics import hints, uses
+from policies.analytics.pipelines import control, running
+from policies.analytics.uses import Used
 from policies.authority import OPERATOR
 from policies.models import Grant, PipelineRun
-from policies.pipelines import asking, running
-from policies.uses import Used
 from tests.factories import acting, the
 from tests.pipelines.test_hints import all_of
 from tests.policies.conftest import shop
@@ -36,7 +36,7 @@ def used(name: str, days: int, *, action: str = "read", on: tuple[str, str] = OR
 def found(root: Node, kind: str) -> list[tuple[str, str]]:
     """Run it, and tell object and role or person of each hint of a kind."""
     PipelineRun.objects.filter(state="done").update(ended=timezone.now() - timedelta(days=1))
-    row = asking.ask("unused_grants", root, by=OPERATOR)
+    row = control.ask("unused_grants", root, by=OPERATOR)
     running.run(row)
     assert (row.state, row.trouble) == ("done", "")
     told = all_of(root, OPERATOR, kind=kind)

@@ -11,13 +11,13 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
-from policies import hints, uses
+from policies.analytics import hints, uses
+from policies.analytics.pipelines import control, running
+from policies.analytics.uses import Used
 from policies.authority import OPERATOR
 from policies.errors import Conflict
 from policies.models import Grant, PipelineRun
-from policies.pipelines import asking, running
 from policies.services import patterns
-from policies.uses import Used
 from tests.cdap.world import a_cdap, give
 from tests.factories import acting, the, under
 from tests.pipelines.test_hints import all_of
@@ -47,7 +47,7 @@ def world(db: None) -> Callable[..., Node]:
 
 def look(root: Node) -> list[hints.Told]:
     PipelineRun.objects.filter(state="done").update(ended=timezone.now() - timedelta(days=1))
-    row = asking.ask("unused_grants", root, by=OPERATOR)
+    row = control.ask("unused_grants", root, by=OPERATOR)
     running.run(row)
     assert (row.state, row.trouble) == ("done", "")
     return [one for one in all_of(root, OPERATOR) if one.row.pattern]

@@ -15,10 +15,10 @@ from django.utils import timezone
 from catalog.nodes import Node
 from lakewarden.spark.pipelines import effective_access, unused_grants
 from lakewarden.spark.pipelines.telling import Telling
-from policies.exports import parquet
-from policies.measures import Measured
+from policies.analytics.figures import Measured
+from policies.analytics.pipelines import unused_grants as pipelines_unused_grants
 from policies.models import Counter
-from policies.pipelines import least_privilege
+from policies.record.exports import parquet
 from tests.pipelines.worlds import a_cdap, a_herd, a_lake, some_uses, tables_of
 
 FIGURES = ("objects", "pairs", "people", "reach", "exposed", "broadest", "furthest")
@@ -59,7 +59,8 @@ def test_both_say_the_same(plain: Any, var: Path, world: Callable[[int], Node], 
 
     output, _ = ran(unused_grants, plain, folder, after=0)
     found = {
-        (one.key, *one[:-1], json.dumps(one.data, sort_keys=True)) for one in least_privilege.read(output)
+        (one.key, *one[:-1], json.dumps(one.data, sort_keys=True))
+        for one in pipelines_unused_grants.read(output)
     }
     expected = unused_grants.in_memory(tables_of(root), after=0)
     assert found == {(one.key, *one[:-1], json.dumps(one.data, sort_keys=True)) for one in expected}

@@ -14,12 +14,12 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
+from policies.analytics.pipelines import control, known, running
+from policies.analytics.pipelines.driver import Trouble
+from policies.analytics.pipelines.known import Pipeline, Work
 from policies.authority import OPERATOR, SYSTEM
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Figure, PipelineRun
-from policies.pipelines import asking, known, running
-from policies.pipelines.driving import Trouble
-from policies.pipelines.known import Pipeline, Work
 from tests.factories import acting, the
 from tests.policies.conftest import shop
 
@@ -46,7 +46,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
 
 
 def test_it_is_run_and_told(shop: Node) -> None:
-    row = asking.ask(NAME, shop, by=acting("marek"))
+    row = control.ask(NAME, shop, by=acting("marek"))
     assert (row.state, row.trouble) == ("waiting", "")
     assert running.run(row)
     assert (row.state, row.master, row.done == row.total > 0) == ("done", "", True)
@@ -56,30 +56,30 @@ def test_it_is_run_and_told(shop: Node) -> None:
 
 
 def test_asked_for_twice_it_is_one_run(shop: Node) -> None:
-    first = asking.ask(NAME, shop, by=OPERATOR)
-    assert asking.ask(NAME, shop, by=OPERATOR).pk == first.pk
+    first = control.ask(NAME, shop, by=OPERATOR)
+    assert control.ask(NAME, shop, by=OPERATOR).pk == first.pk
     running.run(first)
-    again = asking.ask(NAME, shop, by=OPERATOR)
+    again = control.ask(NAME, shop, by=OPERATOR)
     assert (again.pk, again.state, again.attempts) == (first.pk, "done", 1)
-    later = timezone.now() - asking.FRESH - timedelta(minutes=1)
+    later = timezone.now() - control.FRESH - timedelta(minutes=1)
     PipelineRun.objects.update(ended=later)
-    assert asking.ask(NAME, shop, by=OPERATOR).state == "waiting"
+    assert control.ask(NAME, shop, by=OPERATOR).state == "waiting"
 
 
 def test_a_spark_that_is_asked_for_is_the_one_that_is_used(shop: Node) -> None:
     """A result from elsewhere is no answer; what waits goes there; what is under way elsewhere stops it."""
     here, there = "spark://one:7077", "spark://two:7077"
-    first = asking.ask(NAME, shop, by=OPERATOR)
-    assert asking.ask(NAME, shop, by=OPERATOR, master=here).wished == here
-    assert asking.ask(NAME, shop, by=OPERATOR).wished == here
+    first = control.ask(NAME, shop, by=OPERATOR)
+    assert control.ask(NAME, shop, by=OPERATOR, master=here).wished == here
+    assert control.ask(NAME, shop, by=OPERATOR).wished == here
     PipelineRun.objects.update(state="done", ended=timezone.now(), master=here)
-    assert asking.ask(NAME, shop, by=OPERATOR, master=here).state == "done"
-    again = asking.ask(NAME, shop, by=OPERATOR, master=there)
+    assert control.ask(NAME, shop, by=OPERATOR, master=here).state == "done"
+    again = control.ask(NAME, shop, by=OPERATOR, master=there)
     assert (again.pk, again.state, again.wished) == (first.pk, "waiting", there)
     PipelineRun.objects.update(state="running", master=there)
-    assert asking.ask(NAME, shop, by=OPERATOR).state == "running"
+    assert control.ask(NAME, shop, by=OPERATOR).state == "running"
     with pytest.raises(Conflict, match="under way on spark://two:7077; stop it, or wait"):
-        asking.ask(NAME, shop, by=OPERATOR, master=here)
+        control.ask(NAME, shop, by=OPERATOR, master=here)
 
 
 @pytest.mark.parametrize(
@@ -87,18 +87,18 @@ def test_a_spark_that_is_asked_for_is_the_one_that_is_used(shop: Node) -> None:
 )
 def test_its_owner_may_start_it(shop: Node, name: str, *, may: bool) -> None:
     if may:
-        assert asking.ask(NAME, shop, by=acting(name)).by == people.ensure("user", name).pseudonym
+        assert control.ask(NAME, shop, by=acting(name)).by == people.ensure("user", name).pseudonym
         return
     with pytest.raises(Refused):
-        asking.ask(NAME, shop, by=acting(name))
+        control.ask(NAME, shop, by=acting(name))
     assert not PipelineRun.objects.exists()
 
 
 def test_an_unknown_one_is_refused(shop: Node) -> None:
     with pytest.raises(Invalid, match="no pipeline `dreams`"):
-        asking.ask("dreams", shop, by=OPERATOR)
+        control.ask("dreams", shop, by=OPERATOR)
     with pytest.raises(Invalid, match="about one realm"):
-        asking.ask(NAME, None, by=OPERATOR)
+        control.ask(NAME, None, by=OPERATOR)
 
 
 @pytest.mark.parametrize(
@@ -113,30 +113,30 @@ def test_what_fails_says_why_and_goes_on_when_started_again(
     shop: Node, made: list[Any], error: Exception, told: str
 ) -> None:
     made.append(error)
-    row = asking.ask("made", shop, by=OPERATOR)
+    row = control.ask("made", shop, by=OPERATOR)
     running.run(row)
     assert row.state == "failed"
     assert told in row.trouble
-    again = asking.ask("made", shop, by=OPERATOR)
+    again = control.ask("made", shop, by=OPERATOR)
     assert (again.pk, again.state, again.trouble) == (row.pk, "waiting", "")
     running.run(again)
     assert (again.state, again.attempts, again.result) == ("done", 2, {"fine": True})
 
 
 def test_the_last_good_result_stays(shop: Node, made: list[Any]) -> None:
-    row = asking.ask("made", shop, by=OPERATOR)
+    row = control.ask("made", shop, by=OPERATOR)
     running.run(row)
     the("table", "shop.sales.orders")
     PipelineRun.objects.filter(pk=row.pk).update(revision=row.revision - 1)  # as if much had changed since
     made.append(Trouble("no"))
-    failed = asking.ask("made", shop, by=OPERATOR)
+    failed = control.ask("made", shop, by=OPERATOR)
     running.run(failed)
-    last = asking.latest("made", shop.realm_id)
+    last = control.latest("made", shop.realm_id)
     assert (failed.state, last and last.pk) == ("failed", row.pk)
 
 
 def test_a_realm_has_one_run_at_a_time(shop: Node, made: list[Any]) -> None:
-    other = asking.ask(NAME, shop, by=OPERATOR)
+    other = control.ask(NAME, shop, by=OPERATOR)
     seen = []
 
     def meanwhile(work: Work) -> None:
@@ -145,15 +145,15 @@ def test_a_realm_has_one_run_at_a_time(shop: Node, made: list[Any]) -> None:
             PipelineRun.objects.filter(pk=other.pk).update(state="running")
 
     made.append(meanwhile)
-    running.run(asking.ask("made", shop, by=OPERATOR))
+    running.run(control.ask("made", shop, by=OPERATOR))
     assert seen == [1]
 
 
 def test_a_stopped_run_ends_and_keeps_nothing(shop: Node, made: list[Any]) -> None:
-    row = asking.ask("made", shop, by=OPERATOR)
+    row = control.ask("made", shop, by=OPERATOR)
 
     def stopped(work: Work) -> None:
-        asking.stop(row.pk, by=acting("marek"))
+        control.stop(row.pk, by=acting("marek"))
         work.tell(1, 2, "going on")
 
     made.append(stopped)
@@ -161,11 +161,11 @@ def test_a_stopped_run_ends_and_keeps_nothing(shop: Node, made: list[Any]) -> No
     row.refresh_from_db()
     assert (row.state, row.result) == ("stopped", {})
     with pytest.raises(Conflict, match="stopped by now"):
-        asking.stop(row.pk, by=acting("marek"))
+        control.stop(row.pk, by=acting("marek"))
 
 
 def test_a_killed_worker_is_noticed(shop: Node, made: list[Any]) -> None:
-    row = asking.ask("made", shop, by=OPERATOR)
+    row = control.ask("made", shop, by=OPERATOR)
     PipelineRun.objects.filter(pk=row.pk).update(state="running", step="adding up", started=timezone.now())
     running.bury()
     row.refresh_from_db()
@@ -176,17 +176,17 @@ def test_a_killed_worker_is_noticed(shop: Node, made: list[Any]) -> None:
 def test_time_left_is_what_it_took_so_far(shop: Node) -> None:
     now = timezone.now()
     row = PipelineRun(state="running", started=now - timedelta(minutes=3), done=75, total=100)
-    assert asking.left(row, now=now) == timedelta(minutes=1)
-    assert asking.left(PipelineRun(state="running", started=now, total=0), now=now) is None
+    assert control.left(row, now=now) == timedelta(minutes=1)
+    assert control.left(PipelineRun(state="running", started=now, total=0), now=now) is None
     row.done = 10  # the start of Spark tells nothing of the rest
-    assert asking.left(row, now=now) is None
-    assert asking.left(row, timedelta(minutes=5), now=now) == timedelta(minutes=2)
+    assert control.left(row, now=now) is None
+    assert control.left(row, timedelta(minutes=5), now=now) == timedelta(minutes=2)
     row.done = 75  # it takes longer than the last time
-    assert asking.left(row, timedelta(minutes=2), now=now) == timedelta(minutes=1)
+    assert control.left(row, timedelta(minutes=2), now=now) == timedelta(minutes=1)
 
 
 def test_every_realm_is_looked_at_each_night(shop: Node) -> None:
-    asked = {(row.name, row.realm_id) for row in asking.ask_nightly()}
+    asked = {(row.name, row.realm_id) for row in control.ask_nightly()}
     assert (NAME, shop.realm_id) in asked
     running.run_waiting()
     assert not PipelineRun.objects.filter(state__in=("waiting", "running")).exists()

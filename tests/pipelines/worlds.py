@@ -15,10 +15,10 @@ from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden.law import dialects
 from lakewarden.spark.pipelines.inmemory import InMemory
-from policies import uses
+from policies.analytics import uses
+from policies.analytics.pipelines import rows
+from policies.analytics.uses import Used
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
-from policies.pipelines import rows
-from policies.uses import Used
 from tests import bulk
 from tests.cdap import world as cdaps
 from tests.factories import a_metalake, a_role, under

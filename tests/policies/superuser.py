@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from django.db import connection
 
-from policies import access_log
-from policies.changes import digest_of
 from policies.models import AccessRecord, Change
+from policies.record import access_log
+from policies.record.change import digest_of
 
 LAST = "(SELECT max(revision) FROM policies_change)"
 

@@ -11,8 +11,9 @@ from accounts import people
 from catalog.nodes import Node
 from catalog.queries import all_below, below, nodes
 from lakewarden.law import dialects, engine
-from policies import decisions, queries, slices
-from policies.access import AccessMap
+from policies.decisions import ask, slices
+from policies.decisions.lookups import visible_objects
+from policies.decisions.lookups.access import AccessMap
 from policies.models import Grant
 from policies.services import owners, roles
 from policies.services.roles import Privilege
@@ -31,7 +32,7 @@ def a_random_world(chance: random.Random) -> Node:
     for name in NAMES:
         a_person(name, *(group for group in GROUPS if chance.random() < 0.4))
     admit(root, *NAMES, *(f"group:{group}" for group in GROUPS if chance.random() < 0.8))
-    members = {str(row) for row in queries.admitted(root)}
+    members = {str(row) for row in visible_objects.admitted(root)}
     places = [root, *nodes(all_below(root.id).values_list("securable", flat=True)).values()]
     for number in range(4):
         holders = [f"user:{name}" for name in NAMES] + [f"group:{group}" for group in GROUPS]
@@ -67,7 +68,9 @@ def test_lists_show_exactly_what_the_filter_of_each_object_says(db: None, seed: 
         for place in everything(root):
             for type_ in dialects.get("gravitino").child_types(place.type):
                 listed = set(
-                    queries.children(slice_, place, type_, now=now).values_list("securable", flat=True)
+                    visible_objects.children(slice_, place, type_, now=now).values_list(
+                        "securable", flat=True
+                    )
                 )
                 seen = engine.visible(slice_, place.levels, type_, now=now.timestamp())
                 there = set(below(place, type_).values_list("securable", flat=True))
@@ -80,15 +83,17 @@ def test_a_search_finds_what_the_lists_on_the_way_show(db: None, seed: int) -> N
     now = timezone.now()
     for name in NAMES:
         slice_ = slices.current(people.ensure("user", name), root, now=now)
-        found = set(queries.search(slice_, root, "", now=now).values_list("securable", flat=True))
+        found = set(visible_objects.search(slice_, root, "", now=now).values_list("securable", flat=True))
         walked: set[int] = set()
         waiting = [root]
         while waiting:
             place = waiting.pop()
             for type_ in dialects.get("gravitino").child_types(place.type):
-                keys = queries.children(slice_, place, type_, now=now).values_list("securable", flat=True)
+                keys = visible_objects.children(slice_, place, type_, now=now).values_list(
+                    "securable", flat=True
+                )
                 children = nodes(keys).values()
-                walked |= {child.id for child in children if child.type in queries.SEARCHED}
+                walked |= {child.id for child in children if child.type in visible_objects.SEARCHED}
                 waiting.extend(children)
         assert found == walked
 
@@ -104,7 +109,7 @@ def test_who_has_access_is_who_may(db: None, seed: int) -> None:
             for action in ("read", "write", "use", "drop", "grant"):
                 if dialects.get("gravitino").action(place.type, action) is None:
                     continue
-                asked = bool(decisions.ask(person, action, place))
+                asked = bool(ask.ask(person, action, place))
                 shown = person.pk in access.people and action in access.access_of(person).can
                 by_membership = place.type == "metalake" and action in ("read", "use")
                 assert asked == shown or by_membership, (name, action, place.ref)
@@ -114,10 +119,10 @@ def test_who_has_access_is_who_may(db: None, seed: int) -> None:
 
 def test_nothing_below_a_hidden_container_is_found(shop: Node) -> None:
     slice_ = slices.current(people.ensure("user", "ana"), shop)
-    assert [row.name for row in queries.search(slice_, shop, "orders")] == []
-    assert [row.name for row in queries.search(slice_, shop, "shop")] == ["shop"]
+    assert [row.name for row in visible_objects.search(slice_, shop, "orders")] == []
+    assert [row.name for row in visible_objects.search(slice_, shop, "shop")] == ["shop"]
     mia = slices.current(people.ensure("user", "mia"), shop)
-    assert [row.name for row in queries.search(mia, shop, "orders")] == ["orders"]
+    assert [row.name for row in visible_objects.search(mia, shop, "orders")] == ["orders"]
 
 
 def test_rows_of_an_object_name_each_path_nearest_first(shop: Node) -> None:

@@ -13,11 +13,12 @@ import pytest
 
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies import history
-from policies.archiving import files, searching
-from policies.archiving.searching import Place
-from policies.history import Filter, Sight
 from policies.models import Change, Event
+from policies.record import history
+from policies.record.archive import files as archive_files
+from policies.record.archive import search as archive_search
+from policies.record.archive.search import Place
+from policies.record.history import Filter, Sight
 from tests.factories import a_person, the
 from tests.policies.test_archiving import moved, shop, top
 
@@ -72,7 +73,7 @@ def archived(realm: int, filter_: Filter, seen: Sight, limit: int = 500) -> Iter
     """The same of the archive, page by page."""
     before = None
     while True:
-        found = searching.search(realm, filter_, seen, before=before, limit=limit)
+        found = archive_search.search(realm, filter_, seen, before=before, limit=limit)
         yield from ((event.change_id, event.number) for event in found.events)
         before = found.next
         if before is None:
@@ -82,7 +83,7 @@ def archived(realm: int, filter_: Filter, seen: Sight, limit: int = 500) -> Iter
 def test_the_archive_finds_what_was_found_while_it_was_live(
     shop: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "SEARCHED", 3)
+    monkeypatch.setattr(archive_files, "SEARCHED", 3)
     questions = [(one, seen) for one in asked() for seen in sights(shop)]
     before = [live(one, seen, shop.realm_id) for one, seen in questions]
     archive = moved(shop)
@@ -94,10 +95,10 @@ def test_the_archive_finds_what_was_found_while_it_was_live(
 
 
 def test_only_groups_are_read_in_which_something_may_fit(shop: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "SEARCHED", 3)
+    monkeypatch.setattr(archive_files, "SEARCHED", 3)
     archive, read = moved(shop), []
-    plain = files.event_of
-    monkeypatch.setattr(files, "event_of", lambda row: read.append(row) or plain(row))
+    plain = archive_files.event_of
+    monkeypatch.setattr(archive_files, "event_of", lambda row: read.append(row) or plain(row))
     seen = sights(shop)[0]
     for filter_, most in [
         (Filter(text="nowhere"), 0),
@@ -110,28 +111,28 @@ def test_only_groups_are_read_in_which_something_may_fit(shop: Node, monkeypatch
         found = list(archived(shop.realm_id, filter_, seen))
         assert len(found) <= len(read) <= most, filter_
     read.clear()
-    searching.search(shop.realm_id, Filter(), seen, limit=2)
+    archive_search.search(shop.realm_id, Filter(), seen, limit=2)
     assert len(read) == 3  # the last group alone
 
 
 def test_an_archive_without_an_index_is_read_whole(shop: Node, top: Path) -> None:
     archive, seen = moved(shop), sights(shop)[0]
     found = list(archived(shop.realm_id, Filter(text="refunds"), seen))
-    (top / archive.folder / files.INDEX).unlink()
+    (top / archive.folder / archive_files.INDEX).unlink()
     assert list(archived(shop.realm_id, Filter(text="refunds"), seen)) == found != []
 
 
 def test_events_of_a_few_changes_are_read_of_their_groups_alone(
     shop: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "SEARCHED", 3)
+    monkeypatch.setattr(archive_files, "SEARCHED", 3)
     wanted = sorted(Event.objects.filter(kind="grant.removed").values_list("change", flat=True))
     archive, read = moved(shop), []
     plain = pq.ParquetFile.read_row_group
     monkeypatch.setattr(
         pq.ParquetFile, "read_row_group", lambda self, number: read.append(number) or plain(self, number)
     )
-    found = [event.change_id for event in files.events_among(archive.folder, wanted)]
+    found = [event.change_id for event in archive_files.events_among(archive.folder, wanted)]
     assert set(found) == set(wanted) and 0 < len(read) <= len(wanted) + 1 < archive.events / 3
 
 
@@ -140,4 +141,4 @@ def test_a_search_asks_the_database_no_more_for_a_longer_archive(
 ) -> None:
     moved(shop)
     with django_assert_max_num_queries(4):
-        searching.search(shop.realm_id, Filter(text="yearly"), sights(shop)[0], limit=50)
+        archive_search.search(shop.realm_id, Filter(text="yearly"), sights(shop)[0], limit=50)

@@ -21,17 +21,19 @@ from accounts import people
 from catalog.models import Placement, Realm
 from catalog.nodes import Node
 from lakewarden.record import bundle
-from policies import checkpoints, signing
-from policies.access import AccessMap
-from policies.archiving import files, moving, retention
-from policies.archiving.files import ArchiveBroken
+from policies import signing
+from policies.decisions.lookups.access import AccessMap
 from policies.errors import Archived, Conflict, Invalid
-from policies.exports import archives, whole
 from policies.models import Archive, Change, Counter, Event, Grant
-from policies.replay import Replay
+from policies.record import checkpoints
+from policies.record.archive import files as archive_files
+from policies.record.archive import removal, retention
+from policies.record.archive.files import ArchiveBroken
+from policies.record.exports import chain, signed_archives
+from policies.record.replay import Replay
+from policies.record.verify import verify, with_events
 from policies.services import grants, objects
 from policies.services.grants import Wish
-from policies.verify import verify, with_events
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.policies.conftest import make_shop
 from tests.policies.test_parquet import files_at_most
@@ -39,7 +41,7 @@ from tests.policies.test_parquet import files_at_most
 
 @pytest.fixture
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(files, "top", lambda: tmp_path / "archive")
+    monkeypatch.setattr(archive_files, "top", lambda: tmp_path / "archive")
     return tmp_path / "archive"
 
 
@@ -63,8 +65,8 @@ def realm(root: Node) -> Realm:
 
 def age(by: timedelta) -> None:
     """Make every change so far older, with the digests that follow."""
-    from policies.changes import digest_of
-    from policies.verify import with_events
+    from policies.record.change import digest_of
+    from policies.record.verify import with_events
 
     last, previous = Counter.objects.get().revision, ""
     with superuser():
@@ -88,15 +90,15 @@ def superuser() -> Iterator[None]:
 
 
 def moved(root: Node) -> Archive:
-    archive = moving.write(realm(root), timezone.now())
+    archive = removal.write(realm(root), timezone.now())
     assert archive is not None
-    moving.record(archive)
-    moving.remove(archive)
+    removal.record(archive)
+    removal.remove(archive)
     return archive
 
 
 def test_what_is_old_goes_and_the_record_stays_whole(shop: Node) -> None:
-    before, lines = verify(), list(whole.lines(Counter.objects.get().revision))
+    before, lines = verify(), list(chain.lines(Counter.objects.get().revision))
     assert before, before.broken
     checkpoints.make()
     archive = moved(shop)
@@ -107,7 +109,7 @@ def test_what_is_old_goes_and_the_record_stays_whole(shop: Node) -> None:
     after = verify()
     assert after, after.broken
     assert (after.changes, after.events) == (before.changes + 1, before.events + 1)
-    assert list(whole.lines(before.changes)) == lines
+    assert list(chain.lines(before.changes)) == lines
     assert checkpoints.make() and verify()
 
 
@@ -123,13 +125,13 @@ def test_what_is_true_stays_true(shop: Node) -> None:
 
 def test_nothing_is_old_by_default(shop: Node) -> None:
     retention.set_days(realm(shop), None, by=BY, authority=AUTHORITY)
-    assert moving.write(realm(shop), timezone.now()) is None
-    assert moving.write(realm(shop), timezone.now() + timedelta(days=3650)) is None
+    assert removal.write(realm(shop), timezone.now()) is None
+    assert removal.write(realm(shop), timezone.now() + timedelta(days=3650)) is None
 
 
 def test_a_second_time_goes_on_from_the_first(shop: Node) -> None:
     first = moved(shop)
-    assert moving.write(realm(shop), timezone.now()) is None
+    assert removal.write(realm(shop), timezone.now()) is None
     objects.drop(the("view", "shop.sales.top"), by=BY, authority=AUTHORITY)
     age(timedelta(days=500))
     second = moved(shop)
@@ -148,7 +150,7 @@ def test_retention_has_a_floor(shop: Node, days: int) -> None:
 def test_retention_below_the_floor_by_hand_moves_no_more(shop: Node) -> None:
     age(timedelta(days=-500))  # 230 days ago
     Realm.objects.filter(pk=shop.realm_id).update(settings={retention.SETTING: 3})
-    assert moving.write(realm(shop), timezone.now()) is None
+    assert removal.write(realm(shop), timezone.now()) is None
 
 
 def test_the_past_before_it_says_where_it_is(shop: Node) -> None:
@@ -162,54 +164,54 @@ class TestOrder:
     """Written, recorded, removed; what is interrupted goes on, what was not proved is not removed."""
 
     def test_what_was_only_written_is_written_again(self, shop: Node, top: Path) -> None:
-        first = moving.write(realm(shop), timezone.now())
-        second = moving.write(realm(shop), timezone.now())
+        first = removal.write(realm(shop), timezone.now())
+        second = removal.write(realm(shop), timezone.now())
         assert first and second and second.digest == first.digest and Archive.objects.count() == 1
 
     def test_what_was_not_recorded_is_not_removed(self, shop: Node) -> None:
-        archive = moving.write(realm(shop), timezone.now())
+        archive = removal.write(realm(shop), timezone.now())
         assert archive
         count = Event.objects.count()
-        moving.remove(archive)
+        removal.remove(archive)
         assert Event.objects.count() == count and verify()
 
     def test_half_removed_is_whole(self, shop: Node, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(moving, "STEP", 3)
-        archive = moving.write(realm(shop), timezone.now())
+        monkeypatch.setattr(removal, "STEP", 3)
+        archive = removal.write(realm(shop), timezone.now())
         assert archive
-        moving.record(archive)
+        removal.record(archive)
         for _ in range(2):
-            moving._remove_events(archive)
+            removal._remove_events(archive)
         assert 0 < archive.removed < archive.upto and verify()
-        again = moving.write(realm(shop), timezone.now())
+        again = removal.write(realm(shop), timezone.now())
         assert again == archive
-        moving.remove(again)
+        removal.remove(again)
         assert Archive.objects.get().state == "removed" and verify()
 
     def test_a_changed_archive_is_not_recorded(self, shop: Node, top: Path) -> None:
-        archive = moving.write(realm(shop), timezone.now())
+        archive = removal.write(realm(shop), timezone.now())
         assert archive
-        spoil(top / archive.folder / files.EVENTS)
+        spoil(top / archive.folder / archive_files.EVENTS)
         with pytest.raises(ArchiveBroken):
-            moving.record(archive)
+            removal.record(archive)
 
     def test_one_changed_since_is_not_gone_by(self, shop: Node, top: Path) -> None:
-        archive = moving.write(realm(shop), timezone.now())
+        archive = removal.write(realm(shop), timezone.now())
         assert archive
-        moving.record(archive)
-        spoil(top / archive.folder / files.FACTS)
+        removal.record(archive)
+        spoil(top / archive.folder / archive_files.FACTS)
         count = Event.objects.count()
         with pytest.raises(ArchiveBroken):
-            moving.remove(archive)
+            removal.remove(archive)
         assert Event.objects.count() == count
 
     def test_two_at_once_record_once(self, shop: Node) -> None:
-        archive = moving.write(realm(shop), timezone.now())
+        archive = removal.write(realm(shop), timezone.now())
         assert archive
         stale = Archive.objects.get()
-        moving.record(archive)
+        removal.record(archive)
         with pytest.raises(Conflict):
-            moving.record(stale)
+            removal.record(stale)
 
 
 Rows = list[dict[str, Any]]
@@ -285,27 +287,29 @@ class TestHostile:
         place = top / moved(shop).folder
 
         def deed() -> None:
-            rows = pq.read_table(place / files.EVENTS).to_pylist()
+            rows = pq.read_table(place / archive_files.EVENTS).to_pylist()
             CHANGED[how](rows)
-            table = pa.Table.from_pylist(rows, schema=files.EVENT_COLUMNS)
-            os.chmod(place / files.EVENTS, 0o600)
-            pq.write_table(table, place / files.EVENTS)
-            manifest = json.loads((place / files.MANIFEST).read_text())
-            manifest[files.EVENTS]["digest"] = files.columns.digest_of(place / files.EVENTS)
+            table = pa.Table.from_pylist(rows, schema=archive_files.EVENT_COLUMNS)
+            os.chmod(place / archive_files.EVENTS, 0o600)
+            pq.write_table(table, place / archive_files.EVENTS)
+            manifest = json.loads((place / archive_files.MANIFEST).read_text())
+            manifest[archive_files.EVENTS]["digest"] = archive_files.columns.digest_of(
+                place / archive_files.EVENTS
+            )
             text = json.dumps(manifest, sort_keys=True)
-            (place / files.MANIFEST).write_text(text)
-            Archive.objects.update(digest=files._digest(text))
+            (place / archive_files.MANIFEST).write_text(text)
+            Archive.objects.update(digest=archive_files._digest(text))
 
         self.attacked(deed, "was changed after it was written")
         exported = place.parent / "record.zip"
         with exported.open("wb") as file:
-            archives.record(file)
+            signed_archives.record(file)
         with pytest.raises(bundle.Broken, match="was changed after it was written"):
             bundle.check(exported, signing.public_key())
 
     def test_ended_facts_rewritten_in_the_file(self, shop: Node, top: Path) -> None:
         archive = moved(shop)
-        self.attacked(lambda: spoil(top / archive.folder / files.FACTS), "facts.parquet of archive")
+        self.attacked(lambda: spoil(top / archive.folder / archive_files.FACTS), "facts.parquet of archive")
 
 
 def test_names_of_people_are_not_in_the_files(shop: Node, top: Path) -> None:
@@ -314,12 +318,12 @@ def test_names_of_people_are_not_in_the_files(shop: Node, top: Path) -> None:
         assert path.stat().st_mode & 0o077 == 0
         if path.suffix == ".parquet":
             assert "~ana" not in str(pq.read_table(path).to_pylist())
-    assert "SELECT_TABLE" in str(pq.read_table(top / archive.folder / files.FACTS).to_pylist())
+    assert "SELECT_TABLE" in str(pq.read_table(top / archive.folder / archive_files.FACTS).to_pylist())
 
 
 def test_a_full_disk_moves_nothing(shop: Node, top: Path) -> None:
     with files_at_most(500), pytest.raises(OSError):
-        moving.write(realm(shop), timezone.now())
+        removal.write(realm(shop), timezone.now())
     assert not Archive.objects.exists() and [path for path in top.rglob("*") if path.is_file()] == []
     assert moved(shop).state == "removed" and verify()
 
@@ -328,16 +332,16 @@ def test_archived_facts_are_held_against_the_record_too(shop: Node) -> None:
     """What was moved is looked up in the archive: changed there, or in neither place, it is found."""
     archive = moved(shop)
     assert archive.facts == 4 and verify()
-    place = files.top() / archive.folder / files.FACTS
+    place = archive_files.top() / archive.folder / archive_files.FACTS
     rows = pq.read_table(place).to_pylist()
     told = [{**row, "row": row["row"].replace("SELECT_TABLE", "MODIFY_TABLE")} for row in rows]
-    pq.write_table(pa.Table.from_pylist(told, files.FACT_COLUMNS), place)
+    pq.write_table(pa.Table.from_pylist(told, archive_files.FACT_COLUMNS), place)
     differences = replayed(shop)
     assert (
         len(differences) == 1
         and "privilege SELECT_TABLE; the table says privilege MODIFY_TABLE" in differences[0]
     )
-    pq.write_table(pa.Table.from_pylist(rows[1:], files.FACT_COLUMNS), place)
+    pq.write_table(pa.Table.from_pylist(rows[1:], archive_files.FACT_COLUMNS), place)
     assert ["the table says no such row" in line for line in replayed(shop)] == [True]
 
 

@@ -10,13 +10,13 @@ from django.utils import timezone
 from accounts import people
 from accounts.people import make_account
 from catalog.nodes import Node
-from policies import beginnings, decisions
-from policies.changes import change
+from policies.decisions import ask
 from policies.events import MEMBER_ADDED
 from policies.models import Assignment, Change, Grant, RealmMember
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.separation.sides import Side
-from policies.services import accounts, grants, members, realm_of, roles, separation
+from policies.services import accounts, grants, members, realm_of, roles, scheduled_grants, separation
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 
@@ -54,7 +54,7 @@ def test_who_is_still_a_member_keeps_what_was_given_ahead(shop: Node) -> None:
     held("ana", begin)
     before = waiting()
     assert before == 4  # to Ana read, and use of the schema; to the analysts read; the role
-    assert beginnings.look(timezone.now()) == 0
+    assert scheduled_grants.look(timezone.now()) == 0
     assert waiting() == before
 
 
@@ -66,7 +66,7 @@ def test_a_membership_that_ends_first_takes_what_would_have_begun(
     member_until("eve", now + ends)
     given("eve", now + SOON)
     held("eve", now + SOON)
-    assert bool(beginnings.look(now)) is not kept
+    assert bool(scheduled_grants.look(now)) is not kept
     assert bool(waiting()) is kept
     if not kept:
         last = Change.objects.order_by("-revision").first()
@@ -78,10 +78,10 @@ def test_a_membership_that_ends_first_takes_what_would_have_begun(
 @pytest.mark.parametrize(
     ("ahead", "asked"),
     [
-        (beginnings.AHEAD, True),
-        (beginnings.AHEAD + timedelta(seconds=1), False),
-        (-beginnings.BACK + timedelta(seconds=1), True),
-        (-beginnings.BACK, False),
+        (scheduled_grants.AHEAD, True),
+        (scheduled_grants.AHEAD + timedelta(seconds=1), False),
+        (-scheduled_grants.BACK + timedelta(seconds=1), True),
+        (-scheduled_grants.BACK, False),
     ],
 )
 def test_it_is_asked_from_shortly_before_until_long_after_it_began(
@@ -91,7 +91,7 @@ def test_it_is_asked_from_shortly_before_until_long_after_it_began(
     begin = now + timedelta(days=30)
     member_until("eve", begin - timedelta(days=1))
     given("eve", begin)
-    assert bool(beginnings.look(begin - ahead)) is asked
+    assert bool(scheduled_grants.look(begin - ahead)) is asked
 
 
 def test_leaving_the_realm_ends_at_once_what_was_to_begin(shop: Node) -> None:
@@ -102,7 +102,7 @@ def test_leaving_the_realm_ends_at_once_what_was_to_begin(shop: Node) -> None:
     members.remove(root, ana, by=BY, authority=AUTHORITY)
     assert waiting() == 0
     admit(root, "ana")  # and coming back does not bring it back
-    assert not decisions.ask(ana, "read", the("table", "shop.sales.orders"), now=begin)
+    assert not ask.ask(ana, "read", the("table", "shop.sales.orders"), now=begin)
 
 
 def test_being_disabled_ends_at_once_what_was_to_begin_and_nothing_else(shop: Node) -> None:
@@ -114,9 +114,9 @@ def test_being_disabled_ends_at_once_what_was_to_begin_and_nothing_else(shop: No
     held("ana", begin)
     accounts.close(account, by=BY, authority=AUTHORITY)
     assert waiting() == 0
-    assert decisions.ask(ana, "use", the("schema", "shop.sales"))
+    assert ask.ask(ana, "use", the("schema", "shop.sales"))
     accounts.open_again(account, by=BY, authority=AUTHORITY)
-    assert not decisions.ask(ana, "read", orders, now=begin)
+    assert not ask.ask(ana, "read", orders, now=begin)
 
 
 def test_who_is_disabled_after_it_began_keeps_it_until_somebody_takes_it(shop: Node) -> None:
@@ -124,8 +124,8 @@ def test_who_is_disabled_after_it_began_keeps_it_until_somebody_takes_it(shop: N
     given("ana", begin)
     account.is_active = False
     account.save()
-    assert beginnings.look(begin + timedelta(seconds=1)) == 0
-    assert beginnings.look(begin - timedelta(seconds=1)) == 2
+    assert scheduled_grants.look(begin + timedelta(seconds=1)) == 0
+    assert scheduled_grants.look(begin - timedelta(seconds=1)) == 2
 
 
 @pytest.mark.parametrize("group", [False, True], ids=["a person", "a group"])
@@ -136,11 +136,11 @@ def test_a_rule_made_since_keeps_duties_apart_when_it_would_begin(shop: Node, gr
     holder = people.ensure("group", "analysts") if group else people.ensure("user", "mia")
     begin = now + SOON
     roles.assign(role, holder, by=BY, authority=AUTHORITY, valid_from=begin)
-    assert beginnings.look(now) == 0
+    assert scheduled_grants.look(now) == 0
     one, other = (Side(role=the("role", name).id) for name in ("sales_read", "books"))
     separation.make(shop, "Apart", one, other, by=acting("marek"))
-    assert beginnings.look(begin + timedelta(seconds=1)) == 0  # what has begun is for its list
-    assert beginnings.look(now) == 1
+    assert scheduled_grants.look(begin + timedelta(seconds=1)) == 0  # what has begun is for its list
+    assert scheduled_grants.look(now) == 1
     assert waiting() == 0
     last = Change.objects.order_by("-revision").first()
     assert last is not None

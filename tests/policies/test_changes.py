@@ -13,15 +13,15 @@ from accounts.models import Membership
 from catalog.models import Mode, Placement
 from catalog.nodes import Node
 from policies.authority import Authority
-from policies.changes import change
 from policies.errors import Conflict, Invalid, Refused
 from policies.events import GRANT_ADDED, MEMBER_ADDED
 from policies.models import Assignment, Change, Counter, Event, Grant, Ownership, RealmMember
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.record.verify import verify
 from policies.services import grants, members, objects, owners, realms, roles
 from policies.services.grants import Wish
 from policies.services.roles import Privilege
-from policies.verify import verify
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
 from tests.policies.conftest import make_shop
 

@@ -13,10 +13,10 @@ from django.core import mail
 
 from accounts import people
 from catalog.nodes import Node
-from policies import access_log, checkpoints
-from policies.access_log import Look
 from policies.models import Change, Checkpoint
-from policies.verify import Verdict, verify
+from policies.record import access_log, checkpoints
+from policies.record.access_log import Look
+from policies.record.verify import Verdict, verify
 from tests.factories import admit
 from tests.policies.superuser import hostile, made_to_fit
 

@@ -15,10 +15,10 @@ from django.utils import timezone
 from accounts import people
 from catalog.models import Realm
 from catalog.nodes import Node
-from policies import compare, past
-from policies.access import AccessMap
+from policies.decisions.lookups.access import AccessMap
 from policies.models import Change, Counter
-from policies.past import Past
+from policies.record import compare, revisions
+from policies.record.revisions import Past
 from policies.services import duties, grants, members, objects, patterns, realms, roles
 from policies.services.grants import Wish
 from policies.services.roles import Privilege
@@ -36,30 +36,32 @@ def read_by(id: int, at: Past) -> set[str]:
 
 def test_the_state_at_a_revision_is_the_map_of_that_revision(shop: Node) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
-    before = past.latest()
+    before = revisions.latest()
     grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     assert "ana" not in read_by(table.id, before)
-    assert "ana" in read_by(table.id, past.latest())
+    assert "ana" in read_by(table.id, revisions.latest())
 
 
 def test_differences_say_who_gained_and_who_lost(shop: Node) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
-    before = past.latest()
+    before = revisions.latest()
     grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     members.remove(shop, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
-    found = {row.principal.name: row.kind for row in compare.differences(table.id, before, past.latest())}
+    found = {
+        row.principal.name: row.kind for row in compare.differences(table.id, before, revisions.latest())
+    }
     assert found == {"ana": "gain", "mia": "lose"}
     assert compare.differences(table.id, before, before) == []
 
 
 def test_what_came_and_went_between_two_dates_is_there(shop: Node) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
-    since = past.latest()
+    since = revisions.latest()
     grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     given = Counter.objects.get().revision
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
     taken = Counter.objects.get().revision
-    until = past.latest()
+    until = revisions.latest()
     assert compare.differences(table.id, since, until) == []
     [course] = [one for one in compare.courses(table, since, until) if one.principal == ana]
     [spell] = course.spells
@@ -85,13 +87,13 @@ TEXTS = (
 @pytest.mark.parametrize(("target", "holder", "who"), [row[1:] for row in TEXTS], ids=[r[0] for r in TEXTS])
 def test_what_came_and_went_by_a_text_is_there_too(db: None, target: str, holder: str, who: str) -> None:
     root, orders = a_dataset()
-    since = past.latest()
-    given = patterns.grant(root, text(target), user(holder), ["READ"], by=BY) and past.latest()
+    since = revisions.latest()
+    given = patterns.grant(root, text(target), user(holder), ["READ"], by=BY) and revisions.latest()
     patterns.grant(root, text("dataset:ns1.items"), user("carl"), ["READ"], by=BY)
     patterns.revoke(root, text(target), user(holder), ["READ"], by=BY)
-    taken = past.latest()
-    assert compare.differences(orders.id, since, past.latest()) == []
-    found = compare.courses(orders, since, past.latest())
+    taken = revisions.latest()
+    assert compare.differences(orders.id, since, revisions.latest()) == []
+    found = compare.courses(orders, since, revisions.latest())
     spells = {one.principal.name: one.spells for one in found if one.principal.name != "admin"}
     assert set(spells) == {who}
     [spell] = spells[who]
@@ -101,12 +103,12 @@ def test_what_came_and_went_by_a_text_is_there_too(db: None, target: str, holder
 
 def test_more_texts_take_no_more_queries(db: None) -> None:
     root, orders = a_dataset()
-    since = past.latest()
+    since = revisions.latest()
     patterns.grant(root, text("dataset:ns1.orders"), user("ana"), ["READ"], by=BY)
 
     def counted() -> int:
         with CaptureQueriesContext(connection) as asked:
-            compare.turning_points(orders, since, past.latest())
+            compare.turning_points(orders, since, revisions.latest())
         return len(asked)
 
     few = counted()
@@ -117,7 +119,7 @@ def test_more_texts_take_no_more_queries(db: None) -> None:
 
 def test_a_window_that_opens_and_closes_is_a_spell(shop: Node) -> None:
     table, ana, now = the("table", "shop.sales.orders"), people.ensure("user", "ana"), timezone.now()
-    since = past.latest()
+    since = revisions.latest()
     start, end = now + timedelta(hours=1), now + timedelta(hours=2)
     wish = Wish(table, (ana,), ("SELECT_TABLE",), valid_from=start, valid_until=end, way=True)
     grants.add(wish, by=acting("olivia"))
@@ -130,23 +132,23 @@ def test_a_window_that_opens_and_closes_is_a_spell(shop: Node) -> None:
 
 def test_an_object_that_was_dropped_was_open_to_those_it_was_open_to(shop: Node) -> None:
     table = the("table", "shop.sales.orders")
-    before = past.latest()
+    before = revisions.latest()
     objects.drop(table, by=BY, authority=AUTHORITY)
     assert "mia" in read_by(table.id, before)
-    assert read_by(table.id, past.latest()) == set()
-    assert {row.kind for row in compare.differences(table.id, before, past.latest())} == {"lose"}
+    assert read_by(table.id, revisions.latest()) == set()
+    assert {row.kind for row in compare.differences(table.id, before, revisions.latest())} == {"lose"}
 
 
 def test_before_the_first_change_nobody_had_anything(shop: Node) -> None:
-    long_ago = past.at_moment(timezone.now() - timedelta(days=400))
+    long_ago = revisions.at_moment(timezone.now() - timedelta(days=400))
     assert long_ago.revision == 0
     assert compare.state(the("table", "shop.sales.orders").id, long_ago).actions == {}
 
 
 def test_the_state_at_a_moment_is_that_of_the_last_change_before_it(shop: Node) -> None:
     for change in Change.objects.order_by("revision"):
-        assert past.at_moment(change.at).revision == change.revision
-        assert past.at_moment(change.at - timedelta(microseconds=1)).revision == change.revision - 1
+        assert revisions.at_moment(change.at).revision == change.revision
+        assert revisions.at_moment(change.at - timedelta(microseconds=1)).revision == change.revision - 1
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
@@ -154,14 +156,14 @@ def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int
     """Spells replayed give exactly the access of each revision; compare(a, b) applied to a gives b."""
     chance = random.Random(seed)
     root = a_random_world(chance)
-    since = past.at_revision(Counter.objects.get().revision - 12)
+    since = revisions.at_revision(Counter.objects.get().revision - 12)
     assert since is not None
     _more_changes(chance, root)
-    until = past.latest()
+    until = revisions.latest()
     for place in chance.sample(everything(root), 4):
         told = compare.courses(place, since, until)
         for revision in range(since.revision, until.revision + 1):
-            at = past.at_revision(revision)
+            at = revisions.at_revision(revision)
             assert at is not None
             state = compare.state(place.id, at)
             assert {
@@ -180,18 +182,18 @@ def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int
 
 def test_where_the_law_is_not_enforced_every_member_has_access(shop: Node) -> None:
     """A mode is a fact like others: it came, and it went, and compare knows whom it let in and out."""
-    table, before = the("table", "shop.sales.orders"), past.latest()
+    table, before = the("table", "shop.sales.orders"), revisions.latest()
     realm = Realm.objects.get(pk=shop.realm_id)
     assert read_by(table.id, before) == {"marek", "mia", "olivia"}
     realms.set_mode(realm, "pass-through", by=BY, authority=AUTHORITY)
-    meanwhile = past.latest()
+    meanwhile = revisions.latest()
     realms.set_mode(realm, "on", by=BY, authority=AUTHORITY)
     assert read_by(table.id, meanwhile) == {"ana", "carl", "marek", "mia", "olivia"}
     gained = {row.principal.name: row.kind for row in compare.differences(table.id, before, meanwhile)}
     assert {gained["ana"], gained["carl"]} == {"gain"}
-    found = compare.courses(table, before, past.latest())
+    found = compare.courses(table, before, revisions.latest())
     assert {one.principal.name for one in found if one.came_and_went} == {"ana", "carl"}
-    assert compare.differences(table.id, before, past.latest()) == []
+    assert compare.differences(table.id, before, revisions.latest()) == []
 
 
 KINDS_OF_CHANGES: dict[str, Callable[[Node, Node], object]] = {
@@ -233,10 +235,10 @@ def test_a_difference_applied_to_the_one_gives_the_other_whatever_changed(shop: 
         a_person(name, "staff")
         admit(shop, name)
     table = the("table", "shop.sales.orders")
-    states = [past.latest()]
+    states = [revisions.latest()]
     for change in KINDS_OF_CHANGES.values():
         change(shop, table)
-        states.append(past.latest())
+        states.append(revisions.latest())
     for before, after in [*pairwise(states), (states[0], states[-2]), (states[3], states[9])]:
         told = dict(compare.state(table.id, before).actions)
         told |= {row.principal.pk: row.after for row in compare.differences(table.id, before, after)}

@@ -13,16 +13,18 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Principal, User
 from catalog.nodes import Node
-from policies import decisions, emergency, emergency_traces
 from policies.authority import Actor
-from policies.emergency import Wanted
+from policies.decisions import ask
+from policies.emergency import access as emergency_access
+from policies.emergency import traces
+from policies.emergency.access import Wanted
 from policies.errors import Conflict, Invalid, NotFound, Refused, Separated
 from policies.models import Emergency, Event, Grant, Notice, Use
 from policies.models.emergencies import EMERGENCY
 from policies.models.notices import LETTER
+from policies.models.states import States
 from policies.separation.sides import Side
 from policies.services import accounts, duties, grants, members, roles, separation
-from policies.states import States
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +38,7 @@ def ana(shop: Node) -> Principal:
     for name in ("ana", "olivia", "marek", "mia"):
         people.make_account(name, display_name=f"{name.title()} Lake")
     person = people.ensure("user", "ana")
-    duties.give(the("catalog", "shop"), emergency.DUTY, person, by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, person, by=BY, authority=AUTHORITY)
     return person
 
 
@@ -46,11 +48,11 @@ def orders() -> Node:
 
 def open_it(by: Actor | None = None, **more: Any) -> Emergency:
     asked = {"node": orders(), "action": "read", "hours": 2, "reason": WHY, **more}
-    return emergency.open_for_oneself(Wanted(**asked), by=by or acting("ana"))
+    return emergency_access.open_for_oneself(Wanted(**asked), by=by or acting("ana"))
 
 
 def can(person: Principal, action: str, after: timedelta = timedelta()) -> bool:
-    return bool(decisions.ask(person, action, orders(), now=timezone.now() + after))
+    return bool(ask.ask(person, action, orders(), now=timezone.now() + after))
 
 
 def test_it_works_at_once_and_ends_by_itself(ana: Principal) -> None:
@@ -59,8 +61,8 @@ def test_it_works_at_once_and_ends_by_itself(ana: Principal) -> None:
     assert can(ana, "read")
     assert not can(ana, "write")
     assert can(ana, "read", timedelta(hours=2) - timedelta(seconds=5))
-    assert not decisions.ask(ana, "read", orders(), now=row.until)
-    assert decisions.ask(ana, "read", orders(), now=row.until - timedelta(microseconds=1))
+    assert not ask.ask(ana, "read", orders(), now=row.until)
+    assert ask.ask(ana, "read", orders(), now=row.until - timedelta(microseconds=1))
     assert set(Grant.objects.filter(opened=row.revision).values_list("origin", flat=True)) == {"emergency"}
 
 
@@ -120,7 +122,7 @@ def test_what_is_refused_changes_nothing(
 def test_who_is_no_member_gets_nothing(ana: Principal) -> None:
     zoe = people.make_account("zoe").principal
     assert zoe is not None
-    duties.give(the("catalog", "shop"), emergency.DUTY, zoe, by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, zoe, by=BY, authority=AUTHORITY)
     with pytest.raises(Invalid, match="no member"):
         open_it(acting(zoe))
 
@@ -128,7 +130,7 @@ def test_who_is_no_member_gets_nothing(ana: Principal) -> None:
 def test_a_denial_is_said_and_stays(ana: Principal) -> None:
     people.make_account("carl")
     carl = a_person("carl")
-    duties.give(the("catalog", "shop"), emergency.DUTY, carl, by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, carl, by=BY, authority=AUTHORITY)
     with pytest.raises(Refused, match="SELECT_TABLE is denied to you by role no_contractors"):
         open_it(acting(carl))
     assert not can(carl, "read")
@@ -145,30 +147,30 @@ def test_once_at_a_time_and_the_same_key_is_the_same(ana: Principal) -> None:
 def test_what_waits_for_its_review_is_not_opened_again(ana: Principal, way: str) -> None:
     row = open_it(node=the("schema", "shop.sales"), key="k1")
     if way == "ended":
-        emergency.end(row.pk, by=acting("ana"))
+        emergency_access.end(row.pk, by=acting("ana"))
     Emergency.objects.update(until=timezone.now() - timedelta(seconds=1))
     for node in (the("schema", "shop.sales"), orders()):
         with pytest.raises(Conflict, match=r"opened shop\.sales before.* Olivia Lake or Marek Lake can"):
             open_it(node=node)
     assert open_it(node=the("schema", "shop.sales"), key="k1") == row
     open_it(node=the("table", "shop.stock.items"))
-    emergency.close(row.pk, "All was in order", by=acting("olivia"))
+    emergency_access.close(row.pk, "All was in order", by=acting("olivia"))
     assert open_it().state == "open"
 
 
 def test_nor_is_it_opened_by_opening_all_around_it(ana: Principal) -> None:
     row = open_it()
-    emergency.end(row.pk, by=acting("ana"))
+    emergency_access.end(row.pk, by=acting("ana"))
     for node in (the("schema", "shop.sales"), the("catalog", "shop")):
         with pytest.raises(Conflict, match=r"opened shop\.sales\.orders before"):
             open_it(node=node)
-    emergency.close(row.pk, "All was in order", by=acting("olivia"))
+    emergency_access.close(row.pk, "All was in order", by=acting("olivia"))
     assert open_it(node=the("schema", "shop.sales")).state == "open"
 
 
 def test_a_duty_through_a_group_counts(ana: Principal) -> None:
     staff = people.ensure("group", "staff")
-    duties.give(the("schema", "shop.sales"), emergency.DUTY, staff, by=BY, authority=AUTHORITY)
+    duties.give(the("schema", "shop.sales"), emergency_access.DUTY, staff, by=BY, authority=AUTHORITY)
     open_it(acting("mia"), action="write")
     with pytest.raises(Refused):
         open_it(acting("mia"), node=the("table", "shop.stock.items"))
@@ -179,17 +181,20 @@ def test_a_duty_through_a_group_counts(ana: Principal) -> None:
 
 @pytest.mark.parametrize("who", ["ana", "olivia"])
 def test_it_is_ended_sooner(ana: Principal, who: str) -> None:
-    row = emergency.end(open_it().pk, by=acting(who))
+    row = emergency_access.end(open_it().pk, by=acting(who))
     assert row.state == "ended"
     assert not can(ana, "read")
     with pytest.raises(Conflict, match="waiting for its review"):
-        emergency.end(row.pk, by=acting(who))
+        emergency_access.end(row.pk, by=acting(who))
 
 
 def test_others_neither_see_nor_end_nor_close_it(ana: Principal) -> None:
     row = open_it()
     for number in (row.pk, 10**9):
-        for deed in (emergency.end, lambda pk, by: emergency.close(pk, "All was in order", by=by)):
+        for deed in (
+            emergency_access.end,
+            lambda pk, by: emergency_access.close(pk, "All was in order", by=by),
+        ):
             with pytest.raises(NotFound, match="no such emergency"):
                 deed(number, by=acting("mia"))
 
@@ -197,39 +202,39 @@ def test_others_neither_see_nor_end_nor_close_it(ana: Principal) -> None:
 def test_a_grant_that_was_there_before_stays(ana: Principal) -> None:
     wish = grants.Wish(orders(), (ana,), ("SELECT_TABLE",))
     grants.add(wish, by=acting("marek"))
-    emergency.end(open_it().pk, by=acting("ana"))
+    emergency_access.end(open_it().pk, by=acting("ana"))
     assert can(ana, "read")
 
 
 def test_the_review_stays_open_until_somebody_else_closes_it(ana: Principal) -> None:
     row = open_it()
     with pytest.raises(Conflict, match="is open by now"):
-        emergency.close(row.pk, "All was in order", by=acting("olivia"))
+        emergency_access.close(row.pk, "All was in order", by=acting("olivia"))
     Emergency.objects.update(until=timezone.now() - timedelta(seconds=1))
-    assert emergency.finish_all(timezone.now()) == 1
-    assert emergency.finish_all(timezone.now()) == 0
+    assert emergency_access.finish_all(timezone.now()) == 1
+    assert emergency_access.finish_all(timezone.now()) == 0
     assert set(Notice.objects.filter(key=f"emergency-review:{row.pk}").values_list("done", flat=True)) == {
         None
     }
     with pytest.raises(Refused, match="nobody reviews their own"):
-        emergency.close(row.pk, "All was in order", by=acting("ana"))
+        emergency_access.close(row.pk, "All was in order", by=acting("ana"))
     with pytest.raises(Invalid, match="Say what you found"):
-        emergency.close(row.pk, "ok", by=acting("olivia"))
-    closed = emergency.close(row.pk, "All was in order", by=acting("olivia"))
+        emergency_access.close(row.pk, "ok", by=acting("olivia"))
+    closed = emergency_access.close(row.pk, "All was in order", by=acting("olivia"))
     assert (closed.state, closed.verdict) == ("closed", "All was in order")
     assert not Notice.objects.filter(key=f"emergency-review:{row.pk}", done=None).exists()
     with pytest.raises(Conflict, match="reviewed and closed"):
-        emergency.close(row.pk, "I looked as well", by=acting("marek"))
+        emergency_access.close(row.pk, "I looked as well", by=acting("marek"))
 
 
 def test_an_owner_with_the_duty_is_reviewed_by_another(ana: Principal) -> None:
     olivia = people.ensure("user", "olivia")
-    duties.give(the("catalog", "shop"), emergency.DUTY, olivia, by=BY, authority=AUTHORITY)
+    duties.give(the("catalog", "shop"), emergency_access.DUTY, olivia, by=BY, authority=AUTHORITY)
     row = open_it(acting(olivia))
-    emergency.end(row.pk, by=acting(olivia))
+    emergency_access.end(row.pk, by=acting(olivia))
     with pytest.raises(Refused):
-        emergency.close(row.pk, "I was very careful", by=acting(olivia))
-    emergency.close(row.pk, "Olivia was very careful", by=acting("marek"))
+        emergency_access.close(row.pk, "I was very careful", by=acting(olivia))
+    emergency_access.close(row.pk, "Olivia was very careful", by=acting("marek"))
 
 
 def test_no_program_closes_a_review_whoever_keeps_it(ana: Principal, shop: Node) -> None:
@@ -239,10 +244,10 @@ def test_no_program_closes_a_review_whoever_keeps_it(ana: Principal, shop: Node)
     rules = ("MANAGE_GRANTS on metalake", "USE_CATALOG on metalake", "USE_SCHEMA on metalake")
     a_role(shop, "granting", *(f"allow {rule}" for rule in rules), held_by=("service:robot",))
     row = open_it()
-    emergency.end(row.pk, by=acting("ana"))
+    emergency_access.end(row.pk, by=acting("ana"))
     with pytest.raises(Refused, match="nobody reviews their own"):
-        emergency.close(row.pk, "All was in order", by=acting(robot))
-    assert not emergency.may_review(robot, row, orders())
+        emergency_access.close(row.pk, "All was in order", by=acting(robot))
+    assert not emergency_access.may_review(robot, row, orders())
 
 
 def test_uses_while_it_was_open_are_listed(ana: Principal) -> None:
@@ -257,17 +262,17 @@ def test_uses_while_it_was_open_are_listed(ana: Principal) -> None:
         for person in (ana, a_person("mia")):
             use = {"principal": person, "securable_id": orders().id, "action": "read", "executed": True}
             Use.objects.create(realm_id=row.realm_id, reporter=ana, run=f"{run} {person}", at=at, **use)
-    assert [use.run for use in emergency_traces.uses_of(row)] == ["during user:ana", "begin user:ana"]
+    assert [use.run for use in traces.uses_of(row)] == ["during user:ana", "begin user:ana"]
     rows = [row, open_it(node=the("schema", "shop.stock"))]
-    many = emergency_traces.how_many_uses(rows)
-    assert many == {one.pk: len(emergency_traces.uses_of(one)) for one in rows}
+    many = traces.how_many_uses(rows)
+    assert many == {one.pk: len(traces.uses_of(one)) for one in rows}
     assert [many[one.pk] for one in rows] == [2, 0]
 
 
 def test_every_page_can_say_that_it_is_open(ana: Principal) -> None:
     row = open_it()
     assert User.objects.get(username="ana").emergency_until == row.until
-    emergency.end(row.pk, by=acting("ana"))
+    emergency_access.end(row.pk, by=acting("ana"))
     assert User.objects.get(username="ana").emergency_until is None
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import endings
+from policies.lifecycle import expirations
 from policies.models import Notice
 from policies.services import grants, roles
 from policies.services.grants import Wish
@@ -61,25 +61,25 @@ def test_people_are_reminded_a_week_and_a_day_before_the_end(
     staff: None, before: timedelta, reminded: list[tuple[str, str]]
 ) -> None:
     given()
-    end = endings.between(timezone.now(), timezone.now() + 31 * DAY)[0].until
-    endings.remind(end - before)
-    endings.remind(end - before)  # nobody twice
+    end = expirations.between(timezone.now(), timezone.now() + 31 * DAY)[0].until
+    expirations.remind(end - before)
+    expirations.remind(end - before)  # nobody twice
     assert sorted(told()) == reminded
 
 
 def test_what_was_given_for_three_days_is_not_announced_a_week_before(staff: None) -> None:
     given(days=3)
-    endings.remind(timezone.now())
+    expirations.remind(timezone.now())
     assert told() == []
 
 
 def test_what_was_extended_is_off_the_list(staff: None) -> None:
     given()
     now = timezone.now()
-    endings.remind(now + 23.5 * DAY)
+    expirations.remind(now + 23.5 * DAY)
     assert told()
     given(days=60)
-    endings.remind(now + 23.5 * DAY)
+    expirations.remind(now + 23.5 * DAY)
     assert told() == []
 
 
@@ -87,7 +87,7 @@ def test_a_role_that_ends_is_told_of_and_its_link_leads_to_extending_it(staff: N
     role = a_role(the("metalake"), "shift")
     mia = people.ensure("user", "mia")
     roles.assign(role, mia, by=BY, authority=AUTHORITY, valid_until=timezone.now() + 30 * DAY)
-    endings.remind(timezone.now() + 23.5 * DAY)
+    expirations.remind(timezone.now() + 23.5 * DAY)
     [mine] = Notice.objects.filter(recipient=mia)
     assert "role shift" in mine.text
     [notice] = Notice.objects.filter(recipient__name="marek")
@@ -104,7 +104,7 @@ def test_a_hundred_endings_are_found_in_as_many_queries_as_one(staff: None) -> N
         with CaptureQueriesContext(
             connection,
         ) as caught:
-            endings.between(timezone.now(), timezone.now() + 40 * DAY)
+            expirations.between(timezone.now(), timezone.now() + 40 * DAY)
         return len(caught)
 
     given()

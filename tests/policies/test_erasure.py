@@ -18,17 +18,17 @@ from authzsite import evidence
 from authzsite.console import record
 from catalog.models import Placement
 from catalog.nodes import Node
-from policies import access_log, history
-from policies.access_log import Look
 from policies.errors import Conflict, Invalid
-from policies.exports import entries, ocsf, whole
-from policies.exports.evidence import Question
-from policies.history import Filter
 from policies.models import AccessRecord, Backend, Counter, Event, SyncItem, SyncRun
-from policies.past import at_revision
+from policies.record import access_log, history
+from policies.record.access_log import Look
+from policies.record.exports import chain, entries, ocsf
+from policies.record.exports.evidence import Question
+from policies.record.history import Filter
+from policies.record.revisions import at_revision
+from policies.record.verify import verify
 from policies.services import erasure, grants, members
 from policies.services.grants import Wish
-from policies.verify import verify
 from tests.factories import AUTHORITY, BY, acting, the
 
 pytestmark = pytest.mark.django_db
@@ -112,8 +112,8 @@ def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal
         **files,
         "entries": json.dumps(told),
         "ocsf": json.dumps([ocsf.event(one, "1.9") for one in told]),
-        "record": "".join(whole.lines(Counter.objects.get().revision)),
-        "looks": "".join(whole.looks(AccessRecord.objects.count())),
+        "record": "".join(chain.lines(Counter.objects.get().revision)),
+        "looks": "".join(chain.looks(AccessRecord.objects.count())),
     }
     assert [name for name, text in left.items() if "unmistakable" in text.lower()] == []
     assert f"erased-{xaver.pseudonym}" in left["entries"]

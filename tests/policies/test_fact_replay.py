@@ -14,9 +14,9 @@ from accounts.models import Principal, Token, User
 from accounts.people import django_group
 from catalog.nodes import Node
 from policies.models import RealmMember
-from policies.services import accounts, duties, erasure, grants, members, own_tokens
+from policies.record.verify import verify
+from policies.services import accounts, duties, erasure, grants, members, tokens
 from policies.services.grants import Wish
-from policies.verify import verify
 from tests.factories import AUTHORITY, BY, a_role, acting, the
 from tests.policies.superuser import past_triggers
 
@@ -233,8 +233,8 @@ def kept_things(ended: Node) -> Node:
     duties.give(ended, "operate_sync", of("ana"), by=BY, authority=AUTHORITY)
     duties.take(ended, "operate_sync", of("ana"), by=BY, authority=AUTHORITY)
     for _ in range(2):
-        own_tokens.make(of("ana"), days=3, scopes=("check",), by=acting("ana"))
-    own_tokens.revoke(of("ana"), Token.objects.earliest("pk").pk, by=acting("ana"))
+        tokens.make(of("ana"), days=3, scopes=("check",), by=acting("ana"))
+    tokens.revoke(of("ana"), Token.objects.earliest("pk").pk, by=acting("ana"))
     found = verify()
     assert found, found.differing
     return ended
@@ -260,7 +260,7 @@ def test_an_account_that_goes_to_another_person_takes_its_duties_along(kept_thin
 def test_an_erased_person_is_no_difference(kept_things: Node) -> None:
     person = people.make_account("xaver").principal
     assert person is not None
-    own_tokens.make(person, days=3, scopes=(), by=acting("xaver"))
+    tokens.make(person, days=3, scopes=(), by=acting("xaver"))
     grants.add(Wish(the("table", "shop.sales.orders"), (of("ana"),), ("MODIFY_TABLE",)), by=acting("olivia"))
     members.add(kept_things, person, by=BY, authority=AUTHORITY)
     grants.add(Wish(the("table", "shop.sales.orders"), (person,), ("MODIFY_TABLE",)), by=acting("olivia"))

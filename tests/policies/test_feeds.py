@@ -21,10 +21,11 @@ from standardwebhooks.webhooks import Webhook, WebhookVerificationError
 
 from accounts import people
 from catalog.nodes import Node
-from policies import access_log, sending
-from policies.access_log import Look
-from policies.exports import feeds
+from policies import http as policies_http
 from policies.models import AccessRecord, Event, Feed
+from policies.record import access_log
+from policies.record.access_log import Look
+from policies.record.exports import feeds
 from tests.factories import admit, the
 
 pytestmark = pytest.mark.django_db
@@ -185,7 +186,7 @@ def test_a_batch_that_was_taken_and_not_answered_well_comes_again_the_same(
     siem: Receiver, shop: Node, monkeypatch: pytest.MonkeyPatch, answer: int | float
 ) -> None:
     """The receiver took it and said so badly, or too late; meanwhile the record grew."""
-    monkeypatch.setattr(sending, "TIMEOUT", 0.2)
+    monkeypatch.setattr(policies_http, "TIMEOUT", 0.2)
     siem.answers = [answer, answer]
     assert feeds.deliver()
     assert Feed.objects.get().trouble
@@ -201,7 +202,7 @@ DELIVER = """
 import sys, django
 django.setup()
 from django.conf import settings
-from policies.exports import feeds
+from policies.record.exports import feeds
 settings.LAKEWARDEN_AUDIT_FEED_SECRET, *settings.LAKEWARDEN_AUDIT_FEEDS = sys.argv[1:]
 feeds.deliver()
 """

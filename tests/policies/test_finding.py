@@ -6,8 +6,8 @@ import pytest
 
 from accounts import people
 from catalog.nodes import Node
-from policies import slices
-from policies.finding import After, Finder
+from policies.decisions import slices
+from policies.decisions.lookups.object_search import After, Finder
 from tests.factories import the, under
 
 TYPES = ("catalog", "schema", "table", "view")

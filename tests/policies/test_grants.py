@@ -11,16 +11,17 @@ from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
-from policies import decisions, preview
+from policies.decisions import ask
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Change, Counter, Grant
+from policies.previews import grants as previews_grants
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, admit, the
 
 
 def can(name: str, action: str = "read", table: str = "shop.sales.orders", kind: str = "user") -> bool:
-    return bool(decisions.ask(people.ensure(kind, name), action, the("table", table)))
+    return bool(ask.ask(people.ensure(kind, name), action, the("table", table)))
 
 
 def wish(*names: str, privileges=("SELECT_TABLE",), kind: str = "user", **more) -> Wish:
@@ -29,7 +30,7 @@ def wish(*names: str, privileges=("SELECT_TABLE",), kind: str = "user", **more) 
 
 
 def effects(asked: Wish, by: str = "olivia") -> dict[str, str]:
-    return {one.principal.name: one.kind for one in preview.of_grant(asked, acting(by)).effects}
+    return {one.principal.name: one.kind for one in previews_grants.of_grant(asked, acting(by)).effects}
 
 
 @pytest.mark.seed("S4-020")
@@ -43,7 +44,7 @@ def test_the_owner_of_a_schema_grants_read_on_one_table_and_what_is_needed_to_re
 
 def test_a_grant_without_the_way_is_granted_but_not_yet_usable(shop: Node) -> None:
     grants.add(wish("ana", way=False), by=acting("olivia"))
-    answer = decisions.ask(people.ensure("user", "ana"), "read", the("table", "shop.sales.orders"))
+    answer = ask.ask(people.ensure("user", "ana"), "read", the("table", "shop.sales.orders"))
     assert not answer
     assert [(lack.privilege, lack.name) for lack in answer.explained().missing] == [("USE_SCHEMA", "sales")]
 
@@ -92,7 +93,7 @@ def test_a_grant_ends_by_itself_at_its_very_end(shop: Node, moment: timedelta, a
     grants.add(wish("ana", valid_until=now + timedelta(days=1)), by=acting("olivia"))
     ana, orders = people.ensure("user", "ana"), the("table", "shop.sales.orders")
     at = max(now + moment, timezone.now()) if allowed and not moment else now + moment
-    assert bool(decisions.ask(ana, "read", orders, now=at)) is allowed
+    assert bool(ask.ask(ana, "read", orders, now=at)) is allowed
 
 
 @pytest.mark.parametrize(
@@ -148,8 +149,10 @@ def test_the_preview_says_what_then_happens(
 
 def test_a_preview_writes_nothing(shop: Node) -> None:
     before = Counter.objects.get().revision, Grant.objects.count()
-    preview.of_grant(wish("ana", "carl"), acting("olivia"))
-    preview.of_removal(the("table", "shop.sales.orders"), [people.ensure("user", "ana")], ["SELECT_TABLE"])
+    previews_grants.of_grant(wish("ana", "carl"), acting("olivia"))
+    previews_grants.of_removal(
+        the("table", "shop.sales.orders"), [people.ensure("user", "ana")], ["SELECT_TABLE"]
+    )
     assert (Counter.objects.get().revision, Grant.objects.count()) == before
 
 
@@ -157,7 +160,7 @@ def test_a_removal_says_who_keeps_access_by_another_path(shop: Node) -> None:
     orders = the("table", "shop.sales.orders")
     grants.add(wish("ana", "mia"), by=acting("olivia"))
     both = [people.ensure("user", "ana"), people.ensure("user", "mia")]
-    shown = preview.of_removal(orders, both, ["SELECT_TABLE"])
+    shown = previews_grants.of_removal(orders, both, ["SELECT_TABLE"])
     assert {one.principal.name: one.kind for one in shown.effects} == {"ana": "lose", "mia": "same"}
 
 

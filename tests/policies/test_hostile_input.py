@@ -8,14 +8,16 @@ from accounts import people
 from catalog.nodes import Node
 from catalog.queries import find, realm_named
 from lakewarden.law.objects import ObjectRef
-from policies import access_log, history, queries, slices
 from policies.authority import Actor
+from policies.decisions import slices
+from policies.decisions.lookups import visible_objects
 from policies.errors import Invalid
 from policies.models import AccessRecord, Change
+from policies.record import access_log, history
+from policies.record.verify import verify
 from policies.services import grants, objects
 from policies.services.grants import Wish
 from policies.services.objects import NewObject
-from policies.verify import verify
 from tests.factories import AUTHORITY, BY, a_person, the, under
 
 UNHOLDABLE = ["nul\0", "half \ud800", "\udfff", "\0" * 5000]
@@ -28,8 +30,8 @@ def test_nothing_bears_such_a_name(shop: Node, text: str) -> None:
     assert realm_named(text) is None
     assert find(ObjectRef("table", "demo", ("shop", "sales", text))) is None
     assert find(ObjectRef("table", text, ("shop", "sales", "orders"))) is None
-    assert not queries.search(slices.current(ana, shop), shop, text)
-    assert not queries.admitted(shop, text)
+    assert not visible_objects.search(slices.current(ana, shop), shop, text)
+    assert not visible_objects.admitted(shop, text)
     assert not history.page(history.Filter(text=text), history.sight(ana, [shop])).entries
 
 

@@ -13,12 +13,13 @@ from accounts import people
 from catalog.nodes import Node
 from lakewarden.record import bundle
 from lakewarden.record.expected import Expected
-from policies import access_log, checkpoints, lost_ends, signing
-from policies.access_log import Look
+from policies import signing
 from policies.errors import Invalid
-from policies.exports import archives
 from policies.models import Backend, Checkpoint, Counter, Event
-from policies.verify import verify
+from policies.record import access_log, checkpoints, lost_ends
+from policies.record.access_log import Look
+from policies.record.exports import signed_archives
+from policies.record.verify import verify
 from tests.factories import AUTHORITY, admit
 from tests.policies.superuser import LAST, hostile, made_to_fit
 from tests.policies.test_checkpoints import kept
@@ -101,7 +102,7 @@ def test_whoever_checks_it_elsewhere_is_told_the_gap_too(ended: int, kept: Path,
     command("--accept-end", ended, "--reason", REASON)
     archive = tmp_path / "record.zip"
     with archive.open("wb") as file:
-        archives.record(file)
+        signed_archives.record(file)
     lines = bundle.check(archive, signing.public_key(), expected=Expected(checkpoints=notes)).lines
     assert lines[0].startswith("whole: ") and any(REASON in line for line in lines)
 

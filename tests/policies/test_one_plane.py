@@ -8,7 +8,7 @@ from django.test import Client
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.law import dialects
-from policies import decisions
+from policies.decisions import ask
 from policies.services import objects
 from policies.services.objects import NewObject
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, the, under
@@ -42,10 +42,10 @@ def test_one_role_and_one_page_serve_sources_of_every_kind(
 ) -> None:
     thing, ana = the(leaf, f"{kind}.s.thing"), people.ensure("user", "ana")
     assert privilege in dialects.get("gravitino").privileges
-    assert not decisions.ask(ana, "read", thing)
+    assert not ask.ask(ana, "read", thing)
     way = ("allow USE_CATALOG on metalake", "allow USE_SCHEMA on metalake")
     a_role(lake, "reader", *way, f"allow {privilege} on {leaf} {kind}.s.thing", held_by=("ana",))
-    assert decisions.ask(ana, "read", thing)
+    assert ask.ask(ana, "read", thing)
     client.force_login(people.make_account("marek"), backend="django.contrib.auth.backends.ModelBackend")
     page = client.get(f"/objects/{thing.id}").content.decode()
     assert "Grant access" in page

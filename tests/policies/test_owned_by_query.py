@@ -11,10 +11,11 @@ from django.utils import timezone
 from catalog import nodes as catalog_nodes
 from catalog.models import Placement
 from catalog.nodes import Node, any_along, on_or_below
-from policies import ownership, queries, reaching, slices
+from policies.decisions import ownership, slices
+from policies.decisions.lookups import counts, visible_objects
+from policies.decisions.lookups.reach import Named, said
+from policies.decisions.ownership import Asked
 from policies.models import Event
-from policies.ownership import Asked
-from policies.reached import Named, said
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, admit, owned, the, under
@@ -47,7 +48,7 @@ root = kept(make_owner)
 def told(root: Node, who: str) -> dict[str, Any]:
     """All that is asked about what somebody owns."""
     now, person = timezone.now(), a_person(who)
-    mine = queries.owned_by(person, root)
+    mine = visible_objects.owned_by(person, root)
     slice_ = slices.current(person, root, now=now)
     named = Named([said(slice_, root.realm_id)], ("metalake", "catalog", "schema"))
     seen = Named(named.said, named.alone, {the("schema", "shop.stock").id})
@@ -57,7 +58,7 @@ def told(root: Node, who: str) -> dict[str, Any]:
             Placement.objects.open().filter(on_or_below(mine)).values_list("securable", flat=True)
         ),
         "events": Event.objects.filter(any_along("object_key", "lineage", mine)).count(),
-        "people": reaching.people(mine, at=(now,)),
+        "people": counts.people(mine, at=(now,)),
         "groups": sorted((one.group[1:], one.first, one.many, one.deep) for one in named.alike),
         "page": named.page(""),
         "walked": list(walked(named)),
@@ -81,9 +82,9 @@ def walked(named: Named) -> Iterator[int]:
 @pytest.mark.parametrize("who", ["olivia", "olga", "marek", "ana"])
 def test_it_is_the_same_however_it_is_found(who: str, root: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     few = told(root, who)
-    for module in (queries, catalog_nodes):
+    for module in (visible_objects, catalog_nodes):
         monkeypatch.setattr(module, "FEW", 0)
-    assert bool(queries.owned_by(a_person(who), root).rows) == (who != "ana")
+    assert bool(visible_objects.owned_by(a_person(who), root).rows) == (who != "ana")
     assert told(root, who) == few
     assert (who == "ana") == (not few["owned"])
 
@@ -92,8 +93,8 @@ def test_what_is_owned_in_another_realm_is_not_found(root: Node, monkeypatch: py
     from tests.factories import a_metalake
 
     a_metalake("other", owner="olivia")
-    monkeypatch.setattr(queries, "FEW", 0)
-    mine = queries.owned_by(a_person("olivia"), root)
+    monkeypatch.setattr(visible_objects, "FEW", 0)
+    mine = visible_objects.owned_by(a_person("olivia"), root)
     assert not mine.rows
     assert the("table", "shop.stock.orders").id in mine
     assert the("schema", "shop.sales").id in mine

@@ -19,12 +19,12 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from catalog.queries import node
-from policies import uses
-from policies.changes import change
+from policies.analytics import uses
 from policies.errors import Invalid, NotFound
 from policies.events import GRANT_REMOVED, Said
-from policies.exports import columns, parquet
 from policies.models import Counter, Grant, Use
+from policies.record.change import change
+from policies.record.exports import columns, parquet
 from policies.services import accounts, grants, members, objects
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the

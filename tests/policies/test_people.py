@@ -10,11 +10,12 @@ from accounts import people, tokens
 from accounts.models import Membership, Token, User
 from accounts.record import Origin
 from catalog.nodes import Node
-from policies import decisions, history
-from policies.changes import change
+from policies.decisions import ask
 from policies.events import GROUP_JOINED, MEMBER_ADDED
 from policies.models import RealmMember
-from policies.saying import said
+from policies.record import history
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.services import duties, members
 from tests.factories import AUTHORITY, BY, a_person, the
 
@@ -75,7 +76,7 @@ def test_leaving_ends_every_membership_however_it_came_about(shop: Node) -> None
     assert members.leave_group(group, ana, by=BY, authority=AUTHORITY)
     assert not Membership.objects.open().filter(group=group, member=ana).exists()
     assert members.remove(shop, ana, by=BY, authority=AUTHORITY)
-    assert not decisions.ask(ana, "read", shop)
+    assert not ask.ask(ana, "read", shop)
 
 
 def test_a_token_of_a_closed_account_opens_nothing(db: None) -> None:

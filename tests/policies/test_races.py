@@ -12,9 +12,10 @@ from django.db import connections
 from accounts import people
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
-from policies import changes, decisions, slices, verify
+from policies.decisions import ask, slices
 from policies.errors import NotFound, PolicyError
 from policies.models import Change, Counter
+from policies.record import change, verify
 from policies.services import grants, members, objects, owners, roles
 from policies.services.grants import Wish
 from policies.services.objects import NewObject
@@ -68,7 +69,7 @@ def test_nothing_is_given_through_a_role_that_was_deleted_meanwhile(shop: Node, 
 
 @pytest.mark.django_db(transaction=True)
 def test_the_record_is_whole_while_others_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    root, real = make_shop(), changes.digest_of
+    root, real = make_shop(), change.digest_of
     written = []
 
     def one_more() -> None:
@@ -140,9 +141,9 @@ def test_a_second_question_costs_one_query(
 ) -> None:
     root = make_shop()
     mia = people.ensure("user", "mia")
-    assert decisions.ask(mia, "read", the("table", "shop.sales.orders"))
+    assert ask.ask(mia, "read", the("table", "shop.sales.orders"))
     with django_assert_num_queries(1):
-        decisions.ask(mia, "read", root)
+        ask.ask(mia, "read", root)
 
 
 def test_what_is_dropped_at_once_costs_the_lock_no_more_statements(

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from catalog.models import Placement
 from catalog.nodes import Numbers, any_along, on_or_below
-from policies import reaching
+from policies.decisions.lookups import counts
 from policies.models import Event
 from policies.services import grants
 from policies.services.grants import Wish
@@ -28,9 +28,9 @@ def test_changes_are_counted_however_much_one_owns(beside: range, db: None) -> N
     orders = the("table", "shop.sales.orders")
     grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     yesterday = timezone.now() - timedelta(days=1)
-    found = reaching.changes_by_day({orders.id, *beside}, ["grant.added"], since=yesterday)
+    found = counts.changes_by_day({orders.id, *beside}, ["grant.added"], since=yesterday)
     assert sum(found.values()) >= 1
-    none = reaching.changes_by_day({orders.id, *beside}, ["grant.added"], since=timezone.now())
+    none = counts.changes_by_day({orders.id, *beside}, ["grant.added"], since=timezone.now())
     assert not none
 
 
@@ -38,15 +38,15 @@ def test_those_are_counted_who_hold_something_at_a_moment(db: None) -> None:
     make_shop()
     sales = the("schema", "shop.sales")
     before = timezone.now()
-    assert reaching.people({sales.id}, at=(before,)) == [3]  # Olivia owns it; Mia and Carl, analysts, read it
+    assert counts.people({sales.id}, at=(before,)) == [3]  # Olivia owns it; Mia and Carl, analysts, read it
     made = grants.add(
         Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia")
     )
     now = timezone.now()
     assert made
-    assert reaching.people({sales.id, *VERY_MANY}, at=(now, before)) == [4, 3]
-    assert reaching.people({the("schema", "shop.stock").id}, at=(now,)) == [0]
-    assert reaching.people({sales.id}, at=(before - timedelta(days=1),)) == [0]
+    assert counts.people({sales.id, *VERY_MANY}, at=(now, before)) == [4, 3]
+    assert counts.people({the("schema", "shop.stock").id}, at=(now,)) == [0]
+    assert counts.people({sales.id}, at=(before - timedelta(days=1),)) == [0]
 
 
 def test_what_lies_below_is_found_however_many_are_asked_of(db: None) -> None:

@@ -15,14 +15,14 @@ from accounts.models import Principal
 from accounts.record import Fact
 from catalog.models import Realm
 from catalog.nodes import Node
-from policies import compare
-from policies.access import AccessMap
+from policies.decisions.lookups.access import AccessMap
 from policies.errors import PolicyError
 from policies.models import Change, Counter, Event
-from policies.past import Past
+from policies.record import compare
+from policies.record.revisions import Past
+from policies.record.verify import verify
 from policies.services import entries, members, owners, patterns, realms, roles
 from policies.services.roles import Privilege
-from policies.verify import verify
 from tests.cdap_law.world import a_cdap, make, text
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.herd.world import a_herd, namespaces

@@ -23,14 +23,16 @@ from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed
 from catalog.models import Mode, Realm
 from catalog.nodes import Node
-from policies import decisions, offices, sealing, slices, tasks, unsealed
-from policies.changes import change
+from policies import tasks
+from policies.decisions import ask, site_permissions, slices
+from policies.decisions.seals import unsealed
 from policies.errors import Unsealed
 from policies.events import FACTS_SEALED, ROLE_ASSIGNED
 from policies.models import Assignment, Event, Grant, Notice, Ownership, UnsealedFact, UserDuty
-from policies.saying import said
-from policies.services import accounts, duties, members, roles
-from policies.verify import verify
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.record.verify import verify
+from policies.services import accounts, duties, members, roles, seals
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.kept import kept
 from tests.metrics import read_metrics
@@ -52,9 +54,9 @@ class World:
     def may(self, name: str, action: str = "read") -> bool:
         """What a process with a kept slice says, which must be what one without says."""
         person, now = self.people[name], timezone.now()
-        first = bool(decisions.ask(person, action, self.orders, now=now))
+        first = bool(ask.ask(person, action, self.orders, now=now))
         slices.forget_all()
-        again = bool(decisions.ask(person, action, self.orders, now=now))
+        again = bool(ask.ask(person, action, self.orders, now=now))
         assert first == again, "two processes disagree"
         return again
 
@@ -222,12 +224,12 @@ def test_an_upgrade_seals_what_the_record_bears_out_and_names_the_rest(world: Wo
         *(f"UPDATE {model._meta.db_table} SET seal = NULL" for model in FACTS if model.objects.exists())
     )
     slices.forget_all()
-    assert sealing.is_new() and not world.may("ana")
-    found = sealing.seal_what_is_told()
+    assert seals.is_new() and not world.may("ana")
+    found = seals.seal_what_is_told()
     assert found.wrong == [f"assignment:{forged.pk}: no change made it"]
     slices.forget_all()
     assert world.may("ana") and not world.may("eve") and not world.may("ben")
-    assert sealing.seal_what_is_told().sealed == 0
+    assert seals.seal_what_is_told().sealed == 0
 
 
 EVENT = """
@@ -285,11 +287,11 @@ def test_setting_right_makes_the_facts_what_the_record_says(world: World, statem
     numbers = {name: row.pk for name, row in world.people.items()} | {"shop": world.shop.id}
     past_triggers(statement.format(**numbers))
     unsealed.sweep()
-    sealing.set_right()
+    seals.set_right()
     assert unsealed.sweep() == 0 and not UnsealedFact.objects.exists()
     assert before == {model: stated(model) for model in before}
     assert world.may("ana") and not world.may("ben") and not world.may("eve")
-    assert verify() and not sealing.seal_what_is_told().wrong
+    assert verify() and not seals.seal_what_is_told().wrong
 
 
 OTHER: dict[str, str] = {
@@ -360,11 +362,11 @@ def test_a_duty_that_no_change_gave_is_none(world: World) -> None:
     assert [one.holder for one in duties.along(world.orders)] == [world.people["ana"]]
     past_triggers("UPDATE policies_userduty SET seal = NULL")
     assert not duties.has(world.people["ana"], "view_history", world.orders)
-    [wrong] = sealing.seal_what_is_told().wrong
+    [wrong] = seals.seal_what_is_told().wrong
     assert wrong.endswith("no change gave it")
     assert duties.has(world.people["ana"], "view_history", world.orders)
     assert not duties.has(world.people["eve"], "view_history", world.orders)
-    sealing.set_right()
+    seals.set_right()
     assert UserDuty.objects.count() == 1
 
 
@@ -426,5 +428,7 @@ def test_who_answers_for_a_service_account_by_a_forged_row_does_not(world: World
     past_triggers(
         KEEP.format(keeper=eve.pk, service=robot.pk), JOIN.format(eve=world.people["ben"].pk, staff=staff.pk)
     )
-    assert not offices.ask_keeper(eve, robot)
-    assert offices.ask_keeper(world.people["ana"], own) and not offices.ask_keeper(world.people["ben"], own)
+    assert not site_permissions.ask_keeper(eve, robot)
+    assert site_permissions.ask_keeper(world.people["ana"], own) and not site_permissions.ask_keeper(
+        world.people["ben"], own
+    )

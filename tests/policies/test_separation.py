@@ -17,12 +17,12 @@ from accounts import people
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
-from policies import invariants
 from policies.authority import Actor
 from policies.errors import AlreadyExists, Conflict, Invalid, Refused, Separated
 from policies.models import Change, SeparationRule
-from policies.separation import finding, foreseeing
-from policies.separation.book import load, of_realm
+from policies.record import invariants
+from policies.separation import conflicts, forecast
+from policies.separation.rules import load, of_realm
 from policies.separation.sides import Side
 from policies.services import grants, members, objects, owners, roles
 from policies.services import separation as rules
@@ -137,7 +137,7 @@ def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
     for counts in (True, False):
         made = rules.make(shop, f"Counts: {counts}", *sides, by=acting("marek"), owners=counts)
         only = [
-            one for one in finding.existing(shop, of_realm(shop, NOW.timestamp())) if one.clash.rule == made
+            one for one in conflicts.existing(shop, of_realm(shop, NOW.timestamp())) if one.clash.rule == made
         ]
         assert {one.clash.person.name for one in only} == ({"marek"} if counts else set())
     rules.end(SeparationRule.objects.get(name="Counts: True"), shop, by=acting("marek"))
@@ -229,10 +229,10 @@ def test_a_rule_touches_nobody_who_has_both_already(parted: SeparationRule, shop
     give(ana(), None, NOW + 3 * DAY)  # not longer than before
     with pytest.raises(Separated):
         give(ana(), None, NOW + 9 * DAY)
-    [found] = finding.existing(shop, of_realm(shop, NOW.timestamp()))
+    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
     assert (found.clash.person, found.clash.rule) == (ana(), again)
     grants.remove(the("table", "shop.stock.items"), [ana()], ["MODIFY_TABLE"], by=acting("marek"))
-    assert finding.existing(shop, of_realm(shop, NOW.timestamp())) == []
+    assert conflicts.existing(shop, of_realm(shop, NOW.timestamp())) == []
     with pytest.raises(Separated):
         give(ana())
 
@@ -244,7 +244,7 @@ def test_since_when_is_told(parted: SeparationRule, shop: Node) -> None:
     assign("payer", group("finance"))
     last = Change.objects.order_by("-revision").first()
     rule(shop)
-    [found] = finding.existing(shop, of_realm(shop, NOW.timestamp()))
+    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
     assert last is not None
     assert found.since == last.at
     one, other = found.clash.both.pairs[0]
@@ -266,10 +266,10 @@ def test_an_exception_lets_until_its_end_and_no_longer(parted: SeparationRule, s
     give(ana(), None, NOW + 3 * DAY)
     with pytest.raises(Separated, match="beyond the exception"):
         give(ana(), None, NOW + 4 * DAY)
-    [found] = finding.existing(shop, of_realm(shop, NOW.timestamp()))
+    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
     assert found.clash.spans == ()
     assert rules.end_exception(parted, shop, ana(), by=acting("marek"))
-    [found] = finding.existing(shop, of_realm(shop, NOW.timestamp()))
+    [found] = conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
     assert found.clash.spans
 
 
@@ -349,15 +349,15 @@ def test_an_ended_rule_stops_nobody(parted: SeparationRule, shop: Node) -> None:
 
 def test_what_is_foreseen_is_what_is_refused(parted: SeparationRule, shop: Node) -> None:
     assign("payer", ana())
-    [one] = foreseeing.conflicts(shop, [foreseeing.role(ana(), the("role", "packer"))])
+    [one] = forecast.conflicts(shop, [forecast.role(ana(), the("role", "packer"))])
     assert (one.person, one.rule) == (ana(), parted)
-    assert foreseeing.conflicts(shop, [foreseeing.role(a_person("mia"), the("role", "packer"))]) == []
+    assert forecast.conflicts(shop, [forecast.role(a_person("mia"), the("role", "packer"))]) == []
     give(group("packers"))
-    [one] = foreseeing.of_joining(shop, group("packers"), [ana(), a_person("mia")])
+    [one] = forecast.of_joining(shop, group("packers"), [ana(), a_person("mia")])
     assert one.person == ana()
     let(parted, shop, NOW + 3 * DAY)
     ends = (None, NOW + 2 * DAY)
-    assert foreseeing.conflicts(shop, [foreseeing.role(ana(), the("role", "packer"), ends)]) == []
+    assert forecast.conflicts(shop, [forecast.role(ana(), the("role", "packer"), ends)]) == []
 
 
 # What it costs
@@ -425,10 +425,10 @@ def test_no_sequence_of_changes_gives_anybody_both(parted: SeparationRule, shop:
     assert refused
 
 
-def seen(root: Node) -> list[finding.Found]:
+def seen(root: Node) -> list[conflicts.Found]:
     """The conflicts that a plain look at every person finds, and that `existing` finds too."""
     book = of_realm(root, NOW.timestamp())
-    found = finding.existing(root, book)
+    found = conflicts.existing(root, book)
     everybody = list(Principal.objects.filter(kind__in=("user", "service")))
     plain = book.clashes(load(Realm(pk=root.realm_id, kind=root.kind), everybody))
     assert {(one.rule.pk, one.person.pk) for one in plain} == {

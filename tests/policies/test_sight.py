@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from accounts import people
 from catalog.nodes import Node
-from policies import decisions, facts, history
-from policies.access import AccessMap
+from policies.decisions import ask, facts
+from policies.decisions.lookups.access import AccessMap
 from policies.models import Counter
+from policies.record import history
 from policies.services import members, realm_of
 from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the, under
 
@@ -20,7 +21,7 @@ def test_who_may_grant_sees_the_history_and_who_is_denied_it_does_not(shop: Node
     a_role(shop, "granting", "allow MANAGE_GRANTS on schema shop.sales", held_by=("ana", "carl"))
     a_role(shop, "not_granting", "deny MANAGE_GRANTS on catalog shop", held_by=("carl",))
     for name, may in (("ana", True), ("carl", False), ("olivia", True), ("mia", False)):
-        assert bool(decisions.ask(people.ensure("user", name), "grant", sales)) is may
+        assert bool(ask.ask(people.ensure("user", name), "grant", sales)) is may
         assert sees(name, shop, orders) is may, name
 
 

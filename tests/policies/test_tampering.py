@@ -21,11 +21,12 @@ from accounts import people
 from catalog.nodes import Node
 from lakewarden.record import bundle
 from lakewarden.record.expected import Expected
-from policies import access_log, checkpoints, signing, verifications
-from policies.access_log import Look
-from policies.exports import archives
+from policies import signing
 from policies.models import AccessRecord, Verification
-from policies.verify import verify
+from policies.record import access_log, checkpoints, verifications
+from policies.record.access_log import Look
+from policies.record.exports import signed_archives
+from policies.record.verify import verify
 from tests.policies.superuser import LAST, hostile, made_to_fit
 from tests.policies.test_checkpoints import kept
 
@@ -209,7 +210,7 @@ def said_afar(folder: Path, notes: str) -> str:
     """What the program far from the site says of the whole record."""
     archive = folder / "record.zip"
     with archive.open("wb") as file:
-        archives.record(file)
+        signed_archives.record(file)
     with pytest.raises(bundle.Broken) as broken:
         bundle.check(archive, signing.public_key(), expected=Expected(checkpoints=notes))
     return str(broken.value)

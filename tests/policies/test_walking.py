@@ -12,9 +12,10 @@ from django.db import connection
 
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies import audit, history, walking
-from policies.history import Filter, Sight
 from policies.models import Change, Counter, Event
+from policies.record import audit, history
+from policies.record import search as record_search
+from policies.record.history import Filter, Sight
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, owned, the, under
@@ -103,7 +104,7 @@ def plainly(filter_: Filter, seen: Sight, before: int | None, limit: int) -> lis
     events: object = filter_.events().filter(seen.covers())
     last = before - 1 if before else Counter.objects.get().revision
     words = history.beginning_so(filter_.text)
-    found = walking.all_within(filter_.changes(), events, words, last, limit)  # type: ignore[arg-type]
+    found = record_search.all_within(filter_.changes(), events, words, last, limit)  # type: ignore[arg-type]
     return [change.revision for change in found.changes]
 
 
@@ -115,7 +116,7 @@ def test_what_is_found_by_the_index_is_what_is_there(
 ) -> None:
     patient = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta(hours=1))
     for name, value in {**bounds, **patient}.items():
-        monkeypatch.setattr(walking, name, value)
+        monkeypatch.setattr(record_search, name, value)
     later = Counter.objects.get().revision - 5
     seen_at_all = 0
     for filter_, seen in product(asked(), sights(told)):
@@ -133,7 +134,7 @@ def test_a_search_that_ends_early_says_where_and_goes_on(
 ) -> None:
     hasty = dict.fromkeys(("PATIENCE", "GOING_ON"), timedelta())
     for name, value in {"NEWEST": 2, "FIRST": 2, "GROWTH": 1, **hasty}.items():
-        monkeypatch.setattr(walking, name, value)
+        monkeypatch.setattr(record_search, name, value)
     early = 0
     for filter_, seen in product(asked(), sights(told)):
         page, shown = history.page(filter_, seen, limit=4), []

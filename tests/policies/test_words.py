@@ -7,9 +7,10 @@ import re
 import pytest
 
 from catalog.nodes import Node
-from policies import history, walking
-from policies.history import Filter
 from policies.models import Change, Counter, Event
+from policies.record import history
+from policies.record import search as record_search
+from policies.record.history import Filter
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, the, under
@@ -58,11 +59,11 @@ def plainly(text: str, before: int | None = None, limit: int = 50) -> list[int]:
     return hits[:limit]
 
 
-@pytest.mark.parametrize("newest", [walking.NEWEST, 5])
+@pytest.mark.parametrize("newest", [record_search.NEWEST, 5])
 def test_words_are_found_wherever_they_stand(
     told: Node, monkeypatch: pytest.MonkeyPatch, newest: int
 ) -> None:
-    monkeypatch.setattr(walking, "NEWEST", newest)
+    monkeypatch.setattr(record_search, "NEWEST", newest)
     later = Counter.objects.get().revision - 4
     for text in TEXTS:
         assert found(told, text) == plainly(text), text

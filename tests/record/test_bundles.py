@@ -28,12 +28,13 @@ from catalog.nodes import Node
 from lakewarden.record import bundle, notes
 from lakewarden.record.expected import Expected
 from lakewarden.record.notes import PublicKey
-from policies import access_log, checkpoints, signing
-from policies.access_log import Look
-from policies.exports import archives
-from policies.exports.evidence import Question
+from policies import signing
 from policies.models import Checkpoint
-from policies.past import at_moment, latest
+from policies.record import access_log, checkpoints
+from policies.record.access_log import Look
+from policies.record.exports import signed_archives
+from policies.record.exports.evidence import Question
+from policies.record.revisions import at_moment, latest
 from policies.services import grants, members, realms
 from policies.services.grants import Wish
 from scripts import package
@@ -150,7 +151,7 @@ def test_evidence_holds_what_an_auditor_reads(orders: Path) -> None:
 
 
 def test_the_whole_record_is_proved(shop: Node, tmp_path: Path) -> None:
-    told = lines(saved(tmp_path / "record.zip", archives.record))
+    told = lines(saved(tmp_path / "record.zip", signed_archives.record))
     assert told[0].startswith("whole: ")
     assert told[1].startswith("signed: 1 checkpoint")
 
@@ -366,7 +367,7 @@ def test_another_genuine_archive_in_its_place_is_refused_when_one_says_what_one_
         with pytest.raises(bundle.Broken, match=rf"as of {day}.*, not as of {re.escape(other)}"):
             lines(orders, as_of=other)
     with pytest.raises(bundle.Broken, match="no evidence about an object, but of kind record"):
-        lines(saved(tmp_path / "record.zip", archives.record), object=table)
+        lines(saved(tmp_path / "record.zip", signed_archives.record), object=table)
     same = Checkpoint.objects.get().note
     assert lines(orders, checkpoints=same)
     members.add(shop, a_person("late"), by=BY, authority=AUTHORITY)
@@ -388,7 +389,7 @@ def test_a_key_that_was_changed_since_still_proves_what_it_signed(
     checkpoints.make()
     old = signing.public_key()
     settings.LAKEWARDEN_SIGNING_KEYS = (signing.new_key(), *settings.LAKEWARDEN_SIGNING_KEYS)
-    archive = saved(tmp_path / "record.zip", archives.record)
+    archive = saved(tmp_path / "record.zip", signed_archives.record)
     keys = notes.public_keys("\n".join(map(str, signing.public_keys())))
     assert old in keys and bundle.check(archive, keys).lines[0].startswith("whole: ")
     with pytest.raises(bundle.Broken, match="not signed by"):
@@ -400,7 +401,7 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
     admit(shop, "group:nobody")
     realms.set_mode(realm, "pass-through", by=BY, authority=AUTHORITY)
     archive = about(tmp_path / "open.zip", the("table", "shop.sales.orders"))
-    whole = saved(tmp_path / "record.zip", archives.record)
+    whole = saved(tmp_path / "record.zip", signed_archives.record)
     complete = bundle.check(archive, signing.public_key(), record=whole).lines[1]
     assert complete.endswith("of nothing else; 1 group had nobody in, as the site says")
     told = lines(archive, "user:ana")
@@ -463,7 +464,7 @@ def test_even_the_sites_key_cannot_put_facts_together_that_do_not_follow(orders:
 
 @pytest.mark.parametrize("cut", ["first", "middle", "last"])
 def test_a_record_with_a_line_less_is_refused(shop: Node, tmp_path: Path, cut: str) -> None:
-    archive = saved(tmp_path / "record.zip", archives.record)
+    archive = saved(tmp_path / "record.zip", signed_archives.record)
 
     def forge(files: dict[str, bytes]) -> None:
         rows = files["record.jsonl"].splitlines(keepends=True)

@@ -25,10 +25,10 @@ from lakewarden.record import bundle, chain
 from lakewarden.record.bundle import Broken
 from lakewarden.record.stated import Facts
 from policies import signing
-from policies.exports import archives
-from policies.exports.evidence import Question, proved, revisions_of
 from policies.models import Checkpoint, Grant
-from policies.past import latest
+from policies.record.exports import signed_archives
+from policies.record.exports.evidence import Question, proved, revisions_of
+from policies.record.revisions import latest
 from policies.services import entries, members, patterns, roles
 from tests.cdap_law.world import a_cdap, make, text
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
@@ -105,7 +105,7 @@ def lines(archive: Path, person: str = "", record: Path | None = None) -> list[s
 
 def the_record(place: Path) -> Path:
     with place.open("wb") as file:
-        archives.record(file)
+        signed_archives.record(file)
     return place
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from accounts import people
 from catalog.nodes import Node
-from policies.changes import change
 from policies.events import REALM_CREATED
+from policies.record.change import change
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
 from tests.kept import kept

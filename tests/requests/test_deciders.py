@@ -12,13 +12,13 @@ from accounts.models import User
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
-from policies import deciders
+from policies.decisions import approvers
 from policies.services import realms
 from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the
 
 
 def told(node: Node, **more) -> list[str]:
-    return [f"{one.principal.name}: {one.ground} at {one.where.name}" for one in deciders.of(node, **more)]
+    return [f"{one.principal.name}: {one.ground} at {one.where.name}" for one in approvers.of(node, **more)]
 
 
 WAY = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
@@ -94,7 +94,7 @@ def test_who_may_grant_above_but_cannot_come_down_is_none(shop: Node) -> None:
     ],
 )
 def test_the_same_question_for_one(shop: Node, name, duty, ground) -> None:
-    answer = deciders.may(people.ensure("user", name), the("table", "shop.sales.orders"), duty=duty)
+    answer = approvers.may(people.ensure("user", name), the("table", "shop.sales.orders"), duty=duty)
     assert (answer.operation if answer else None) == ground
 
 
@@ -148,14 +148,14 @@ def test_how_many_there_are_costs_no_query_more(shop: Node, django_assert_max_nu
         admit(shop, f"group:g{number}", f"p{number}")
         a_role(shop, f"r{number}", "allow MANAGE_GRANTS on metalake", *WAY, held_by=(f"group:g{number}",))
     with django_assert_max_num_queries(11):
-        assert len(deciders.of(the("table", "shop.sales.orders"), duty="approve_requests")) == 16
+        assert len(approvers.of(the("table", "shop.sales.orders"), duty="approve_requests")) == 16
 
 
 def test_of_many_objects_they_are_those_of_each(shop: Node, django_assert_max_num_queries) -> None:
     names = ("orders", "customers", "refunds")
     nodes = [shop, the("schema", "shop.stock"), *(the("table", f"shop.sales.{one}") for one in names)]
-    each = [deciders.of(node, duty="approve_requests") for node in nodes]
+    each = [approvers.of(node, duty="approve_requests") for node in nodes]
     with django_assert_max_num_queries(11):
-        found = deciders.of_many([(node, deciders.GRANT) for node in nodes], duty="approve_requests")
+        found = approvers.of_many([(node, approvers.GRANT) for node in nodes], duty="approve_requests")
     assert found == each
     assert len({tuple(some) for some in found}) > 2

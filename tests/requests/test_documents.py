@@ -13,7 +13,7 @@ from accounts import tokens
 from lakewarden.__main__ import main
 from policies.models import AccessRequest
 from policies.models.requests import FOLLOW, PART, REQUEST
-from policies.states import States
+from policies.models.states import States
 from tests.client.site import Site
 from tests.requests.conftest import make_shop
 from tests.requests.world import who

@@ -8,8 +8,7 @@ from django.utils import timezone
 from accounts import people
 from policies.models import Backend, Event, Notice, RequestFollow
 from policies.requests import ageing, following
-from policies.services import operating
-from policies.sync import worker
+from policies.sync import operations, worker
 from tests.requests.world import approve, ask, by, can
 from tests.sync.conftest import Source
 
@@ -49,14 +48,14 @@ def test_it_is_on_its_way_until_the_database_was_read_back(
 def test_what_stands_in_the_way_is_said_and_it_goes_on_when_that_is_gone(
     request_given, governed: Backend
 ) -> None:
-    operating.pause(governed, by=by("marek"), reason="the database moves")
+    operations.pause(governed, by=by("marek"), reason="the database moves")
     assert following.look() == 1
     [(state, text)] = states(request_given)
     assert (state, "paused" in text) == ("stuck", True)
     assert following.look() == 0
     assert Event.objects.filter(kind="request.stuck").count() == 1
     governed.refresh_from_db()
-    operating.resume(governed, by=by("marek"))
+    operations.resume(governed, by=by("marek"))
     worker.deliver(governed)
     assert following.look() == 1
     assert RequestFollow.objects.get().state == "proved"

@@ -9,8 +9,8 @@ import pytest
 from accounts.record import Origin
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
-from policies.history import Names, privilege_label
 from policies.models import AccessRequest, Change, Event, Grant, Notice, RequestStep
+from policies.record.history import Names, privilege_label
 from policies.requests import asking
 from tests.factories import the
 from tests.requests.world import approve, ask, by, can, refuse, told, who
@@ -221,7 +221,7 @@ def test_a_role_can_be_asked_for_and_is_given_by_who_may_give_it(shop: Node) -> 
 
 
 def test_history_is_asked_by_the_number_of_a_request(shop: Node) -> None:
-    from policies.history import Filter
+    from policies.record.history import Filter
 
     request, other = ask("ana", "read shop.sales.orders"), ask("ben", "read shop.stock.items")
     approve(request, "marek", parts=[0, 1, 2])

@@ -11,7 +11,7 @@ from django.apps import apps
 from django.db import connection, connections
 
 from catalog.nodes import Node
-from policies import deciders
+from policies.decisions import approvers
 from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Grant
 from policies.requests import asking, deciding, seeing
@@ -167,7 +167,7 @@ def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(sho
                     if request.holder.kind == "group":
                         assert own.name not in ("ben", "mia")
                     node = the(part.type, part.name.partition("/")[2])
-                    assert deciders.may(own, node, duty="approve_requests"), (
+                    assert approvers.may(own, node, duty="approve_requests"), (
                         f"{own} may not decide on {node.name}"
                     )
     for name in NAMES:

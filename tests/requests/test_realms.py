@@ -11,7 +11,7 @@ from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.dialects.cdap.authorizable import parse
 from lakewarden.law.objects import ObjectRef
-from policies import decisions
+from policies.decisions import ask as decisions_ask
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Grant
 from policies.requests import considering, seeing
@@ -45,10 +45,10 @@ def test_in_a_herd_a_data_owner_of_the_namespace_decides(herd: Node) -> None:
     with pytest.raises(NotFound):
         approve(request, "gus")
     assert approve(request, "dana", give={0: ["READ"]}).state == "approved_less"
-    assert decisions.ask(who("ana"), "read", herd)
-    assert not decisions.ask(who("ana"), "write", herd)
+    assert decisions_ask.ask(who("ana"), "read", herd)
+    assert not decisions_ask.ask(who("ana"), "write", herd)
     end = request.wants.get(action="read").valid_until
-    assert not decisions.ask(who("ana"), "read", herd, now=end)
+    assert not decisions_ask.ask(who("ana"), "read", herd, now=end)
     [grant] = Grant.objects.filter(origin="request")
     assert (grant.holder, grant.valid_until) == (who("ana"), end)
 
@@ -98,7 +98,7 @@ def cdap(request: pytest.FixtureRequest, db: None) -> Node:
 
 def may(root: Node, name: str, action: str = "READ", **more) -> bool:
     node = find(ObjectRef("dataset", "cdap", ("ns1", "orders")))
-    return bool(decisions.ask(who(name), action, node, **more))
+    return bool(decisions_ask.ask(who(name), action, node, **more))
 
 
 def test_in_a_cdap_the_very_text_is_granted_for_the_time_asked(cdap: Node) -> None:

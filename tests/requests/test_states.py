@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.errors import Conflict
-from policies.states import Move, States
+from policies.models.states import Move, States
 
 LAMP = States(
     "lamp",

@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
-from policies import decisions
 from policies.authority import Actor
+from policies.decisions import ask as decisions_ask
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.requests import asking, deciding
 from policies.requests.approvals import seal_approval
@@ -72,4 +72,4 @@ def told(request: AccessRequest) -> list[str]:
 
 
 def can(name: str, action: str = "read", table: str = "shop.sales.orders", **more: Any) -> bool:
-    return bool(decisions.ask(who(name), action, the("table", table), **more))
+    return bool(decisions_ask.ask(who(name), action, the("table", table), **more))

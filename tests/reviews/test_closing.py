@@ -8,9 +8,9 @@ import pytest
 from django.utils import timezone
 
 from catalog.nodes import Node
-from policies import decisions
-from policies.history import Names
+from policies.decisions import ask
 from policies.models import Change, Event, Grant, Review
+from policies.record.history import Names
 from policies.reviews import closing, leading
 from policies.services import grants, objects, roles
 from policies.services.grants import Wish
@@ -32,7 +32,7 @@ def given(shop: Node) -> Node:
 
 
 def can(name: str, action: str, table: str = "shop.sales.orders") -> bool:
-    return bool(decisions.ask(person(name), action, the("table", table)))
+    return bool(ask.ask(person(name), action, the("table", table)))
 
 
 def finish(review: Review, by: str = "olivia") -> Review:
@@ -69,7 +69,7 @@ def test_an_end_is_given_to_what_had_none(given: Node) -> None:
     decides("olivia", rows(review)["ana shop.sales.orders"], "end", until=until)
     finish(review)
     assert can("ana", "read")
-    later = decisions.ask(
+    later = ask.ask(
         person("ana"), "read", the("table", "shop.sales.orders"), now=until + timedelta(seconds=1)
     )
     assert not later
@@ -90,7 +90,7 @@ def test_a_role_says_less(given: Node) -> None:
     decides("olivia", rows(review)["role:sales_read shop.sales"], "reduce", takes=taken)
     finish(review)
     assert not can("mia", "read")
-    assert decisions.ask(person("mia"), "use", the("schema", "shop.sales"))
+    assert ask.ask(person("mia"), "use", the("schema", "shop.sales"))
 
 
 @pytest.mark.parametrize(("silence", "keeps"), [("keep", True), ("remove", False), ("escalate", True)])

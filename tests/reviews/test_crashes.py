@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from policies.models import Change, Event, Grant, Review, ReviewRow
+from policies.record.verify import verify
 from policies.reviews import carrying, closing, leading, population
 from policies.services import grants
 from policies.services.grants import Wish
-from policies.verify import verify
 from tests.factories import acting, admit, the
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 

@@ -10,14 +10,14 @@ from django.core.management import call_command
 from catalog.nodes import Node
 from lakewarden.record.__main__ import main
 from policies import signing
-from policies.reviews import states
+from policies.models import review_states
 from tests.reviews.world import a_review, can_sign_in
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reviews.md"
 
 
-@pytest.mark.parametrize("table", [states.REVIEW, states.ROW], ids=lambda table: table.name)
-def test_the_states_on_the_page_are_those_of_the_code(table: states.States) -> None:
+@pytest.mark.parametrize("table", [review_states.REVIEW, review_states.ROW], ids=lambda table: table.name)
+def test_the_states_on_the_page_are_those_of_the_code(table: review_states.States) -> None:
     assert table.drawn() in PAGE.read_text() + "\n"
 
 

@@ -16,8 +16,8 @@ from catalog.nodes import Node
 from lakewarden.record import bundle
 from lakewarden.record.__main__ import main
 from policies import signing
-from policies.exports import archives
 from policies.models import Review
+from policies.record.exports import signed_archives
 from policies.reviews import closing, leading
 from policies.services import grants
 from policies.services.grants import Wish
@@ -82,7 +82,7 @@ def rewritten(archive: Path, name: str, edit: Callable[[bytes], bytes]) -> Path:
     kept = {one: value for one, value in content.items() if not one.startswith("manifest")}
     target = io.BytesIO()
     said = {one: manifest[one] for one in ("review", "population")}
-    archives.write(target, "review", kept, said)
+    signed_archives.write(target, "review", kept, said)
     path = archive.with_name("changed.zip")
     path.write_bytes(target.getvalue())
     return path

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from policies import decisions, entries
+from policies.decisions import ask
+from policies.decisions.lookups import entries
 from policies.models import Grant, Review
 from policies.reviews import closing, consequences, leading
 from tests.cdap_law import world as cdap
@@ -33,7 +34,7 @@ def a_herd(db: None) -> None:
 
 
 def may(name: str, permission: str, code: str) -> bool:
-    return bool(decisions.ask(person(name), permission, herd.the_namespace(code)))
+    return bool(ask.ask(person(name), permission, herd.the_namespace(code)))
 
 
 def test_a_data_owner_reviews_their_namespace(a_herd: None) -> None:

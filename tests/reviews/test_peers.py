@@ -8,8 +8,8 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import people
 from catalog.nodes import Node
-from policies import peers
-from policies.peers import Question, Share
+from policies.decisions.lookups import peers
+from policies.decisions.lookups.peers import Question, Share
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, a_role, acting, admit, the

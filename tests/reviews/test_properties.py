@@ -15,7 +15,8 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Rule
-from policies import decisions, facts, queries
+from policies.decisions import ask, facts
+from policies.decisions.lookups import visible_objects
 from policies.models import Grant, Review, ReviewRow, ReviewSeat
 from policies.reviews import closing, deciding, leading
 from policies.reviews.deciding import Verdict
@@ -31,7 +32,7 @@ def a_world(chance: random.Random) -> Node:
     can_sign_in("marek", *NAMES)
     owners.set_owner(root, person("marek"), by=BY, authority=AUTHORITY)
     places = [one for one in everything(root) if one.type == "table"]
-    admitted = [str(one) for one in queries.admitted(root)]
+    admitted = [str(one) for one in visible_objects.admitted(root)]
     for place in chance.sample(places, 3):
         holder = person(chance.choice(admitted))
         codes = tuple(chance.sample(("SELECT_TABLE", "MODIFY_TABLE"), chance.randint(1, 2)))
@@ -53,7 +54,7 @@ def able(root: Node, rules_of: Any) -> Abilities:
         for node in everything(root):
             if node.type != "role":
                 names = law.actions_for(node.type)
-                can = {name for name in names if decisions.answer(slice_, name, node, now=now, inside=())}
+                can = {name for name in names if ask.answer(slice_, name, node, now=now, inside=())}
                 found[one.name, node.ref.full_name] = frozenset(can)
     return found
 

@@ -10,7 +10,8 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies import uses
+from policies.analytics import uses
+from policies.analytics.uses import Used
 from policies.errors import Invalid, Refused
 from policies.models import Review, ReviewRow, ReviewSeat, Use
 from policies.reviews import advice, closing, consequences, leading, starting
@@ -19,7 +20,6 @@ from policies.reviews.plans import Plan, Scope, Stage
 from policies.separation.sides import Side
 from policies.services import accounts, grants, members, roles, separation
 from policies.services.grants import Wish
-from policies.uses import Used
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 from tests.reviews.world import a_review, acts, can_sign_in, person, rows
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from policies.models import Event, Grant, Review
+from policies.record.verify import verify
 from policies.reviews import leading, starting
 from policies.reviews.plans import Plan, Scope, Stage
 from policies.services import grants
 from policies.services.grants import Wish
-from policies.verify import verify
 from tests.factories import acting, admit, the
 from tests.policies.conftest import make_shop
 from tests.reviews.world import acts, can_sign_in, decides, person, rows

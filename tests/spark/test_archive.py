@@ -19,14 +19,15 @@ from django.utils import timezone
 from catalog.nodes import Node
 from lakewarden.spark.pipelines import archive as program
 from lakewarden.spark.pipelines.telling import Telling
-from policies.archiving import files, moving
-from policies.changes import digest_of
+from policies.analytics.pipelines import archive
+from policies.analytics.pipelines.known import Work
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, Event, PipelineRun
-from policies.pipelines import archive
-from policies.pipelines.known import Work
+from policies.record.archive import files as archive_files
+from policies.record.archive import removal
+from policies.record.change import digest_of
+from policies.record.verify import verify, with_events
 from policies.services import objects
-from policies.verify import verify, with_events
 from tests.factories import AUTHORITY, BY, the
 from tests.policies.test_archiving import age, realm, shop, spoil, superuser, top
 
@@ -127,7 +128,7 @@ def test_what_was_read_before_and_changed_since_is_not_moved(
     carried(plain, work)
     finished(work)
     older(shop)
-    moving.write(realm(shop), timezone.now())
+    removal.write(realm(shop), timezone.now())
     deed()
     with pytest.raises(Conflict, match=words):
         carried(plain, work)
@@ -180,9 +181,9 @@ def test_a_broken_record_is_not_moved(plain: Any, work: Work, deed: Callable[[],
 
 def test_an_archive_spoiled_meanwhile_is_not_recorded(plain: Any, work: Work, top: Path) -> None:
     def deed() -> None:
-        spoil(top / Archive.objects.get().folder / files.FACTS)
+        spoil(top / Archive.objects.get().folder / archive_files.FACTS)
 
-    with pytest.raises(files.ArchiveBroken, match=r"facts\.parquet"):
+    with pytest.raises(archive_files.ArchiveBroken, match=r"facts\.parquet"):
         carried(plain, work, deed)
     assert Archive.objects.get().state == "written"
 

@@ -19,9 +19,9 @@ pytest.importorskip("django", reason="the console is not in this environment")
 
 import psutil
 
-from policies import slices
-from policies.exports import parquet
+from policies.decisions import slices
 from policies.models import Counter
+from policies.record.exports import parquet
 from scripts import package
 from tests.api.world import Shop, make_shop, token
 from tests.client.site import Site

@@ -19,7 +19,8 @@ from django.utils import timezone
 from accounts.models import Token
 from lakewarden.spark import reading, views
 from lakewarden.spark.reading import ReadingFailed, Wanted
-from policies import slices, uses
+from policies.analytics import uses
+from policies.decisions import slices
 from policies.readings.views import VIEWS
 from policies.services import objects
 from policies.services.objects import NewObject

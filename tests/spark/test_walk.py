@@ -18,7 +18,8 @@ from django.conf import settings
 from accounts import people
 from authzsite.demo import lake, world
 from authzsite.demo import shop as demo_shop
-from policies import slices, uses
+from policies.analytics import uses
+from policies.decisions import slices
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.api.world import token

@@ -12,7 +12,7 @@ from psycopg import sql
 
 from catalog.nodes import Node, node
 from policies.models import Backend
-from policies.services import backends
+from policies.sync.connections import registration
 from policies.sync.connections.opening import open_backend
 from policies.sync.discovery.objects import discover
 from tests.backends.conftest import mariadb_server  # noqa: F401 -- a fixture
@@ -95,7 +95,7 @@ def make_governed(source: Source) -> Backend:
     a_person("mia", "analysts")
     a_person("carl", "analysts")
     admit(root, "olivia", "ana", "mia", "carl", "group:staff", "group:analysts")
-    row = backends.connect(
+    row = registration.connect(
         root, "shop", "postgresql", source.url(), policy="repair", by=BY, authority=AUTHORITY
     )
     discover_now(row)

@@ -9,12 +9,12 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
-from policies import decisions, history
+from policies.decisions import ask
 from policies.errors import Conflict, Invalid, NotFound, Refused
-from policies.history import Filter
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, Grant
-from policies.services import drift
-from policies.sync import worker
+from policies.record import history
+from policies.record.history import Filter
+from policies.sync import foreign_rights, worker
 from tests.factories import a_role, acting, admit, the
 from tests.sync.conftest import Source
 
@@ -40,7 +40,7 @@ def held_directly(source: Source, login: str) -> list[tuple]:
 
 
 def test_a_foreign_grant_that_is_revoked_is_gone_when_read_again(looked: Backend, source: Source) -> None:
-    drift.revoke(finding(), by=acting("olivia"), reason="nobody knows what it is for")
+    foreign_rights.revoke(finding(), by=acting("olivia"), reason="nobody knows what it is for")
     assert source.reads("legacy")
     report = worker.deliver(looked)
     assert report is not None
@@ -57,11 +57,11 @@ def test_a_foreign_grant_that_is_adopted_becomes_ours_without_a_gap(looked: Back
     admit(the("metalake"), "legacy")
     legacy = people.ensure("user", "legacy")
     admit_to_the_catalog(legacy)
-    drift.adopt(finding(place="sales", what="USAGE"), by=acting("olivia"))
-    drift.adopt(finding(), by=acting("olivia"), reason="the nightly report reads it")
+    foreign_rights.adopt(finding(place="sales", what="USAGE"), by=acting("olivia"))
+    foreign_rights.adopt(finding(), by=acting("olivia"), reason="the nightly report reads it")
     grant = Grant.objects.open().get(privilege="SELECT_TABLE", securable=the("table", ORDERS).id)
     assert grant.origin == "adopted"
-    assert decisions.ask(legacy, "read", the("table", ORDERS))
+    assert ask.ask(legacy, "read", the("table", ORDERS))
     worker.deliver(looked)
     assert source.reads("legacy")
     assert held_directly(source, "legacy") == []
@@ -79,7 +79,7 @@ def admit_to_the_catalog(who: Principal) -> None:
 def test_nobody_is_cut_off_by_adopting_what_cannot_be_used_yet(looked: Backend, source: Source) -> None:
     """Legacy may not use the catalog, so our role gives nothing: what others gave stays until it does."""
     admit(the("metalake"), "legacy")
-    drift.adopt(finding(), by=acting("olivia"))
+    foreign_rights.adopt(finding(), by=acting("olivia"))
     worker.deliver(looked)
     assert source.reads("legacy")
     assert ForeignOrder.objects.filter(done__isnull=True).exists()
@@ -91,37 +91,37 @@ def test_what_its_holder_is_denied_here_is_not_adopted(looked: Backend, source: 
     admit(the("metalake"), "legacy")
     a_role(the("metalake"), "no_legacy", "deny SELECT_TABLE on schema shop.sales", held_by=("legacy",))
     with pytest.raises(Invalid, match="Here legacy is denied this"):
-        drift.adopt(finding(), by=acting("olivia"))
+        foreign_rights.adopt(finding(), by=acting("olivia"))
     assert not ForeignOrder.objects.exists()
     assert not Grant.objects.open().filter(securable=the("table", ORDERS).id).exists()
-    drift.revoke(finding(), by=acting("olivia"))
+    foreign_rights.revoke(finding(), by=acting("olivia"))
     worker.deliver(looked)
     assert not source.reads("legacy")
 
 
 def test_who_may_not_admit_members_cannot_adopt_a_strangers_grant(looked: Backend) -> None:
     with pytest.raises(Refused, match="legacy is no member of demo"):
-        drift.adopt(finding(), by=acting("olivia"))
+        foreign_rights.adopt(finding(), by=acting("olivia"))
     assert not ForeignOrder.objects.exists()
     assert not Grant.objects.filter(origin="adopted").exists()
     # the metalake's owner admits legacy with it
-    drift.adopt(finding(), by=acting("marek"))
+    foreign_rights.adopt(finding(), by=acting("marek"))
     assert Grant.objects.filter(origin="adopted").exists()
 
 
-@pytest.mark.parametrize("deed", [drift.adopt, drift.revoke, drift.reopen])
+@pytest.mark.parametrize("deed", [foreign_rights.adopt, foreign_rights.revoke, foreign_rights.reopen])
 def test_only_who_may_grant_decides_about_foreign_grants(looked: Backend, deed) -> None:
     with pytest.raises(Refused):
         deed(finding(), by=acting("mia"))
     with pytest.raises(Refused):
-        drift.accept(finding(), timezone.now() + timedelta(days=1), by=acting("mia"), reason="so")
+        foreign_rights.accept(finding(), timezone.now() + timedelta(days=1), by=acting("mia"), reason="so")
 
 
 def test_what_says_less_than_any_right_here_is_not_widened(looked: Backend, source: Source) -> None:
     """Write here means update and delete too; who has only INSERT is not given the rest by adopting."""
     source.run("GRANT INSERT ON sales.orders TO legacy")
     worker.look(looked)
-    about = drift.foreign(finding())
+    about = foreign_rights.foreign(finding())
     assert about.privileges == ("SELECT_TABLE",)
     assert about.left == ("INSERT",)
 
@@ -129,7 +129,7 @@ def test_what_says_less_than_any_right_here_is_not_widened(looked: Backend, sour
 def test_all_of_writing_is_adopted_as_writing(looked: Backend, source: Source) -> None:
     source.run("GRANT INSERT, UPDATE, DELETE ON sales.orders TO legacy WITH GRANT OPTION")
     worker.look(looked)
-    about = drift.foreign(finding())
+    about = foreign_rights.foreign(finding())
     assert about.privileges == ("MODIFY_TABLE",)
     assert about.left == ()
 
@@ -138,25 +138,25 @@ def test_a_role_of_theirs_is_no_person_to_adopt(looked: Backend, source: Source)
     source.run("CREATE ROLE lw_test_reporting NOLOGIN; GRANT SELECT ON sales.orders TO lw_test_reporting")
     worker.look(looked)
     with pytest.raises(Invalid, match="a role over there"):
-        drift.adopt(finding("lw_test_reporting"), by=acting("olivia"))
+        foreign_rights.adopt(finding("lw_test_reporting"), by=acting("olivia"))
 
 
 def test_an_accepted_grant_comes_back_after_its_date(looked: Backend, source: Source) -> None:
     until = timezone.now() + timedelta(days=30)
-    drift.accept(finding(), until, by=acting("olivia"), reason="until the report has moved")
+    foreign_rights.accept(finding(), until, by=acting("olivia"), reason="until the report has moved")
     worker.look(looked)
     row = BackendFinding.objects.get(pk=finding())
     assert (row.accepted_until, row.accepted_reason) == (until, "until the report has moved")
     assert row.accepted_by == people.ensure("user", "olivia")
     assert source.reads("legacy")
-    drift.reopen(row.pk, by=acting("olivia"))
+    foreign_rights.reopen(row.pk, by=acting("olivia"))
     assert BackendFinding.objects.get(pk=row.pk).accepted_until is None
 
 
 def test_a_grant_that_was_taken_and_given_anew_is_not_accepted_any_more(
     looked: Backend, source: Source
 ) -> None:
-    drift.accept(finding(), timezone.now() + timedelta(days=30), by=acting("olivia"), reason="known")
+    foreign_rights.accept(finding(), timezone.now() + timedelta(days=30), by=acting("olivia"), reason="known")
     source.run("REVOKE SELECT ON sales.orders FROM legacy")
     worker.look(looked)
     source.run("GRANT SELECT ON sales.orders TO legacy")
@@ -170,34 +170,34 @@ def test_a_grant_that_was_taken_and_given_anew_is_not_accepted_any_more(
 def test_accepting_wants_a_date_and_a_reason(looked: Backend, days: int, reason: str, told: str) -> None:
     until = timezone.now() + timedelta(days=days)
     with pytest.raises(Invalid, match=told):
-        drift.accept(finding(), until, by=acting("olivia"), reason=reason)
+        foreign_rights.accept(finding(), until, by=acting("olivia"), reason=reason)
 
 
 def test_a_decision_is_made_once(looked: Backend) -> None:
-    drift.revoke(finding(), by=acting("olivia"))
+    foreign_rights.revoke(finding(), by=acting("olivia"))
     with pytest.raises(Conflict):
-        drift.adopt(finding(), by=acting("marek"))
+        foreign_rights.adopt(finding(), by=acting("marek"))
     with pytest.raises(NotFound):
-        drift.revoke(0, by=acting("olivia"))
+        foreign_rights.revoke(0, by=acting("olivia"))
 
 
 def test_what_the_backend_refuses_is_kept_in_its_own_words(looked: Backend, source: Source) -> None:
     source.run("GRANT SELECT ON sales.orders TO legacy WITH GRANT OPTION")
     source.run("GRANT SELECT ON sales.orders TO carl", as_="legacy")
     worker.look(looked)
-    drift.revoke(finding(), by=acting("olivia"))
+    foreign_rights.revoke(finding(), by=acting("olivia"))
     worker.deliver(looked)
     assert "dependent privileges exist" in ForeignOrder.objects.filter(done__isnull=True)[0].error
     assert source.reads("legacy")
-    drift.revoke(finding("carl"), by=acting("olivia"))
+    foreign_rights.revoke(finding("carl"), by=acting("olivia"))
     for _ in range(2):
         worker.look(looked)
     assert held_directly(source, "legacy") == held_directly(source, "carl") == []
 
 
 def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend) -> None:
-    drift.revoke(finding(), by=acting("olivia"), reason="old")
-    drift.accept(
+    foreign_rights.revoke(finding(), by=acting("olivia"), reason="old")
+    foreign_rights.accept(
         finding(place="sales", what="USAGE"),
         timezone.now() + timedelta(days=5),
         by=acting("olivia"),
@@ -214,13 +214,13 @@ def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend
 def test_nothing_is_asked_of_a_backend_that_is_only_watched(looked: Backend, source: Source) -> None:
     Backend.objects.update(policy="report")
     with pytest.raises(Invalid, match="only watched: nothing is changed there"):
-        drift.revoke(finding(), by=acting("olivia"))
+        foreign_rights.revoke(finding(), by=acting("olivia"))
     worker.deliver(Backend.objects.get())
     assert source.reads("legacy")
 
 
 def test_nothing_is_taken_while_a_backend_only_reports(looked: Backend, source: Source) -> None:
-    drift.revoke(finding(), by=acting("olivia"))
+    foreign_rights.revoke(finding(), by=acting("olivia"))
     Backend.objects.update(policy="report")
     worker.deliver(Backend.objects.get())
     assert source.reads("legacy")

@@ -16,12 +16,12 @@ from catalog.models import Detail
 from catalog.queries import find
 from lakewarden.backends.errors import Transient
 from lakewarden.law.objects import ObjectRef
-from policies import sealing
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.secrets import encrypt
-from policies.services import backends, grants, members, realms, roles
+from policies.services import grants, members, realms, roles, seals
 from policies.services.grants import Wish
 from policies.sync import reconcile, worker
+from policies.sync.connections import registration
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.policies.superuser import past_triggers
 from tests.sync.conftest import Source, discover_now
@@ -285,7 +285,7 @@ def test_while_the_law_is_not_enforced_the_database_is_left_as_it_is(
 def test_each_source_has_its_own_state_and_errors(governed: Backend, source: Source) -> None:
     root = the("metalake")
     url = "postgresql://postgres@127.0.0.1:1/nowhere"
-    other = backends.connect(root, "away", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
+    other = registration.connect(root, "away", "postgresql", url, policy="repair", by=BY, authority=AUTHORITY)
     worker.deliver(governed)
     worker.deliver(other)
     states = dict(Backend.objects.values_list("catalog__placements__name", "state"))
@@ -333,7 +333,7 @@ def test_nothing_is_given_or_taken_by_facts_written_past_the_console(
     assert readers(source) == before
     governed.refresh_from_db()
     assert "written past the console" in governed.error
-    sealing.set_right()
+    seals.set_right()
     OutboxEntry.objects.update(due=timezone.now())
     assert worker.deliver(governed).settled
     assert source.reads("ana")

@@ -15,13 +15,13 @@ from django.test import Client
 
 from accounts import people
 from authzsite import embedded
-from policies import decisions
+from policies.decisions import ask
 from policies.models import Backend, OutboxEntry
+from policies.record.verify import verify
 from policies.secrets import encrypt
 from policies.services import grants
 from policies.services.grants import Wish
 from policies.sync.safeguards import restored
-from policies.verify import verify
 from tests.conftest import VAR
 from tests.factories import acting, owned, the
 from tests.metrics import read_metrics
@@ -75,9 +75,7 @@ def change(chance: random.Random) -> None:
 
 def decided() -> dict[str, bool]:
     orders = the("table", ORDERS)
-    return {
-        name: bool(decisions.ask(people.ensure("user", name), "Table.loadTable", orders)) for name in PEOPLE
-    }
+    return {name: bool(ask.ask(people.ensure("user", name), "Table.loadTable", orders)) for name in PEOPLE}
 
 
 def out_there(source: Source) -> dict[str, bool]:

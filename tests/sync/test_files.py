@@ -18,9 +18,9 @@ from accounts import people
 from catalog.models import Detail
 from lakewarden.backends.testing.kit import look
 from policies.models import Backend, BackendFinding
-from policies.services import drift, grants
+from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import reconcile, worker
+from policies.sync import foreign_rights, reconcile, worker
 from tests.backends.files_world import PosixSite, as_person, reads, setfacl, shown, writes
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
 
@@ -116,7 +116,7 @@ def test_a_hand_made_entry_appears_and_is_adopted_without_a_gap(governed: Backen
     settled(governed)
     found = BackendFinding.objects.filter(kind="foreign", holder=LEGACY).order_by("what")
     assert [(one.what, one.place) for one in found] == [("ENTER", "crm.calls"), ("READ", "crm.calls")]
-    drift.adopt(found.get(what="READ").pk, by=acting("olivia"))
+    foreign_rights.adopt(found.get(what="READ").pk, by=acting("olivia"))
     settled(governed)
     assert as_person(LEGACY, reads(calls))
     revoke("READ_FILESET", LEGACY)
@@ -129,7 +129,7 @@ def test_a_hand_made_entry_is_revoked(governed: Backend, lake: PosixSite) -> Non
     setfacl("-R", "-m", f"u:{LEGACY}:rX", calls)
     settled(governed)
     assert as_person(LEGACY, reads(calls))
-    drift.revoke(BackendFinding.objects.get(kind="foreign", what="READ").pk, by=acting("olivia"))
+    foreign_rights.revoke(BackendFinding.objects.get(kind="foreign", what="READ").pk, by=acting("olivia"))
     settled(governed)
     assert LEGACY not in shown(calls)[str(calls)]
     assert not as_person(LEGACY, reads(calls))

@@ -12,11 +12,10 @@ from django.utils import timezone
 from accounts import people
 from lakewarden.backends.base import Right, Step
 from lakewarden.backends.errors import Rejected
-from policies import outbox
 from policies.models import Backend, Notice, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import STUCK_AFTER
-from policies.services import operating
-from policies.sync import reconcile, worker
+from policies.record import outbox
+from policies.sync import operations, reconcile, worker
 from policies.sync.runs import nightly, pruning
 from policies.sync.safeguards import rate_limit
 from tests.factories import acting, the
@@ -154,7 +153,7 @@ def test_a_pause_ends_the_waiting_for_the_rate(settled: Backend, monkeypatch: An
     monkeypatch.setattr("policies.sync.runs.progress.EVERY", -1.0)
     grant_ana()
     row = again()
-    operating.pause(row, by=acting("marek"))
+    operations.pause(row, by=acting("marek"))
     assert worker.deliver(row).missing
     assert SyncRun.objects.order_by("-pk")[0].done == 0
 
@@ -225,7 +224,7 @@ def told() -> list[tuple[str, bool]]:
 def test_who_owns_the_catalog_is_told_once_of_what_is_parked(refused: Backend) -> None:
     assert OutboxEntry.objects.filter(parked=True).exists()
     people.make_account("marek")
-    operating.retry(refused, by=acting("marek"))
+    operations.retry(refused, by=acting("marek"))
     Notice.objects.all().delete()
     for _ in range(2 * STUCK_AFTER):
         OutboxEntry.objects.update(due=timezone.now())

@@ -21,9 +21,8 @@ from lakewarden.backends.kinds import Kind, plain_parts
 from lakewarden.backends.testing.memory import Memory, World
 from policies.errors import Invalid
 from policies.models import Backend
-from policies.services import backends
 from policies.sync import worker
-from policies.sync.connections import opening
+from policies.sync.connections import opening, registration
 from policies.sync.connections.places import places
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.discovery.objects import Discovered, discover
@@ -82,7 +81,7 @@ def test_a_package_brings_kinds_and_what_it_cannot_load_is_said(plugged: None) -
 
 def test_a_kind_nobody_knows_is_named_with_those_that_are(db: None) -> None:
     with pytest.raises(Invalid, match=r"No backend of kind `paper` is installed here; known are postgresql"):
-        backends.connect(
+        registration.connect(
             a_metalake(), "shop", "paper", "paper://x", policy="report", by=BY, authority=AUTHORITY
         )
 
@@ -99,13 +98,13 @@ def test_a_connection_fits_its_kind(
     db: None, plugged: None, catalog: str, kind: str, url: str, told: str
 ) -> None:
     with pytest.raises(Invalid, match=told):
-        backends.connect(a_metalake(), catalog, kind, url, policy="report", by=BY, authority=AUTHORITY)
+        registration.connect(a_metalake(), catalog, kind, url, policy="report", by=BY, authority=AUTHORITY)
     assert not Backend.objects.exists()
 
 
 def test_a_whole_realm_is_connected_by_its_root(db: None, plugged: None) -> None:
     root = a_metalake()
-    row = backends.connect(root, "", "whole", "whole://h/x", policy="report", by=BY, authority=AUTHORITY)
+    row = registration.connect(root, "", "whole", "whole://h/x", policy="report", by=BY, authority=AUTHORITY)
     assert (row.catalog_id, row.place, str(row)) == (root.id, "h/x", "Whole h/x")
 
 
@@ -151,7 +150,7 @@ def test_a_whole_realm_is_discovered_with_its_catalogs_renames_and_what_is_made_
     db: None, plugged: None
 ) -> None:
     root, world = a_metalake(), World()
-    backends.connect(root, "", "whole", "whole://h/x", policy="report", by=BY, authority=AUTHORITY)
+    registration.connect(root, "", "whole", "whole://h/x", policy="report", by=BY, authority=AUTHORITY)
     for type_, *path in (
         ("catalog", "shop"),
         ("schema", "shop", "sales"),
@@ -223,7 +222,7 @@ def test_a_url_that_is_none_is_refused_without_its_secret(url: str) -> None:
 def test_a_realm_is_connected_to_what_knows_its_law(db: None, policy: str, fits: bool) -> None:
     root, url = a_cdap("c", policy), "ranger+http://u:p@127.0.0.1:1/cl1_cdap"
     try:
-        backends.connect(root, "", "ranger-cdap", url, policy="report", by=BY, authority=AUTHORITY)
+        registration.connect(root, "", "ranger-cdap", url, policy="report", by=BY, authority=AUTHORITY)
     except Invalid as problem:
         assert "under the law of cdap43" in str(problem)
     assert Backend.objects.filter(catalog=root.id).exists() is fits

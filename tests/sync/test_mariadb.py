@@ -16,10 +16,11 @@ from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
 from policies.errors import Invalid
 from policies.models import Backend, BackendFinding
-from policies.services import backends, drift, grants
+from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import worker
+from policies.sync import foreign_rights, worker
 from policies.sync.backends.mariadb import kind as mariadb
+from policies.sync.connections import registration
 from tests.backends.mariadb_world import MariaSite
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the
 
@@ -79,7 +80,7 @@ def test_a_grant_reaches_the_server_and_a_revoke_takes_it_back(governed: Backend
 def test_a_foreign_grant_is_adopted_without_a_gap(governed: Backend, server: MariaSite) -> None:
     worker.deliver(governed)
     finding = BackendFinding.objects.get(kind="foreign")
-    drift.adopt(finding.pk, by=acting("olivia"))
+    foreign_rights.adopt(finding.pk, by=acting("olivia"))
     worker.deliver(governed)
     assert server.may("legacy", "SELECT", "crm", "contacts")
     assert server.foreign() == set()
@@ -88,7 +89,7 @@ def test_a_foreign_grant_is_adopted_without_a_gap(governed: Backend, server: Mar
 
 def test_a_foreign_grant_is_revoked(governed: Backend, server: MariaSite) -> None:
     worker.deliver(governed)
-    drift.revoke(BackendFinding.objects.get(kind="foreign").pk, by=acting("olivia"))
+    foreign_rights.revoke(BackendFinding.objects.get(kind="foreign").pk, by=acting("olivia"))
     worker.deliver(governed)
     assert not server.may("legacy", "SELECT", "crm", "contacts")
 
@@ -113,7 +114,7 @@ URLS = [("mariadb", "postgresql://127.0.0.1/x"), ("postgresql", "mariadb://127.0
 def test_the_url_must_be_of_its_kind(kind: str, url: str) -> None:
     root = a_metalake()
     with pytest.raises(Invalid, match=f"begins with {kind}://"):
-        backends.connect(root, "customers", kind, url, policy="repair", by=BY, authority=AUTHORITY)
+        registration.connect(root, "customers", kind, url, policy="repair", by=BY, authority=AUTHORITY)
     assert not Backend.objects.exists()
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from policies import discoveries
 from policies.models import Backend, BackendFinding, Discovery
 from policies.sync import worker
+from policies.sync.discovery import discoveries
 from tests.factories import the
 from tests.sync.conftest import Source, discover_now
 

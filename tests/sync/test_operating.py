@@ -18,9 +18,9 @@ from policies import tasks
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, BackendFinding, BackendLogins, Event, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import STUCK_AFTER
-from policies.services import duties, grants, members, operating, roles
+from policies.services import duties, grants, members, roles
 from policies.services.grants import Wish
-from policies.sync import reconcile, worker
+from policies.sync import operations, reconcile, worker
 from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source
@@ -65,14 +65,14 @@ def test_looking_again_at_the_same_adds_no_run(settled: Backend) -> None:
 def test_while_it_is_paused_nothing_is_changed_and_afterwards_all_is(
     settled: Backend, source: Source
 ) -> None:
-    operating.pause(settled, by=acting("marek"), reason="maintenance")
+    operations.pause(settled, by=acting("marek"), reason="maintenance")
     grant_ana()
     tasks.deliver(settled.pk)
     tasks.look(settled.pk)
     assert not source.reads("ana")
     row = Backend.objects.get()
     assert (row.state, row.paused_by) == ("paused", people.ensure("user", "marek"))
-    operating.resume(row, by=acting("marek"))
+    operations.resume(row, by=acting("marek"))
     tasks.deliver(settled.pk)
     assert source.reads("ana")
     assert Backend.objects.get().state == "in_sync"
@@ -81,7 +81,7 @@ def test_while_it_is_paused_nothing_is_changed_and_afterwards_all_is(
 def test_the_command_only_looks_at_what_is_paused(
     settled: Backend, source: Source, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    operating.pause(settled, by=acting("marek"))
+    operations.pause(settled, by=acting("marek"))
     grant_ana()
     with pytest.raises(SystemExit):
         call_command("sync", "demo/shop")
@@ -92,7 +92,7 @@ def test_the_command_only_looks_at_what_is_paused(
 
 def test_a_pause_ends_by_itself(settled: Backend, source: Source, monkeypatch: pytest.MonkeyPatch) -> None:
     until = timezone.now() + timedelta(hours=2)
-    operating.pause(settled, by=acting("marek"), until=until)
+    operations.pause(settled, by=acting("marek"), until=until)
     grant_ana()
     monkeypatch.setattr(timezone, "now", lambda: until - timedelta(seconds=1))
     tasks.look(settled.pk)
@@ -104,31 +104,31 @@ def test_a_pause_ends_by_itself(settled: Backend, source: Source, monkeypatch: p
 
 def test_only_owners_and_who_has_the_duty_run_a_sync(settled: Backend) -> None:
     with pytest.raises(Refused, match="its owner may, and who has the duty"):
-        operating.pause(settled, by=acting("olivia"))
+        operations.pause(settled, by=acting("olivia"))
     assert Backend.objects.get().state == "in_sync"
     people.make_account("olivia")
     duties.give(
         the("catalog", "shop"), "operate_sync", people.ensure("user", "olivia"), by=BY, authority=AUTHORITY
     )
-    operating.pause(settled, by=acting("olivia"))
+    operations.pause(settled, by=acting("olivia"))
     assert Event.objects.filter(kind="backend.paused").count() == 1
     with pytest.raises(Invalid):
-        operating.pause(settled, by=acting("olivia"), until=timezone.now())
+        operations.pause(settled, by=acting("olivia"), until=timezone.now())
 
 
 def test_reporting_shows_the_plan_and_repairing_carries_it_out(settled: Backend, source: Source) -> None:
-    operating.set_policy(settled, "report", by=acting("marek"))
+    operations.set_policy(settled, "report", by=acting("marek"))
     grant_ana()
     worker.deliver(Backend.objects.get())
     run = SyncRun.objects.order_by("-pk")[0]
     assert run.state == SyncRun.State.SHOWN
     assert {item.state for item in run.items.all()} == {SyncItem.State.PLANNED}
     assert not source.reads("ana")
-    operating.set_policy(Backend.objects.get(), "repair", by=acting("marek"))
+    operations.set_policy(Backend.objects.get(), "repair", by=acting("marek"))
     worker.deliver(Backend.objects.get())
     assert source.reads("ana")
     with pytest.raises(Invalid):
-        operating.set_policy(settled, "guess", by=acting("marek"))
+        operations.set_policy(settled, "guess", by=acting("marek"))
 
 
 # the guard
@@ -174,10 +174,10 @@ def test_a_plan_that_takes_too_much_is_held_until_somebody_lets_it_go_on(
     assert source.reads("mia")
     assert OutboxEntry.objects.filter(backend=wary).exists()
     with pytest.raises(Conflict):
-        operating.confirm(wary, "another plan", by=acting("marek"))
+        operations.confirm(wary, "another plan", by=acting("marek"))
     with pytest.raises(Refused):
-        operating.confirm(wary, run.digest, by=acting("olivia"))
-    operating.confirm(wary, run.digest, by=acting("marek"), reason="they left")
+        operations.confirm(wary, run.digest, by=acting("olivia"))
+    operations.confirm(wary, run.digest, by=acting("marek"), reason="they left")
     worker.deliver(Backend.objects.get())
     assert not source.reads("mia")
     assert (Backend.objects.get().state, Backend.objects.get().confirmed) == ("in_sync", "")
@@ -187,7 +187,7 @@ def test_what_was_let_through_is_that_plan_and_no_larger_one(wary: Backend, sour
     leave()
     worker.look(wary)
     digest = SyncRun.objects.order_by("-pk")[0].digest
-    operating.confirm(wary, digest, by=acting("marek"))
+    operations.confirm(wary, digest, by=acting("marek"))
     members.remove(the("metalake"), people.ensure("user", "olivia"), by=BY, authority=AUTHORITY)
     worker.look(Backend.objects.get())
     assert Backend.objects.get().state == "held"
@@ -231,7 +231,7 @@ def test_what_fails_for_good_is_parked_with_its_reason(
     failed = SyncItem.objects.filter(state=SyncItem.State.FAILED).order_by("-pk")[0]
     assert failed.error == str(error)
     monkeypatch.undo()
-    operating.retry(settled, by=acting("marek"))
+    operations.retry(settled, by=acting("marek"))
     worker.deliver(settled)
     assert source.reads("ana")
     assert not OutboxEntry.objects.exists()
@@ -274,7 +274,7 @@ def test_one_item_is_tried_again_alone(
     monkeypatch.undo()
     OutboxEntry.objects.update(due=timezone.now() + timedelta(hours=1))
     item = SyncItem.objects.get(person="carl", state=SyncItem.State.FAILED)
-    operating.retry(settled, by=acting("marek"), item=item)
+    operations.retry(settled, by=acting("marek"), item=item)
     worker.deliver(settled)
     assert source.reads("carl")
     assert not source.reads("ana")
@@ -298,7 +298,7 @@ def test_a_pause_stops_a_run_between_two_steps(
     real = reconcile.Run.follow
 
     def paused(run: Any, outcomes: Any) -> Any:
-        operating.pause(settled, by=acting("marek"))
+        operations.pause(settled, by=acting("marek"))
         return real(run, outcomes)
 
     monkeypatch.setattr(reconcile.Run, "follow", paused)

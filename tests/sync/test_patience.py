@@ -11,8 +11,7 @@ from django.utils import timezone
 from lakewarden.backends.base import Step
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.services import operating
-from policies.sync import worker
+from policies.sync import operations, worker
 from policies.sync.backends.postgresql import kind as postgresql
 from tests.factories import a_role, acting, the
 from tests.sync.conftest import Source, discover_now
@@ -83,7 +82,7 @@ def test_it_is_tried_again_when_asked_for_within_the_hour_and_after_it_anyway(
 ) -> None:
     held_up(governed, stubborn, Misconfigured("not the owner"))
     asked = stubborn.asked
-    operating.retry(governed, by=acting("marek"))
+    operations.retry(governed, by=acting("marek"))
     worker.deliver(governed)
     assert stubborn.asked > asked
     looked(governed)
@@ -92,7 +91,7 @@ def test_it_is_tried_again_when_asked_for_within_the_hour_and_after_it_anyway(
     looked(governed)
     assert stubborn.asked > asked
     stubborn.error = None
-    operating.retry(governed, by=acting("marek"))
+    operations.retry(governed, by=acting("marek"))
     assert worker.deliver(governed).settled  # type: ignore[union-attr]
     assert source.reads("ana", "sales.customers")
     assert not OutboxEntry.objects.filter(backend=governed, parked=True).exists()

@@ -17,11 +17,11 @@ from catalog.nodes import Node, node
 from lakewarden.backends.base import Desired, Observation, Right
 from lakewarden.backends.testing.kit import look
 from lakewarden.law import engine
-from policies import slices
+from policies.decisions import slices
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry
-from policies.services import drift, grants
+from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import change_detection, worker
+from policies.sync import change_detection, foreign_rights, worker
 from policies.sync.backends.ranger.types import HIVE, TRINO
 from policies.sync.backends.ranger.wanted import CARRIED, wanted
 from policies.sync.connections.opening import open_backend
@@ -156,7 +156,7 @@ def test_a_policy_made_by_hand_appears_with_its_object_and_holder(found: Backend
 def test_it_is_revoked_and_its_labels_stay(
     found: BackendFinding, governed: Backend, site: RangerSite
 ) -> None:
-    drift.revoke(found.pk, by=acting("marek"))
+    foreign_rights.revoke(found.pk, by=acting("marek"))
     deliver(governed)
     left = site.policies()["stock"]
     assert (left["policyItems"], left["policyLabels"]) == ([], ["by hand"])
@@ -167,7 +167,7 @@ def test_it_is_not_adopted_while_it_stands_on_the_object_alone(
     found: BackendFinding, governed: Backend, site: RangerSite
 ) -> None:
     """Ranger keeps one policy for each resource; what stands in the way is named, and nothing is lost."""
-    drift.adopt(found.pk, by=acting("marek"))
+    foreign_rights.adopt(found.pk, by=acting("marek"))
     report = worker.deliver(governed)
     assert report is not None
     assert "policy-name=[stock]" in report.error
@@ -182,7 +182,7 @@ def test_it_is_adopted_where_ours_may_stand_beside_it(
 ) -> None:
     url = f"{site.url}?beside=yes"
     call_command("connect", "demo/shop", "ranger-hive", "--url", url, stdout=StringIO())
-    drift.adopt(found.pk, by=acting("marek"))
+    foreign_rights.adopt(found.pk, by=acting("marek"))
     deliver(Backend.objects.get())
     assert site.policies()["stock"]["policyItems"] == []
     assert not BackendFinding.objects.filter(kind="foreign", grantor="policy stock").exists()
@@ -197,7 +197,7 @@ def test_what_is_given_on_several_objects_at_once_is_refused_in_words(
     site.policy("both", both, item("select", users=["legacy"]))
     worker.look(governed)
     found = BackendFinding.objects.get(kind="foreign", place="sales.orders")
-    drift.revoke(found.pk, by=acting("olivia"))
+    foreign_rights.revoke(found.pk, by=acting("olivia"))
     worker.deliver(governed)
     assert "gives this on 2 objects" in ForeignOrder.objects.get().error
     assert reads(site, "legacy") == {"legacy": {"orders", "customers"}}

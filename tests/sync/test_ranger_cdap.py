@@ -14,7 +14,7 @@ from catalog.nodes import Node
 from lakewarden.law import engine
 from lakewarden.law.dialects.cdap.authorizable import parse
 from lakewarden.law.facts import Level, Lineage
-from policies import slices
+from policies.decisions import slices
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.backends.ranger.types import CDAP

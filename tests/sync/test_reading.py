@@ -6,11 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from policies import discoveries
 from policies.errors import Invalid, Refused
 from policies.models import Backend, BackendFinding, Discovery, Event, FoundOwner, Ownership
 from policies.sync import worker
-from policies.sync.discovery import owners
+from policies.sync.discovery import discoveries, owners
 from policies.sync.runs import nightly
 from tests.factories import acting, admit, the
 from tests.sync.conftest import Source, discover_now

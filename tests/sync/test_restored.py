@@ -14,9 +14,9 @@ from django.utils import timezone
 from accounts import people
 from policies import tasks
 from policies.models import Backend, DatabaseIdentity, Event, Notice, OutboxEntry
-from policies.services import grants, operating
+from policies.services import grants
 from policies.services.grants import Wish
-from policies.sync import worker
+from policies.sync import operations, worker
 from policies.sync.safeguards import restored
 from tests.factories import acting, owned, the
 from tests.sync.conftest import Source, make_governed
@@ -61,7 +61,7 @@ def test_on_a_copy_nothing_is_given_out_until_somebody_has_seen_the_plan(
     assert (row.policy, row.restored) == ("report", True)
     assert not source.reads("ana")
     assert Event.objects.filter(kind="backend.policy", data__by="restored").count() == 1
-    operating.set_policy(row, "repair", by=acting("marek"), reason="seen")
+    operations.set_policy(row, "repair", by=acting("marek"), reason="seen")
     worker.look(Backend.objects.get())
     assert source.reads("ana")
     assert not Backend.objects.get().restored
@@ -141,7 +141,7 @@ def test_whoever_answers_for_it_is_told_at_once_and_home_shows_it(
     assert mine.get().how == "mail"
     assert "changes nothing until somebody looks at its plan" in client.get("/").content.decode()
     assert "Changes nothing" in client.get(f"/sync/{revoked_since.pk}").content.decode()
-    operating.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
+    operations.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
     tasks.deliver(revoked_since.pk)
     assert mine.get().done is not None
 
@@ -161,7 +161,7 @@ def test_what_is_decided_meanwhile_stays_due_and_does_not_pile_up(
     assert kept
     assert len(kept) == len(set(kept))
     assert all(OutboxEntry.objects.values_list("since", flat=True))
-    operating.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
+    operations.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
     tasks.deliver(revoked_since.pk)
     assert source.reads("ana")
     assert not OutboxEntry.objects.exists()

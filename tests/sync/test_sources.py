@@ -21,10 +21,10 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, Event, Notice
 from policies.secrets import encrypt
-from policies.services import backends, objects, operating
-from policies.sync import worker
+from policies.services import objects
+from policies.sync import operations, worker
 from policies.sync.backends.postgresql.source import database
-from policies.sync.connections import sources
+from policies.sync.connections import registration, sources
 from policies.sync.connections.trial import tried
 from policies.sync.safeguards.report_only import only_reports
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, the
@@ -36,7 +36,7 @@ SHARED: dict[str, Any] = {"shared": True, "reason": "a second law for a while"}
 def connected(root: Any, name: str, source: Source, by: Actor = BY, **more: Any) -> Backend:
     found = tried("postgresql", source.url(), realm=root.name)
     more = {"policy": "repair", "source": found.source, **more}
-    return backends.connect(root, name, "postgresql", source.url(), by=by, authority=AUTHORITY, **more)
+    return registration.connect(root, name, "postgresql", source.url(), by=by, authority=AUTHORITY, **more)
 
 
 def run(*command: str) -> str:
@@ -167,26 +167,26 @@ def test_what_somebody_connects_who_does_not_run_the_site_only_reports(
     admit(root, "olivia")
     row = connected(root, "shop", source, by=acting("olivia"))
     assert (row.policy, row.awaits) == ("repair", "new")
-    operating.set_policy(row, "repair", by=BY)
+    operations.set_policy(row, "repair", by=BY)
     row.refresh_from_db()
     assert only_reports(row)
     assert connected(root, "shop", source, by=acting("olivia"), policy="report").awaits == "new"
     row = connected(root, "shop", source, by=acting("olivia"))
     with pytest.raises(Refused):
-        operating.agree(row, by=acting("olivia"), reason="mine", digest=operating.likeness(row))
+        operations.agree(row, by=acting("olivia"), reason="mine", digest=operations.likeness(row))
     with pytest.raises(Invalid):
-        operating.agree(row, by=BY, reason=" ", digest=operating.likeness(row))
+        operations.agree(row, by=BY, reason=" ", digest=operations.likeness(row))
     settings.LAKEWARDEN_SERVICE_ADMINS = ("sam",)
     a_person("sam")
-    operating.agree(
-        row, by=acting("sam"), reason="the shop's own people asked", digest=operating.likeness(row)
+    operations.agree(
+        row, by=acting("sam"), reason="the shop's own people asked", digest=operations.likeness(row)
     )
     row.refresh_from_db()
     assert not row.awaits and not only_reports(row)
     told = Event.objects.get(kind="backend.agreed")
     assert told.change.reason == "the shop's own people asked"
     with pytest.raises(Conflict):
-        operating.agree(row, by=acting("sam"), reason="again", digest=operating.likeness(row))
+        operations.agree(row, by=acting("sam"), reason="again", digest=operations.likeness(row))
     # the same system, agreed to before: a new password is no new connection
     assert connected(root, "shop", source, by=acting("olivia"), policy="report").awaits == ""
     assert Principal.objects.filter(pk=olivia.pk).exists()
@@ -238,8 +238,8 @@ def test_a_connection_that_leads_elsewhere_stops_and_is_told(
         assert given == [(None,)]
         notice = Notice.objects.filter(kind="sync.awaits", recipient__name="sam").get()
         assert notice.link == f"/sync/{governed.pk}/agree"
-        operating.agree(
-            governed, by=BY, reason="it was moved on purpose", digest=operating.likeness(governed)
+        operations.agree(
+            governed, by=BY, reason="it was moved on purpose", digest=operations.likeness(governed)
         )
         worker.look(Backend.objects.get(pk=governed.pk), whole=True)
         assert not Notice.objects.filter(kind="sync.awaits", done__isnull=True).exists()
@@ -252,7 +252,7 @@ def test_two_that_were_connected_before_are_told_apart_at_their_next_run(
 ) -> None:
     worker.now(governed)
     zebra = a_metalake("zebra")
-    second = backends.connect(
+    second = registration.connect(
         zebra, "shop", "postgresql", source.url(), policy="repair", by=BY, authority=AUTHORITY
     )
     worker.now(second)
@@ -292,11 +292,11 @@ def test_one_source_of_every_kind_is_connected_once(
     first, second = a_metalake(), a_metalake("zebra")
     known = Identity(f"{code} 1", ("above",))
     more: dict[str, Any] = {"policy": "report", "by": BY, "authority": AUTHORITY}
-    backends.connect(first, "c", code, url, source=known, **more)
+    registration.connect(first, "c", code, url, source=known, **more)
     for near in (known, Identity(f"{code} 2", (f"{code} 1",)), Identity("above")):
         with pytest.raises(Conflict):
-            backends.connect(second, "c", code, url, source=near, **more)
-    backends.connect(second, "c", code, url, source=Identity("beside", ("above",)), **more)
+            registration.connect(second, "c", code, url, source=near, **more)
+    registration.connect(second, "c", code, url, source=Identity("beside", ("above",)), **more)
 
 
 def test_a_kind_of_others_is_known_by_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -311,7 +311,7 @@ def test_a_root_that_was_swapped_for_a_link_stops(db: None, settings: Settings, 
     for name in ("lake/sales", "others/hr"):
         (tmp_path / name).mkdir(parents=True)
     url = f"posix://{tmp_path}/lake"
-    row = backends.connect(
+    row = registration.connect(
         a_metalake(), "lake", "posix", url, policy="repair", by=BY, authority=AUTHORITY,
         source=tried("posix", url, realm="demo").source,
     )  # fmt: skip

@@ -6,10 +6,10 @@ import pytest
 
 from accounts.models import Principal
 from lakewarden.backends.errors import Misconfigured
-from policies import discoveries
 from policies.errors import Refused
 from policies.models import Backend, Discovery
 from policies.sync.connections.trial import tried
+from policies.sync.discovery import discoveries
 from tests.factories import acting
 from tests.sync.conftest import Source
 

@@ -19,9 +19,9 @@ from django.db import connection
 
 from accounts import people
 from policies.models import Backend, OutboxEntry
+from policies.record.verify import verify
 from policies.services import grants, roles
 from policies.services.grants import Wish
-from policies.verify import verify
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source, make_governed
 

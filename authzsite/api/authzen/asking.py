@@ -16,9 +16,12 @@ from catalog.nodes import Node
 from lakewarden.law import engine
 from lakewarden.law.facts import Lineage, Slice
 from lakewarden.law.objects import ObjectRef
-from policies import access_log, along, decisions, inquiries, slices, switches
-from policies.facts import is_service_admin
+from policies.decisions import ask as decisions_ask
+from policies.decisions import slices, switches
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups import resolve_path
 from policies.models import Counter
+from policies.record import access_log, inquiries
 from policies.services import duties
 
 OF_A_RUN = "a run may ask about the account it runs as, in its realm"
@@ -104,7 +107,7 @@ class Inquiry:
         slice_ = self.slice_of(case)
         if slice_ is not None and case.node is not None:
             inside = self.inside(case)
-            answer = decisions.answer(
+            answer = decisions_ask.answer(
                 slice_, case.action, case.node, now=self.now, also=case.also, inside=inside
             )
             stopped = switches.blocking(case.node, answer.operation, slice_.revision) if answer else None
@@ -117,10 +120,14 @@ class Inquiry:
 
     def inside(self, case: Case) -> Sequence[Lineage] | None:
         """Everything in the object, for operations that ask about all of it: two queries an object."""
-        if case.node is None or not case.operation or not decisions.asks_inside(case.node, case.operation):
+        if (
+            case.node is None
+            or not case.operation
+            or not decisions_ask.asks_inside(case.node, case.operation)
+        ):
             return None
         if case.ref not in self._inside:
-            self._inside[case.ref] = [one.levels for one in decisions.inside_of(case.node)]
+            self._inside[case.ref] = [one.levels for one in decisions_ask.inside_of(case.node)]
         return self._inside[case.ref]
 
     def may_ask(self, case: Case) -> bool:
@@ -206,7 +213,7 @@ class Inquiry:
         if slice_ is None:
             return 0
         viewers = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
-        return along.seen(case.places, viewers, now=self.now)
+        return resolve_path.seen(case.places, viewers, now=self.now)
 
     def _revision(self, slice_: Slice | None) -> int:
         return slice_.revision if slice_ else self._counter

@@ -14,7 +14,7 @@ from catalog.resolve import spelled
 from lakewarden.law import dialects
 from lakewarden.law.facts import Lineage
 from lakewarden.law.objects import BadName, ObjectRef
-from policies import along
+from policies.decisions.lookups import resolve_path
 
 SUBJECTS = frozenset({Principal.Kind.USER, Principal.Kind.GROUP, Principal.Kind.SERVICE})
 
@@ -81,7 +81,7 @@ def cases(asker: Principal, questions: Sequence[Question]) -> list[Case]:
     """In the order asked; at most one query for people and two for objects, nested schemas apart."""
     subjects = _subjects(asker, [question.subject for question in questions])
     refs = _refs([question.resource for question in questions])
-    places = along.places({ref for ref in refs if ref is not None})
+    places = resolve_path.places({ref for ref in refs if ref is not None})
     return [
         _case(question, subject, ref, places.get(ref, ()) if ref else ())
         for question, subject, ref in zip(questions, subjects, refs, strict=True)
@@ -91,7 +91,7 @@ def cases(asker: Principal, questions: Sequence[Question]) -> list[Case]:
 def _case(
     question: Question, subject: Principal | None, ref: ObjectRef | None, places: tuple[Node, ...]
 ) -> Case:
-    node = along.named_by(ref, places) if ref else None
+    node = resolve_path.named_by(ref, places) if ref else None
     return Case(question, subject, ref, places, node)
 
 

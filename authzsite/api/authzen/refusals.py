@@ -20,8 +20,9 @@ from lakewarden.law.explain import Explanation, explain
 from lakewarden.law.facts import Key, Lineage, Slice
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
-from policies import access_log, along
+from policies.decisions.lookups import resolve_path
 from policies.models import Ownership
+from policies.record import access_log
 
 Link = Callable[[Question], str]
 LONGEST_SHOWN = 200
@@ -102,7 +103,7 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
     if refusal.unadmitted:
         return [Lack("realm")]
     if refusal.slice is None or not refusal.seen:
-        unheard = along.unheard(case.ref)
+        unheard = resolve_path.unheard(case.ref)
         root = unheard and ObjectRef(unheard[0].root_type, case.ref.realm)
         return [Lack("membership", ref=root) if root else Lack("object")]
     if case.operation is None:
@@ -121,7 +122,7 @@ def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now
 
 def way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
     """The lineage of the object, or of one that would bear its name below what may be spoken of."""
-    return along.way(ref, refusal.case.node, refusal.case.places[: refusal.seen])
+    return resolve_path.way(ref, refusal.case.node, refusal.case.places[: refusal.seen])
 
 
 def existing(case: Case) -> Node | None:

@@ -15,9 +15,11 @@ from authzsite.api.surface import Forbidden
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
-from policies import access_log, inquiries, searches, slices
-from policies.queries import realms_of
-from policies.searches import Reach
+from policies.decisions import slices
+from policies.decisions.lookups import searches
+from policies.decisions.lookups.searches import Reach
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.record import access_log, inquiries
 
 Result = dict[str, Any]
 

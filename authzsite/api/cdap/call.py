@@ -29,9 +29,9 @@ from catalog.nodes import Node
 from catalog.queries import mode_of, realm_named, root
 from lakewarden.cdap.commands import Holder
 from lakewarden.law import dialects
-from policies import access_log
 from policies.errors import AlreadyExists, NotFound, PolicyError, Refused
-from policies.services.instances import Instance, NoRole
+from policies.record import access_log
+from policies.services.cdap_instances import Instance, NoRole
 
 VIA = "cdap"
 TEXT = "text/plain; charset=utf-8"

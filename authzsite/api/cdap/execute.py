@@ -24,10 +24,11 @@ from lakewarden.cdap.commands import Holder
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from lakewarden.law.facts import Slice
 from lakewarden.law.objects import ObjectRef
-from policies import access_log, decisions
-from policies.access_log import Look, Refusal
+from policies.decisions import ask
 from policies.errors import Invalid
-from policies.services.instances import known
+from policies.record import access_log
+from policies.record.access_log import Look, Refusal
+from policies.services.cdap_instances import known
 
 
 class Execute(CdapCall):
@@ -66,7 +67,7 @@ class Execute(CdapCall):
     def place(self, entity: Authorizable) -> Node:
         """Where the entity is or would be.  Raises Problem for what cannot be named here."""
         try:
-            return decisions.entity_node(self.root, entity)
+            return ask.entity_node(self.root, entity)
         except Invalid as problem:
             raise Problem(400, str(problem)) from None
 
@@ -80,7 +81,7 @@ class Enforce(Execute):
         now, place = timezone.now(), self.place(asked.entity)
         there = find(ObjectRef(asked.entity.type, self.root.name, asked.entity.parts))
         slice_ = self.asked_about(asked.holder, now=now, entity=there)
-        lacking = [one for one in asked.actions if not decisions.answer(slice_, one, place, now=now)]
+        lacking = [one for one in asked.actions if not ask.answer(slice_, one, place, now=now)]
         self._record(asked, lacking)
         if lacking:
             raise Problem(403, str(denied(asked.holder, self.policy, lacking, str(asked.entity))))
@@ -104,4 +105,4 @@ class IsVisible(Execute):
         now = timezone.now()
         places = [(sent, self.place(entity)) for sent, entity in asked.entities]
         slice_ = self.asked_about(asked.holder, now=now)
-        return respond([sent for sent, place in places if decisions.may_see(slice_, place, now=now)])
+        return respond([sent for sent, place in places if ask.may_see(slice_, place, now=now)])

@@ -13,7 +13,7 @@ from authzsite.api.cdap.problems import holder_of
 from authzsite.api.surface import respond
 from lakewarden.cdap.wire import write_authorizable, write_entity
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
-from policies import access_log
+from policies.record import access_log
 
 
 class Grant(SecurityCall):

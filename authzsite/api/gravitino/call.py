@@ -30,8 +30,8 @@ from catalog.queries import find
 from lakewarden.law.engine import NOT_A_MEMBER, REALM_OFF, Decision
 from lakewarden.law.facts import Lineage, Slice
 from lakewarden.law.objects import ObjectRef
-from policies import active_roles, decisions, slices
 from policies.authority import Actor, Authority, require
+from policies.decisions import active_roles, ask, slices
 from policies.errors import Refused
 from policies.services import details
 
@@ -169,13 +169,13 @@ class Call:
 
     def weigh(self, operation: str, node: Node, also: Lineage = ()) -> Decision:
         slice_ = self.slice_on(node.levels, also)
-        found = decisions.answer(slice_, operation, node, now=self.now, also=also).decision
+        found = ask.answer(slice_, operation, node, now=self.now, also=also).decision
         if not found:
             self.refuse(found, node)
         return found
 
     def may(self, operation: str, node: Node) -> bool:
-        return bool(decisions.answer(self.slice, operation, node, now=self.now))
+        return bool(ask.answer(self.slice, operation, node, now=self.now))
 
     def refuse(self, found: Decision, node: Node) -> NoReturn:
         there = node if node.id != places.ABSENT else None

@@ -26,7 +26,7 @@ from authzsite.api.gravitino.wire import listed as identifiers
 from catalog.models import Detail, Realm
 from catalog.nodes import Node
 from catalog.queries import below
-from policies import queries
+from policies.decisions.lookups import visible_objects
 from policies.services import details, objects
 from policies.services.objects import NewObject
 from policies.sync.connections import reachability
@@ -83,7 +83,7 @@ def told(node: Node) -> Wire:
 def listed(call: Call) -> Wire:
     if not call.asks("details"):
         return identifiers("catalog")(call)
-    rows = queries.children(call.slice, call.root, "catalog", now=call.now)
+    rows = visible_objects.children(call.slice, call.root, "catalog", now=call.now)
     return {"catalogs": with_details(rows, wire)}
 
 

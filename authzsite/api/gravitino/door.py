@@ -33,9 +33,9 @@ from authzsite.api.gravitino.errors import (
 )
 from authzsite.api.gravitino.routing import Table, segments
 from authzsite.api.outage import RETRY_AFTER, TEXT, is_outage
-from policies import access_log
-from policies.changes import change
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
+from policies.record import access_log
+from policies.record.change import change
 from policies.services import realm_of
 
 log = logging.getLogger(__name__)

@@ -26,7 +26,7 @@ from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, with_details
 from catalog.models import Detail
 from catalog.nodes import Node
-from policies import queries
+from policies.decisions.lookups import visible_objects
 
 COMMON: dict[str, Any] = {
     "executable": required(filled),
@@ -84,7 +84,7 @@ def told(node: Node) -> Wire:
 
 
 def listed_(call: Call) -> Wire:
-    rows = queries.children(call.slice, call.root, "job_template", now=call.now)
+    rows = visible_objects.children(call.slice, call.root, "job_template", now=call.now)
     if call.asks("details"):
         return {"jobTemplates": with_details(rows, wire)}
     return {"names": list(rows.values_list("name", flat=True))}

@@ -34,7 +34,7 @@ from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described
 from authzsite.api.gravitino.wire import listed as identifiers
 from catalog.models import Detail
 from catalog.nodes import Node
-from policies import queries
+from policies.decisions.lookups import visible_objects
 
 Show = Callable[[str, Detail, Audit], Wire]
 SCHEMA = "metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}"
@@ -82,7 +82,7 @@ def _listing(noun: str, show: Show) -> Handler:
     def handle(call: Call) -> Wire:
         if noun != "function" or not call.asks("details"):
             return identifiers(noun)(call)
-        rows = queries.children(call.slice, call.node, noun, now=call.now)
+        rows = visible_objects.children(call.slice, call.node, noun, now=call.now)
         return {f"{noun}s": with_details(rows, show)}
 
     return handle

@@ -30,8 +30,9 @@ from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, audits_of
 from catalog.models import Detail, Mark
 from catalog.nodes import Node, nodes
 from lakewarden.law.engine import visible
-from policies import decisions, queries
-from policies.services import details, marks, objects
+from policies.decisions import ask as decisions_ask
+from policies.decisions.lookups import visible_objects
+from policies.services import details, objects, tags
 
 Show = Callable[[str, Detail, Audit], Wire]
 
@@ -130,7 +131,7 @@ def _told(kind: Kind, node: Node) -> Wire:
 
 def listing(kind: Kind) -> Handler:
     def handle(call: Call) -> Wire:
-        rows = queries.children(call.slice, call.root, kind.type, now=call.now)
+        rows = visible_objects.children(call.slice, call.root, kind.type, now=call.now)
         if call.asks("details"):
             return {kind.many: with_details(rows, kind.show)}
         return {"names": list(rows.values_list("name", flat=True))}
@@ -161,7 +162,7 @@ def marked(call: Call) -> Wire:
     shown = []
     for row in rows:
         node = there.get(row.securable_id)
-        if node is not None and decisions.may_see(call.slice, node, now=call.now):
+        if node is not None and decisions_ask.may_see(call.slice, node, now=call.now):
             names = [*node.path, row.column] if row.column else list(node.path)
             shown.append(
                 {"fullName": ".".join(names) or node.name, "type": "column" if row.column else node.type}
@@ -269,8 +270,8 @@ def associate(kind: Kind) -> Handler:
         node, column = _bearer(call), call.place.column
         gone = _found(call, kind, call.body.get(f"{kind.many}ToRemove", ()), needed=False)
         new = _found(call, kind, call.body.get(f"{kind.many}ToAdd", ()), needed=True)
-        marks.take(node, gone, column=column, **call.by)
-        marks.put(node, new, column=column, **call.by)
+        tags.take(node, gone, column=column, **call.by)
+        tags.put(node, new, column=column, **call.by)
         return lambda: _borne_now(call, kind)
 
     return handle

@@ -22,7 +22,8 @@ from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, audits_of
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
-from policies import decisions, queries
+from policies.decisions import ask
+from policies.decisions.lookups import visible_objects
 from policies.models import RealmMember
 from policies.services import details, realms
 
@@ -41,7 +42,7 @@ def wire(name: str, detail: Detail, audit: Audit) -> Wire:
 def listed(call: Call) -> Wire:
     """Those that admit the caller."""
     own = set(RealmMember.objects.open().filter(principal=call.principal).values_list("realm", flat=True))
-    admitted = (root for root in queries.realms_of(call.principal) if root.kind == "gravitino")
+    admitted = (root for root in visible_objects.realms_of(call.principal) if root.kind == "gravitino")
     roots = [root for root in admitted if root.realm_id in own]
     ids = [root.id for root in roots]
     said = {row.securable_id: row for row in Detail.objects.filter(securable__in=ids)}
@@ -51,7 +52,7 @@ def listed(call: Call) -> Wire:
 
 
 def weigh_create(call: Call) -> None:
-    call.decision = decisions.ask_site(call.principal, "gravitino", "Metalake.createMetalake")
+    call.decision = ask.ask_site(call.principal, "gravitino", "Metalake.createMetalake")
     if not call.decision:
         message = (
             f"User '{call.principal.name}' is not authorized to perform operation 'createMetalake': "

@@ -16,9 +16,9 @@ from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Later, Wire, audits
 from catalog.models import Placement
 from catalog.nodes import Node
+from policies.decisions.cache_versions import principal_key
 from policies.models import Assignment, RealmMember
 from policies.services import members
-from policies.touches import principal_key
 
 ADD = shape({"name": required(filled)})
 KINDS = {"user": ("user", "service"), "group": ("group",)}

@@ -13,8 +13,8 @@ from catalog.queries import find_all
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from lakewarden.law.objects import BadName, ObjectRef, split_name
+from policies.decisions.cache_versions import principal_key
 from policies.models import RealmMember
-from policies.touches import principal_key
 
 ABSENT = -1
 LAW = dialects.get("gravitino")

@@ -19,7 +19,7 @@ from authzsite.api.gravitino.wire import Later, Wire, audit_of
 from catalog.models import Detail
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
-from policies import queries
+from policies.decisions.lookups import visible_objects
 from policies.models import Grant
 from policies.services import details, personal, roles
 from policies.services.roles import Privilege
@@ -122,7 +122,7 @@ def told(role: Node) -> Wire:
 
 
 def names(call: Call) -> Wire:
-    rows = queries.children(call.slice, call.root, "role", now=call.now)
+    rows = visible_objects.children(call.slice, call.root, "role", now=call.now)
     return {"names": list(rows.values_list("name", flat=True))}
 
 
@@ -156,7 +156,7 @@ def of_object(call: Call) -> Wire:
     if call.place.column:
         return {"names": []}
     holding = in_role_on(call.node.id)
-    rows = queries.children(call.slice, call.root, "role", now=call.now, listing="bound_role")
+    rows = visible_objects.children(call.slice, call.root, "role", now=call.now, listing="bound_role")
     return {"names": list(rows.filter(securable__in=holding).values_list("name", flat=True))}
 
 

@@ -15,7 +15,7 @@ from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below, find
 from lakewarden.law.objects import ObjectRef
-from policies import queries
+from policies.decisions.lookups import visible_objects
 from policies.services import details, objects
 from policies.services.objects import NewObject
 
@@ -47,7 +47,7 @@ def listed(call: Call) -> Wire:
         if place.missing is not None:
             raise no_such("schema", parent)
         above = place.node
-    rows = queries.children(call.slice, above, "schema", now=call.now)
+    rows = visible_objects.children(call.slice, above, "schema", now=call.now)
     return {"identifiers": [identifier(call.node, row.name) for row in rows]}
 
 

@@ -12,7 +12,7 @@ from authzsite.api.gravitino.call import Call
 from authzsite.api.gravitino.errors import Problem, unsupported
 from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Wire
-from policies.facts import is_service_admin
+from policies.decisions.facts import is_service_admin
 from policies.sync.connections import peering
 
 

@@ -9,7 +9,7 @@ from accounts.models import Principal
 from authzsite.api.gravitino.call import Call
 from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node
-from policies import queries
+from policies.decisions.lookups import visible_objects
 from policies.models import Change
 from policies.services import details
 
@@ -73,7 +73,7 @@ def listed(type: str) -> Callable[[Call], Wire]:
     """A list of the identifiers of what one may see in a container."""
 
     def handle(call: Call) -> Wire:
-        rows = queries.children(call.slice, call.node, type, now=call.now)
+        rows = visible_objects.children(call.slice, call.node, type, now=call.now)
         names = rows.values_list("name", flat=True)
         return {"identifiers": [identifier(call.node, name) for name in names]}
 

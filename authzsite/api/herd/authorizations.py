@@ -19,9 +19,9 @@ from authzsite.api.herd.office import Office
 from authzsite.api.herd.problems import OWN_GRANT, Problem, entry_exists, no_entry, no_namespace
 from catalog.nodes import Node
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
-from policies import access_log
-from policies.entries import Entry, each_on
+from policies.decisions.lookups.entries import Entry, each_on
 from policies.events import GRANT_ADDED, GRANT_REMOVED
+from policies.record import access_log
 from policies.services import entries
 
 GRANTING = "account_permissions_mapping.post_put_delete"

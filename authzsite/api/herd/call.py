@@ -16,9 +16,9 @@ from authzsite.api.herd.problems import Denied, Problem, information
 from authzsite.api.herd.shapes import Record
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Surface
-from policies import access_log
-from policies.changes import change
 from policies.errors import PolicyError
+from policies.record import access_log
+from policies.record.change import change
 from policies.services import realm_of
 
 VIA = "herd"

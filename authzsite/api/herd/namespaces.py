@@ -14,7 +14,7 @@ from authzsite.api.herd.problems import Problem, in_use, namespace_exists, no_na
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
-from policies import entries
+from policies.decisions.lookups import entries
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.services import details, objects
 from policies.services.objects import NewObject

@@ -15,10 +15,10 @@ from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find_in_any_case
 from lakewarden.law.facts import Level, Slice
-from policies import decisions, slices
-from policies.access_log import Refusal
 from policies.authority import Actor, Authority, require
-from policies.entries import Entry, bearers, entries
+from policies.decisions import ask, slices
+from policies.decisions.lookups.entries import Entry, bearers, entries
+from policies.record.access_log import Refusal
 
 KINDS = (Principal.Kind.USER, Principal.Kind.SERVICE, Principal.Kind.PATTERN)
 ROLE_CHECK = "account_permissions_mapping"
@@ -44,7 +44,7 @@ class Office:
         return slices.current(self.caller, self.herd, now=self.now)
 
     def may(self, operation: str, node: Node) -> bool:
-        return bool(decisions.answer(self.slice, operation, node, now=self.now))
+        return bool(ask.answer(self.slice, operation, node, now=self.now))
 
     @property
     def administers(self) -> bool:
@@ -52,7 +52,7 @@ class Office:
 
     def authority(self, operation: str, node: Node) -> Authority:
         """The right to do it, for the services.  Raises Denied."""
-        answer = decisions.answer(self.slice, operation, node, now=self.now)
+        answer = ask.answer(self.slice, operation, node, now=self.now)
         if not answer:
             raise Denied([NO_ACCESS], [Refusal(self.caller, operation, node)])
         return require(answer.decision, self.actor, otherwise=NO_ACCESS)

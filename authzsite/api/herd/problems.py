@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
-from policies.access_log import Refusal
+from policies.record.access_log import Refusal
 
 OWN_GRANT = (
     "Users are not allowed to remove their own GRANT namespace permission. "

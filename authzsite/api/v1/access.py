@@ -19,10 +19,12 @@ from authzsite.api.v1.ranges import Ranged
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import dialects
-from policies import access, access_log, decisions
-from policies.access import AccessMap
-from policies.reachable import Reached, reachable, slice_at
-from policies.readings.sight import governed
+from policies.decisions import ask
+from policies.decisions.lookups import access as lookups_access
+from policies.decisions.lookups.access import AccessMap
+from policies.decisions.lookups.access_report import Reached, reachable, slice_at
+from policies.readings.visibility import governed
+from policies.record import access_log
 from policies.services import duties
 
 MAY_NOT = "you may not see others' access here; it takes the right to grant, view_history or review_access"
@@ -59,12 +61,12 @@ def _of_object(viewer: Principal, asked: Asked, now: datetime) -> dict[str, Any]
 
 
 def _may_look(viewer: Principal, node: Node, now: datetime) -> bool:
-    if decisions.ask(viewer, "grant", node, now=now):
+    if ask.ask(viewer, "grant", node, now=now):
         return True
     return any(duties.has(viewer, duty, node, now=now) for duty in DUTIES)
 
 
-def _holder(row: access.Access, node: Node) -> dict[str, Any]:
+def _holder(row: lookups_access.Access, node: Node) -> dict[str, Any]:
     names = evidence.names_of(node)
     order = dialects.get(node.kind).actions_for(node.type)
     paths = [{**evidence.rule(path.rule, names), "direct": path.direct} for path in row.paths]

@@ -20,11 +20,11 @@ from authzsite.api.v1.named import Asked
 from authzsite.api.v1.ranges import Ranged
 from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
-from policies import access_log, audit, history
-from policies.audit import Position
-from policies.exports import ocsf
-from policies.exports.entries import COLUMNS, FIXED, flat, told
-from policies.history import Sight
+from policies.record import access_log, audit, history
+from policies.record.audit import Position
+from policies.record.exports import ocsf
+from policies.record.exports.entries import COLUMNS, FIXED, flat, told
+from policies.record.history import Sight
 from policies.services import duties
 
 EXPORT_HISTORY = "export_history"

@@ -10,9 +10,9 @@ from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1.call import Call
 from catalog.nodes import node
-from policies import access_log, outbox
 from policies.models import Backend
-from policies.services import operating
+from policies.record import access_log, outbox
+from policies.sync import operations
 
 MOST = 1000
 NOT_YOURS = "only a service account with the duty operate_sync on this backend's catalog may say so"
@@ -27,10 +27,12 @@ class Changed(Call):
         row = Backend.objects.filter(pk=id).first()
         catalog = node(row.catalog_id) if row else None
         service = caller.principal.kind == Principal.Kind.SERVICE
-        may = service and catalog is not None and operating.may_operate(caller.actor(), catalog)
+        may = service and catalog is not None and operations.may_operate(caller.actor(), catalog)
         # one answer for what is not there and for what is not the caller's
         if row is None or not may:
-            access_log.refused(caller.principal, operating.DUTY, catalog, name=f"backend {id}", via="changed")
+            access_log.refused(
+                caller.principal, operations.DUTY, catalog, name=f"backend {id}", via="changed"
+            )
             raise Forbidden(NOT_YOURS)
         outbox.look(row)
         return respond({"backend": row.pk, "state": row.state}, 202)

@@ -26,9 +26,10 @@ from authzsite.api.v1.describing import (
     ref,
 )
 from catalog.nodes import Node, nodes
-from policies import emergency, emergency_traces
 from policies.authority import Actor
-from policies.emergency import Wanted
+from policies.emergency import access as emergency_access
+from policies.emergency import traces
+from policies.emergency.access import Wanted
 from policies.errors import NotFound
 from policies.models import Emergency
 
@@ -44,7 +45,7 @@ class _Call(Call):
         return self.caller.actor()
 
     def one(self, row: Emergency, node: Node, status: int = 200) -> HttpResponse:
-        return respond(wire(row, node, emergency_traces.how_many_uses([row])[row.pk]), status)
+        return respond(wire(row, node, traces.how_many_uses([row])[row.pk]), status)
 
 
 class Emergencies(_Call):
@@ -57,13 +58,13 @@ class Emergencies(_Call):
         if person is None:
             raise Forbidden("this is for somebody")
         after = named.cursor(asked, SALT)
-        rows = emergency.of_person(person).select_related("reviewer")
+        rows = emergency_access.of_person(person).select_related("reviewer")
         if after and isinstance(after[0], int):
             rows = rows.filter(pk__lt=after[0])
         found = list(rows[: named.limit(asked) + 1])
         shown, more = found[: named.limit(asked)], len(found) > named.limit(asked)
         places = nodes(row.securable_id for row in shown)
-        uses = emergency_traces.how_many_uses(shown)
+        uses = traces.how_many_uses(shown)
         lines = [
             wire(row, places[row.securable_id], uses[row.pk]) for row in shown if row.securable_id in places
         ]
@@ -73,7 +74,7 @@ class Emergencies(_Call):
         caller = self.require_scope("manage")
         body = read_object(request._request)
         node = named.the_object(_reference(body))
-        if node is None or not emergency.may(caller.principal, node):
+        if node is None or not emergency_access.may(caller.principal, node):
             raise NotFound(UNKNOWN)
         hours = body.get("hours", 1)
         if isinstance(hours, bool) or not isinstance(hours, int):
@@ -81,7 +82,7 @@ class Emergencies(_Call):
         key = request._request.headers.get("Idempotency-Key", "")[:64]
         action, reason = named.text(body, "action", longest=32), named.text(body, "reason", longest=2000)
         wanted = Wanted(node, action, hours, reason, key)
-        return self.one(emergency.open_for_oneself(wanted, by=caller.actor()), node, 201)
+        return self.one(emergency_access.open_for_oneself(wanted, by=caller.actor()), node, 201)
 
 
 def _reference(body: dict[str, Any]) -> dict[str, str]:
@@ -95,7 +96,7 @@ class OneEmergency(_Call):
     http_method_names = ["get"]
 
     def get(self, request: Request, id: int) -> HttpResponse:
-        return self.one(*emergency.seen(id, self.reader()))
+        return self.one(*emergency_access.seen(id, self.reader()))
 
 
 class Deed(_Call):
@@ -108,10 +109,10 @@ class Deed(_Call):
         actor = self.require_scope("manage").actor()
         body = read_object(request._request)
         if self.deed == "close":
-            emergency.close(id, named.text(body, "verdict", longest=2000), by=actor)
+            emergency_access.close(id, named.text(body, "verdict", longest=2000), by=actor)
         else:
-            emergency.end(id, by=actor)
-        return self.one(*emergency.seen(id, actor))
+            emergency_access.end(id, by=actor)
+        return self.one(*emergency_access.seen(id, actor))
 
 
 def wire(row: Emergency, node: Node, uses: int) -> dict[str, object]:

@@ -23,7 +23,7 @@ from authzsite.api.v1.call import Call
 from lakewarden.law.explain import explain
 from lakewarden.law.facts import Key, Lineage
 from lakewarden.law.objects import ObjectRef
-from policies import access_log
+from policies.record import access_log
 
 
 class Explain(Call):

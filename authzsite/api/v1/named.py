@@ -18,8 +18,8 @@ from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
-from policies import decisions, slices
-from policies.past import moment_in
+from policies.decisions import ask, slices
+from policies.record.revisions import moment_in
 
 Asked = Mapping[str, str]
 USUAL, MOST = 100, 1000
@@ -92,7 +92,7 @@ def _usual_type(id_: str, viewer: Principal | None) -> str:
 
 
 def _sees(viewer: Principal, node: Node) -> bool:
-    return decisions.may_see(slices.current(viewer, node), node, now=timezone.now())
+    return ask.may_see(slices.current(viewer, node), node, now=timezone.now())
 
 
 def _readings(id_: str) -> list[ObjectRef]:

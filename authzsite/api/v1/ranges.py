@@ -24,10 +24,10 @@ from authzsite.api.v1.call import Call
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
-from policies import access_log
-from policies.past import at_moment
 from policies.readings.pinned import Keys, Pin, Range, cut, pinned
 from policies.readings.views import VIEWS, View
+from policies.record import access_log
+from policies.record.revisions import at_moment
 
 MAY_NOT = "you may not read this view here; it takes the right to grant, view_history or review_access"
 MOST_SPLITS, USUAL_ROWS, MOST_ROWS = 256, 1000, 5000

@@ -14,7 +14,7 @@ from authzsite.api.surface import respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from catalog.nodes import Node
-from policies import deciders
+from policies.decisions import approvers
 from policies.errors import NotFound
 from policies.models import Substitute
 from policies.requests import rules, substitutes
@@ -42,7 +42,7 @@ class RequestRules(Call):
 
     def _node(self, request: Request) -> Node:
         node = named.the_object(request._request.GET.dict())
-        if node is None or not deciders.may(self.caller.principal, node):
+        if node is None or not approvers.may(self.caller.principal, node):
             raise NotFound("There is no such object, or it is not for you to say what requests for it need.")
         return node
 

@@ -23,7 +23,7 @@ from catalog.resolve import find_all, spelled
 from lakewarden.client.snapshot import Snapshot, sealed
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
-from policies import decisions, slices, snapshots
+from policies.decisions import ask, slices, snapshots
 
 MOST = 1000
 UNKNOWN = "unknown"
@@ -71,7 +71,7 @@ def _names(caller: Principal, top: Node, names: list[str], now: datetime) -> Fou
     found: Found = {}
     for name, refs in readings.items():
         there = (node for node in map(nodes.get, refs) if node is not None and node.realm_id == top.realm_id)
-        known = next((node for node in there if decisions.may_see(slice_, node, now=now)), None)
+        known = next((node for node in there if ask.may_see(slice_, node, now=now)), None)
         found[name] = _told(known.ref if known else None)
     return found
 

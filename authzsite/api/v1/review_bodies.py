@@ -13,7 +13,7 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Review, ReviewRow
-from policies.past import moment_in
+from policies.record.revisions import moment_in
 from policies.reviews import deciding, starting, telling, worklist
 from policies.reviews.deciding import Verdict
 from policies.reviews.plans import Plan, Scope, Stage

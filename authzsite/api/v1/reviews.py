@@ -16,10 +16,10 @@ from authzsite.api.surface import respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.review_bodies import plan_of, row_wire, verdicts_of, wire, wires
-from policies import access_log
+from policies.decisions.lookups.visible_objects import admitted
 from policies.errors import NotFound, Refused
 from policies.models import Review
-from policies.queries import admitted
+from policies.record import access_log
 from policies.reviews import (
     closing,
     consequences,

@@ -19,9 +19,9 @@ from catalog.queries import realm_named, root
 from catalog.resolve import find, find_in_any_case
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef, split_name
-from policies import access_log
 from policies.errors import Refused
-from policies.services import runs
+from policies.record import access_log
+from policies.services import jobs
 
 USUAL, LONGEST = 3600, 7 * 24 * 3600
 
@@ -36,9 +36,9 @@ class Runs(Call):
             if program is None:
                 raise Refused(f"You may not start {name[:200]}.")
             lasting = timedelta(seconds=seconds)
-            started = runs.start(program, by=caller.actor(), lasting=lasting)
+            started = jobs.start(program, by=caller.actor(), lasting=lasting)
         except Refused as refusal:
-            access_log.refused(caller.principal, runs.EXECUTE, program, name=f"{realm}/{name}", via="runs")
+            access_log.refused(caller.principal, jobs.EXECUTE, program, name=f"{realm}/{name}", via="runs")
             raise Refused(f"You may not start {name[:200]}.") from refusal
         return respond(
             {
@@ -61,7 +61,7 @@ def _program(realm: str, name: str) -> Node | None:
     if known is None:
         return None
     law, top = dialects.get(known.law), root(known)
-    types = [one for one in law.types if runs.EXECUTE in law.actions_for(one) and not law.child_types(one)]
+    types = [one for one in law.types if jobs.EXECUTE in law.actions_for(one) and not law.child_types(one)]
     if law.ignores_case:
         found = [find_in_any_case(top, one, path) for one in types]
     else:

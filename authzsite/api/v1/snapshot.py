@@ -24,8 +24,9 @@ from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.client.snapshot import canonical, sealed
 from lakewarden.law.principals import KINDS
-from policies import access_log, slices, snapshots
-from policies.kept_snapshots import Sent, kept
+from policies.decisions import slices, snapshots
+from policies.decisions.snapshot_cache import Sent, kept
+from policies.record import access_log
 
 ELSEWHERE = "there is no such realm, or it is not for you to know"
 MAY_NOT = (

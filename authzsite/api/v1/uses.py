@@ -25,9 +25,11 @@ from catalog.queries import realm_named, root
 from catalog.resolve import find_all, spelled
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
-from policies import inquiries, slices, uses
-from policies.queries import realms_of
-from policies.uses import Used
+from policies.analytics import uses
+from policies.analytics.uses import Used
+from policies.decisions import slices
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.record import inquiries
 
 MOST = 10_000
 OWN_ONLY = "you may tell your own uses; others' are told by the service account that ran the job"

@@ -17,8 +17,8 @@ from authzsite.console.parts import Note
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page, say
 from policies.authority import Actor
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.errors import Conflict, Invalid, Refused
-from policies.queries import realms_of
 from policies.requests import asking
 from policies.requests.asking import Foresight
 from policies.services.grants import revision_now

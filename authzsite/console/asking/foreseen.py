@@ -12,7 +12,7 @@ from authzsite.console.asking.links import ask
 from authzsite.console.parts import Action, Face, Note
 from catalog.nodes import Node
 from lakewarden.law.objects import ObjectRef
-from policies.deciders import APPROVE, Decider
+from policies.decisions.approvers import APPROVE, Decider
 from policies.requests import places, proposing
 from policies.requests.asking import Foresight
 from policies.requests.needs import HOLD, Need

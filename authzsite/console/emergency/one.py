@@ -19,8 +19,9 @@ from authzsite.console.parts import Crumbs, Empty, Fact, Facts, Note
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page, say
 from catalog.nodes import Node, nodes
-from policies import emergency, emergency_traces
 from policies.authority import Actor
+from policies.emergency import access as emergency_access
+from policies.emergency import traces
 from policies.errors import NotFound, PolicyError
 from policies.models import Emergency
 
@@ -42,7 +43,7 @@ def room(request: Request, id: int) -> HttpResponse:
     asker = asker_of(request)
     actor = Actor(asker, "console")
     try:
-        row, node = emergency.seen(id, actor)
+        row, node = emergency_access.seen(id, actor)
     except NotFound:
         raise Http404 from None
     if request.method != "POST":
@@ -50,10 +51,10 @@ def room(request: Request, id: int) -> HttpResponse:
     verdict = request.POST.get("verdict", "").replace("\0", "")
     try:
         if request.POST.get("do") == "close":
-            emergency.close(row.pk, verdict, by=actor)
+            emergency_access.close(row.pk, verdict, by=actor)
             say(request, "The review is closed with your words")
         else:
-            emergency.end(row.pk, by=actor)
+            emergency_access.end(row.pk, by=actor)
             say(request, f"{node.name} is no longer open")
     except PolicyError as problem:
         row.refresh_from_db()
@@ -65,7 +66,7 @@ def _show(
     request: Request, row: Emergency, node: Node, notes: list[Note], *, status: int = 200
 ) -> HttpResponse:
     asker, state = asker_of(request), state_of(row)
-    own, governs = asker.pk == row.person_id, emergency.may_review(asker, row, node)
+    own, governs = asker.pk == row.person_id, emergency_access.may_review(asker, row, node)
     used = list(_used(row))
     context: dict[str, Any] = {
         "heading": f"{row.person.label} opened {node.ref.full_name or node.name}",
@@ -75,13 +76,13 @@ def _show(
         "notes": notes,
         "used": used,
         "no_use": Empty("No job told of a use", "Jobs tell once a run what they used.", drawn=False),
-        "changes": _changes_words(emergency_traces.changes_of(row)),
+        "changes": _changes_words(traces.changes_of(row)),
         "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
         "may_end": state.word == "Open" and (own or governs),
         "end_words": f"End it now for {row.person.label}" if not own else "End it now",
         "may_close": state.word != "Open" and governs,
         "waits": _waits_words(row, own=own, governs=governs, open_=state.word == "Open"),
-        "verdict": request.POST.get("verdict", "")[: emergency.LONGEST],
+        "verdict": request.POST.get("verdict", "")[: emergency_access.LONGEST],
         "closed": row.state == "closed",
         "words": row.verdict,
         "closed_by": f"{row.reviewer.label}, {words.said(words.moment(row.reviewed))}"
@@ -101,7 +102,7 @@ def _facts(row: Emergency, node: Node) -> Iterable[Fact]:
 
 
 def _used(row: Emergency) -> Iterable[Used]:
-    uses = emergency_traces.uses_of(row)
+    uses = traces.uses_of(row)
     places = nodes(use.securable_id for use in uses) if uses else {}
     for use in uses:
         node = places.get(use.securable_id)

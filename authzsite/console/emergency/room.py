@@ -31,11 +31,12 @@ from catalog.queries import find_all
 from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
 from lakewarden.law.objects import BadName, ObjectRef, split_name
-from policies import decisions, emergency, slices
 from policies.authority import Actor
-from policies.emergency import READ, WRITE, Wanted
+from policies.decisions import ask, slices
+from policies.decisions.facts import is_service_admin
+from policies.emergency import access as emergency_access
+from policies.emergency.access import READ, WRITE, Wanted
 from policies.errors import PolicyError
-from policies.facts import is_service_admin
 from policies.models import Emergency
 from policies.services import duties
 
@@ -70,7 +71,7 @@ class Desk:
         now = timezone.now()
         whys = []
         for node in nodes(self.held).values() if self.held else ():
-            whys.append(emergency.barred(self.asker, node, now, inside=False))
+            whys.append(emergency_access.barred(self.asker, node, now, inside=False))
             if not whys[-1]:
                 return ""
         return whys[0] if whys else ""
@@ -78,7 +79,7 @@ class Desk:
     @cached_property
     def held(self) -> frozenset[int]:
         """The numbers of the objects on which they have the duty."""
-        return duties.held(self.asker, emergency.DUTY)
+        return duties.held(self.asker, emergency_access.DUTY)
 
     def named(self, text: str) -> Node | None:
         """The object of that name among those they may open; nothing says whether there are others."""
@@ -121,7 +122,9 @@ def _open(request: Request, desk: Desk) -> HttpResponse:
         nonce_in(request),
     )
     try:
-        row = emergency.open_for_oneself(wanted, by=Actor(desk.asker, "console", request_id=wanted.key))
+        row = emergency_access.open_for_oneself(
+            wanted, by=Actor(desk.asker, "console", request_id=wanted.key)
+        )
     except PolicyError as problem:
         return _show(request, desk, what, [Note("bad", "Not opened.", str(problem))], status=422)
     say(request, f"{node.name} is open to you until {words.said(words.moment(row.until))}")
@@ -129,7 +132,7 @@ def _open(request: Request, desk: Desk) -> HttpResponse:
 
 
 def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status: int = 200) -> HttpResponse:
-    mine = list(emergency.of_person(desk.asker)[:SHOWN])
+    mine = list(emergency_access.of_person(desk.asker)[:SHOWN])
     theirs = to_review(desk.asker)
     places = nodes(row.securable_id for row in (*mine, *theirs))
     context: dict[str, Any] = {
@@ -147,9 +150,9 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
         "actions_known": [(code, word, code == request.POST.get("action", READ)) for code, word in ACTIONS],
         "hours": [
             (hour, words.count(hour, "hour"), str(hour) == request.POST.get("hours", "1"))
-            for hour in range(1, emergency.longest() + 1)
+            for hour in range(1, emergency_access.longest() + 1)
         ],
-        "reason": request.POST.get("reason", "")[: emergency.LONGEST],
+        "reason": request.POST.get("reason", "")[: emergency_access.LONGEST],
         "nonce": secrets.token_hex(12),
         "theirs": list(lines(theirs, places)),
         "mine": list(lines(mine, places)),
@@ -178,7 +181,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     """What waits for one's review, then all that one opened."""
     asker = asker_of(request)
     head = ["who", "shown as", "object", "type", "rights", "why", "opened", "until", "state"]
-    own = emergency.of_person(asker).iterator(sheet.CHUNK)
+    own = emergency_access.of_person(asker).iterator(sheet.CHUNK)
     return sheet.answer("emergencies", head, _told(chain(to_review(asker), own)))
 
 
@@ -205,7 +208,7 @@ def to_review(asker: Principal) -> list[Emergency]:
 
     One query where none waits, else two and one for each realm.
     """
-    rows = list(emergency.waiting(timezone.now()).exclude(person=asker)[:LOOKED_AT])
+    rows = list(emergency_access.waiting(timezone.now()).exclude(person=asker)[:LOOKED_AT])
     if not rows:
         return []
     places, known = nodes(row.securable_id for row in rows), dict[int, Slice]()
@@ -219,7 +222,7 @@ def _governs(asker: Principal, node: Node | None, known: dict[int, Slice]) -> bo
         return True
     if node.realm_id not in known:
         known[node.realm_id] = slices.current(asker, node)
-    return bool(decisions.answer(known[node.realm_id], "grant", node, now=timezone.now()))
+    return bool(ask.answer(known[node.realm_id], "grant", node, now=timezone.now()))
 
 
 @waits(30, "emergency", "emergencies")

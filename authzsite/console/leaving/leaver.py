@@ -24,13 +24,13 @@ from authzsite.console.methods import reads_and_writes
 from authzsite.console.parts import Chip, Crumbs, Empty, Fact, Facts, Note, Who
 from authzsite.console.requests import Request
 from authzsite.console.shell import page, say
-from policies import access_log
 from policies.authority import Actor
-from policies.leaving.deeds import HAND, TAKE, Deed, Outcome, carry_out
-from policies.leaving.holdings import HANDED, KINDS, SITE, TAKEN, Holding, Holdings, askable
-from policies.queries import realms_of
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.decisions.site import named
+from policies.lifecycle.actions import HAND, TAKE, Deed, Outcome, carry_out
+from policies.lifecycle.entitlements import HANDED, KINDS, SITE, TAKEN, Holding, Holdings, askable
+from policies.record import access_log
 from policies.services.grants import revision_now
-from policies.site import named
 
 SHOWN = 25
 """So many things of a kind have a line of their own; what is chosen for the rest is chosen at once."""

@@ -26,12 +26,12 @@ from authzsite.console.parts import Chip, Empty, Fact, Facts, Note, Who
 from authzsite.console.requests import Request
 from authzsite.console.shell import page, say
 from lakewarden.law import dialects
-from policies import access_log
 from policies.authority import Actor
-from policies.leaving.deeds import COPY, Deed, Outcome, copy_all
-from policies.leaving.holdings import COPIED, SITE, Holding, Holdings, askable
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.lifecycle.actions import COPY, Deed, Outcome, copy_all
+from policies.lifecycle.entitlements import COPIED, SITE, Holding, Holdings, askable
 from policies.models import Grant
-from policies.queries import realms_of
+from policies.record import access_log
 from policies.services.grants import revision_now
 
 SHOWN = 60

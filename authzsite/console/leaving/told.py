@@ -12,10 +12,10 @@ from authzsite.console.foretold import Foretold
 from authzsite.console.group import DUTY
 from authzsite.console.parts import Diff, DiffLine, Face, Tally, Who
 from catalog.nodes import Node
-from policies.leaving.deeds import COPY, HAND, TAKE, Deed
-from policies.leaving.foretold import of_deeds
-from policies.leaving.holdings import Holding
-from policies.preview import Preview
+from policies.lifecycle.actions import COPY, HAND, TAKE, Deed
+from policies.lifecycle.entitlements import Holding
+from policies.lifecycle.preview import of_deeds
+from policies.previews.grants import Preview
 
 NAMES = 8
 SAID = ("use", "read", "write", "grant", "drop")

@@ -14,8 +14,8 @@ from authzsite.console.measures.hint_rows import Drawing, reasons
 from authzsite.console.measures.sight import actor
 from authzsite.console.place import Place
 from catalog.nodes import Node
-from policies import hints
-from policies.hints import Told
+from policies.analytics import hints
+from policies.analytics.hints import Told
 
 SHOWN = 3
 

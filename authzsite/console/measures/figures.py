@@ -17,10 +17,10 @@ from authzsite.console.lists import Tile
 from authzsite.console.measures.plots import Bar, Line, bars, line
 from authzsite.console.parts import Face, Who
 from catalog.nodes import Node
-from policies import decisions, slices
+from policies.analytics.pipelines import overview
+from policies.analytics.pipelines.overview import Overview, Point
+from policies.decisions import ask, slices
 from policies.models import PipelineRun
-from policies.pipelines import overview
-from policies.pipelines.overview import Overview, Point
 
 FOREMOST = 10
 ASIDE = ("create_", "drop", "alter", "set_owner")
@@ -142,7 +142,7 @@ class Lists:
 
     def _seen(self, lines: Sequence[overview.Line]) -> list[overview.Line]:
         slice_, now = slices.current(self.circle.asker, self.root), timezone.now()
-        return [one for one in lines if one.node and decisions.may_see(slice_, one.node, now=now)]
+        return [one for one in lines if one.node and ask.may_see(slice_, one.node, now=now)]
 
     def _rows(
         self, lines: Sequence[overview.Line], drawn: Sequence[Who], one: str, several: str, note: Any

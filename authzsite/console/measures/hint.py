@@ -22,14 +22,16 @@ from authzsite.console.parts import Action, Diff, DiffLine, Note, Tally, Verdict
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
-from policies import access_log, decisions, hints
-from policies import preview as previews
+from policies.analytics import hints
+from policies.analytics.hint_kinds import REMOVE
+from policies.analytics.hints import Told
 from policies.authority import Actor
+from policies.decisions import ask
 from policies.errors import Conflict, Invalid, NotFound, PolicyError
-from policies.hint_kinds import REMOVE
-from policies.hints import Told
 from policies.models import Grant
-from policies.role_preview import RoleChange, of_role_change
+from policies.previews import grants as previews
+from policies.previews.roles import RoleChange, of_role_change
+from policies.record import access_log
 from policies.services.grants import GRANT, revision_now
 from policies.services.personal import is_personal
 from policies.services.roles import Privilege
@@ -52,9 +54,9 @@ def _origin(request: Request) -> str:
 def _locked(request: Request, told: Told, deed: str) -> HttpResponse | None:
     """The refusal of who may see a hint and not act on it."""
     asker, node = asker_of(request), told.node
-    if decisions.ask(asker, GRANT, node):
+    if ask.ask(asker, GRANT, node):
         return None
-    access_log.refused(asker, decisions.operation_for(node, GRANT), node, via="console")
+    access_log.refused(asker, ask.operation_for(node, GRANT), node, via="console")
     text = "That is done by who may give access to what it is about."
     verdict = Verdict("no", f"You cannot {deed} hints about {node.name}", text, level=1)
     context = {"verdict": verdict, "actions": (Action("Back", _origin(request)),)}

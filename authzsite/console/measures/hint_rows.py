@@ -14,9 +14,9 @@ from authzsite.console import naming, words
 from authzsite.console.parts import Action, Face, Reason, Who
 from catalog.nodes import Node
 from lakewarden.law.facts import Slice
-from policies import decisions, slices
-from policies.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
-from policies.hints import Told
+from policies.analytics.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
+from policies.analytics.hints import Told
+from policies.decisions import ask, slices
 from policies.services.personal import is_personal
 
 REASON = "why-not-mend"
@@ -86,7 +86,7 @@ class Drawing:
 
     def _may(self, told: Told) -> bool:
         slice_ = self.slices.get(told.node.realm_id)
-        return slice_ is not None and bool(decisions.answer(slice_, "grant", told.node, now=timezone.now()))
+        return slice_ is not None and bool(ask.answer(slice_, "grant", told.node, now=timezone.now()))
 
     def _mend(self, told: Told, about: str) -> Action:
         url = mend_url(told)

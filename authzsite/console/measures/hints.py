@@ -23,11 +23,11 @@ from authzsite.console.parts import Action, Empty
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from catalog.nodes import Node
-from policies.hint_kinds import KINDS
-from policies.hints import Place, Room, Told
+from policies.analytics.hint_kinds import KINDS
+from policies.analytics.hints import Place, Room, Told
+from policies.analytics.pipelines import control
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.models import PipelineRun
-from policies.pipelines import asking
-from policies.queries import realms_of
 from policies.services.grants import revision_now
 
 SHOWN, CHUNK = 30, 1000
@@ -201,6 +201,6 @@ def _nothing(
         return Empty("Nothing to tighten", text, level=2)
     text = "The pipeline Least privilege looks each night, or when somebody starts it."
     by = actor(asker)
-    starts = any(asking.may_run(by, one) for one in realms)
+    starts = any(control.may_run(by, one) for one in realms)
     way = (Action("Open the pipelines", reverse("console:pipelines"), "primary"),) if starts else ()
     return Empty("Nobody has looked yet", text, actions=way, level=2)

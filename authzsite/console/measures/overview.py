@@ -19,8 +19,8 @@ from authzsite.console.parts import Action, Crumbs, Empty, Note, Reason
 from authzsite.console.realm import Ward, realm_at
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.shell import page
-from policies.pipelines import asking
-from policies.pipelines.overview import NAME, Overview, may_look, overview
+from policies.analytics.pipelines import control
+from policies.analytics.pipelines.overview import NAME, Overview, may_look, overview
 from policies.services.grants import revision_now
 
 
@@ -84,7 +84,7 @@ def room(request: Request, id: int) -> HttpResponse:
         text = f"They are shown to {ward.owner_words()}, and to who reviews access to it."
         return refused(request, ward, heading, text)
     found = overview(ward.root, by)
-    starts = asking.may_run(by, ward.root)
+    starts = control.may_run(by, ward.root)
     context: dict[str, Any] = {
         "heading": f"Overview of {ward.root.name}",
         "crumbs": Crumbs((("Overview", reverse("console:overview")),)),

@@ -23,9 +23,9 @@ from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Crumbs, Empty, Reason
 from authzsite.console.requests import Request, asker_of, number_in, numbers_in
 from authzsite.console.shell import page, say
+from policies.analytics.pipelines import control, known
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import PipelineRun
-from policies.pipelines import asking, known
 from policies.services.grants import revision_now
 
 SHOWN = 20
@@ -64,7 +64,7 @@ def room(request: Request) -> HttpResponse:
 
 
 def _of(by_realm: dict[int | None, Watched]) -> QuerySet[PipelineRun]:
-    return asking.runs([key for key in by_realm if key is not None], site=None in by_realm)
+    return control.runs([key for key in by_realm if key is not None], site=None in by_realm)
 
 
 def _no_start(places: list[Watched]) -> Reason | None:
@@ -151,7 +151,7 @@ def start(request: Request) -> HttpResponse:
     ward = place(request, number)
     try:
         known.get(request.POST.get("name", ""))
-        row = asking.ask(request.POST["name"], ward.root if ward else None, by=actor(asker_of(request)))
+        row = control.ask(request.POST["name"], ward.root if ward else None, by=actor(asker_of(request)))
     except Invalid as unknown:
         raise Http404 from unknown
     except Refused as problem:
@@ -177,7 +177,7 @@ def stop(request: Request, id: int) -> HttpResponse:
     """Stop a run that waits or goes on."""
     where, row = watched_run(asker_of(request), id)
     try:
-        asking.stop(row.pk, by=actor(asker_of(request)))
+        control.stop(row.pk, by=actor(asker_of(request)))
     except Refused as problem:
         ward = place(request, where.root.id if where.root else None)
         if ward is None:

@@ -14,11 +14,11 @@ from accounts.models import Principal
 from authzsite.console import naming, words
 from authzsite.console.measures.sight import Watched
 from authzsite.console.parts import Action, Fact, Facts, State
+from policies.analytics.pipelines import control, known
+from policies.analytics.pipelines.known import Pipeline
 from policies.authority import OPERATOR, SYSTEM
 from policies.models import PipelineRun
 from policies.models.pipelines import RUNS
-from policies.pipelines import asking, known
-from policies.pipelines.known import Pipeline
 
 MARKS = {"waiting": "behind", "running": "behind", "done": "ok", "failed": "failed", "stopped": "paused"}
 GOING = ("waiting", "running")
@@ -114,7 +114,7 @@ def going(row: PipelineRun, where: Watched, last: timedelta | None = None) -> Go
 def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> dict[str, Any]:
     """What the part that follows runs is drawn from; without an address when none of them goes on."""
     rows = list(rows)
-    last = asking.lasted(rows)
+    last = control.lasted(rows)
     found = [going(row, places[row.realm_id], last.get((row.name, row.realm_id))) for row in rows]
     asked = urlencode([("run", one.id) for one in found])
     alive = any(not one.ended for one in found)
@@ -132,7 +132,7 @@ def _text(row: PipelineRun) -> str:
 
 def left(row: PipelineRun, last: timedelta | None = None) -> str:
     """about 40 s left; empty where nothing can be said yet."""
-    found = asking.left(row, last)
+    found = control.left(row, last)
     return f"about {spell(found)} left" if found is not None else ""
 
 

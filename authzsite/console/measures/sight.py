@@ -12,13 +12,13 @@ from authzsite.console.realm import Ward, realm_at, show
 from authzsite.console.requests import Request
 from catalog.nodes import Node
 from catalog.queries import root as root_of
-from policies import access_log
+from policies.analytics.pipelines import control, overview
 from policies.authority import Actor
-from policies.facts import is_service_admin
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.models import PipelineRun
-from policies.pipelines import asking, overview
-from policies.queries import realms_of
-from policies.services import operating
+from policies.record import access_log
+from policies.sync import operations
 
 STARTERS = "its owner, who operates its sync, and service admins"
 
@@ -46,8 +46,8 @@ def actor(asker: Principal) -> Actor:
 def watched(asker: Principal) -> list[Watched]:
     """The realms whose runs somebody may see, the site itself last.  A few queries for each realm."""
     by, every = actor(asker), is_service_admin(asker)
-    roots = [root_of(one) for one in asking.open_realms()] if every else realms_of(asker)
-    seen = [Watched(one, asking.may_run(by, one)) for one in roots if overview.may_look(by, one)]
+    roots = [root_of(one) for one in control.open_realms()] if every else realms_of(asker)
+    seen = [Watched(one, control.may_run(by, one)) for one in roots if overview.may_look(by, one)]
     return [*seen, Watched(None, starts=True)] if every else seen
 
 
@@ -57,7 +57,7 @@ def watched_run(asker: Principal, number: int) -> tuple[Watched, PipelineRun]:
     if row is None:
         raise Http404
     by, root = actor(asker), root_of(row.realm) if row.realm else None
-    starts = asking.may_run(by, root)
+    starts = control.may_run(by, root)
     if not starts and not (root and overview.may_look(by, root)):
         raise Http404
     return Watched(root, starts), row
@@ -69,7 +69,7 @@ def place(request: Request, number: int | None) -> Ward | None:
 
 
 def refused(request: Request, ward: Ward, heading: str, text: str) -> HttpResponse:
-    access_log.refused(ward.asker, operating.DUTY, ward.root, via="console")
+    access_log.refused(ward.asker, operations.DUTY, ward.root, via="console")
     verdict = Verdict("no", heading, text, level=1)
     context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}
     return show(request, "errors/refused.html", ward, context, status=403)

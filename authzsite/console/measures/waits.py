@@ -17,8 +17,8 @@ from authzsite.console.parts import Action, Face
 from authzsite.console.waiting import Waits, waits
 from catalog.models import Placement
 from catalog.nodes import Node, Numbers, on_or_below
+from policies.decisions.lookups.visible_objects import owned_by, realms_of
 from policies.models import Hint
-from policies.queries import owned_by, realms_of
 
 NEW = timedelta(days=7)
 """So long a hint that was found for the first time counts as new."""

@@ -17,9 +17,9 @@ from authzsite.console.parts import Action, Diff, DiffLine, Note, Verdict
 from authzsite.console.requests import Request
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page, say
-from policies import access_log
 from policies.authority import Actor
 from policies.errors import PolicyError
+from policies.record import access_log
 from policies.reviews import leading, reminding, worklist
 
 LONGEST_REASON = 2000

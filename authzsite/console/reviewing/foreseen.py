@@ -11,10 +11,10 @@ from collections.abc import Iterable, Sequence
 from authzsite.console.effects import Shown
 from authzsite.console.parts import DiffLine
 from catalog.nodes import Node, nodes
-from policies.group_preview import of_membership
 from policies.models import ReviewRow
-from policies.preview import Preview, of_removal
-from policies.role_preview import RoleChange, of_role_change
+from policies.previews.grants import Preview, of_removal
+from policies.previews.groups import of_membership
+from policies.previews.roles import RoleChange, of_role_change
 from policies.services.roles import Privilege
 
 Kind, Choice = ReviewRow.Kind, ReviewRow.Choice

@@ -22,9 +22,9 @@ from authzsite.console.requests import Request
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page, say
 from policies.authority import Actor
+from policies.decisions.lookups.visible_objects import admitted
 from policies.errors import PolicyError
 from policies.models import ReviewRow
-from policies.queries import admitted
 from policies.reviews import worklist
 from policies.reviews.passing import pass_on
 from policies.reviews.worklist import OPEN

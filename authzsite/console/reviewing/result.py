@@ -24,9 +24,9 @@ from authzsite.console.reviewing import pictures
 from authzsite.console.reviewing.rows import Told
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page
-from policies import access_log
-from policies.models import ReviewRow
-from policies.reviews import closing, evidence, proving, states, worklist
+from policies.models import ReviewRow, review_states
+from policies.record import access_log
+from policies.reviews import closing, evidence, proving, worklist
 from policies.services import duties
 
 SHOWN, PRINTED = 50, 2000
@@ -104,7 +104,7 @@ class Result:
         return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
 
     def _line(self, told: Told, row: ReviewRow, left: closing.Left | None) -> Line:
-        word = states.ROW.words[row.state].capitalize()
+        word = review_states.ROW.words[row.state].capitalize()
         proof = f"{left.why} {left.owner.label} answers for it until {words.day(left.until)}." if left else ""
         return Line(
             row.number,

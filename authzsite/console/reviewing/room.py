@@ -24,8 +24,8 @@ from authzsite.console.reviewing.pictures import Bar, parts_of
 from authzsite.console.shell import page
 from authzsite.console.waiting import SHOWN as ON_HOME
 from authzsite.console.waiting import Waits, waits
-from policies.models import Review
-from policies.reviews import states, worklist
+from policies.models import Review, review_states
+from policies.reviews import worklist
 from policies.reviews.summing import summed
 from policies.reviews.worklist import Owing
 from policies.services.grants import revision_now
@@ -105,7 +105,7 @@ def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[obj
         sums = summed(some)
         for one in some:
             counts = sums.get(one.pk, {})
-            told = (one.pk, one.title, one.starter, states.REVIEW.words[one.state])
+            told = (one.pk, one.title, one.starter, review_states.REVIEW.words[one.state])
             many = (sum(counts.values()), counts.get("open", 0), waits.get(one.pk, 0))
             yield [*told, *many, sheet.moment(one.due), sheet.moment(one.closed)]
 
@@ -139,7 +139,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     over = review.state in ("closed", "cancelled", "closing", "proving")
     name = "review_result" if over else "review"
     url = reverse(f"console:{name}", args=[review.pk])
-    state = State(MARKS[review.state] or "ok", states.REVIEW.words[review.state].capitalize())
+    state = State(MARKS[review.state] or "ok", review_states.REVIEW.words[review.state].capitalize())
     return Line(
         review.title,
         url,

@@ -25,10 +25,11 @@ from authzsite.console.parts import Action, Count, Crumbs, Diff, DiffLine, Note,
 from authzsite.console.requests import Request, numbers_in
 from authzsite.console.shell import page, say
 from catalog.nodes import Node, nodes
-from policies import access_log, decisions, slices
 from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import search
 from policies.errors import PolicyError
-from policies.queries import search
+from policies.record import access_log
 from policies.reviews import starting
 from policies.reviews.estimating import Estimate, estimate
 from policies.reviews.plans import BY, RISKS, Plan, Scope, Stage
@@ -101,7 +102,7 @@ class Form:
             return False
         slice_ = slices.current(self.circle.asker, realm)
         deed = roles.operation(node, "assign") if node.type == "role" else "grant"
-        return bool(decisions.answer(slice_, deed, node, now=timezone.now()))
+        return bool(ask.answer(slice_, deed, node, now=timezone.now()))
 
     @cached_property
     def offered(self) -> list[Node]:

@@ -17,7 +17,7 @@ from authzsite.console.reviewing.result import EXPORT, may_export
 from authzsite.console.reviewing.visit import meet
 from authzsite.console.reviewing.work import SILENCE
 from authzsite.console.shell import page, say
-from policies import access_log
+from policies.record import access_log
 
 
 @reads

@@ -14,10 +14,10 @@ from authzsite.console.parts import Crumbs, Tab, Tabs
 from authzsite.console.requests import Request, asker_of
 from catalog.nodes import Node
 from catalog.queries import root
-from policies import access_log
 from policies.authority import Actor
-from policies.models import Review
-from policies.reviews import states, worklist
+from policies.models import Review, review_states
+from policies.record import access_log
+from policies.reviews import worklist
 from policies.reviews.worklist import Standing
 
 VIA = "console"
@@ -49,7 +49,7 @@ class Visit:
 
     @property
     def state_words(self) -> str:
-        return states.REVIEW.words[self.review.state]
+        return review_states.REVIEW.words[self.review.state]
 
     def url(self, name: str = "review", *more: object) -> str:
         return reverse(f"console:{name}", args=[self.review.pk, *more])

@@ -16,8 +16,8 @@ from authzsite.console.separation.rule import only
 from authzsite.console.separation.sight import desk_at, path_of, refused, rule_at
 from policies.models import SeparationRule
 from policies.separation import Book
-from policies.separation.finding import Found
-from policies.separation.sight import Sight
+from policies.separation.conflicts import Found
+from policies.separation.visibility import Sight
 
 
 @reads

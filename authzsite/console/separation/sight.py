@@ -19,12 +19,13 @@ from catalog.models import Securable
 from catalog.nodes import any_of
 from catalog.queries import root as root_of
 from lakewarden.law.facts import OWNER
-from policies import access_log, offices
+from policies.decisions import site_permissions
 from policies.models import SeparationRule
-from policies.separation import Book, Clash, of_realm, sight
-from policies.separation.finding import Found, existing
+from policies.record import access_log
+from policies.separation import Book, Clash, of_realm, visibility
+from policies.separation.conflicts import Found, existing
 from policies.separation.sides import Side, Way, sides_of
-from policies.separation.sight import Sight
+from policies.separation.visibility import Sight
 from policies.services.personal import is_personal
 
 LOOKED = "conflicts with rules of separation"
@@ -40,7 +41,7 @@ class Desk:
     @cached_property
     def writes(self) -> bool:
         """Whether they make and end rules: the realm's owner, and service admins."""
-        return bool(offices.ask_realm(self.ward.asker, self.ward.root))
+        return bool(site_permissions.ask_realm(self.ward.asker, self.ward.root))
 
     @property
     def sees(self) -> bool:
@@ -55,7 +56,7 @@ class Desk:
     def seen(self, book: Book) -> Sight:
         """What of the rules they may know: all, if they write them, else what exists for them."""
         keys = [side.key for side in book.sides()]
-        return Sight(book.places) if self.writes else sight.of(self.ward.asker, keys)
+        return Sight(book.places) if self.writes else visibility.of(self.ward.asker, keys)
 
     def found(self, book: Book) -> list[Found]:
         """Who is in conflict; looking at it is recorded."""
@@ -84,7 +85,7 @@ def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
 
 def refused(request: Request, desk: Desk, deed: str) -> HttpResponse:
     ward = desk.ward
-    access_log.refused(ward.asker, offices.REALM, ward.root, via="console")
+    access_log.refused(ward.asker, site_permissions.REALM, ward.root, via="console")
     text = f"That is done by {ward.owner_words()}, and by service admins."
     verdict = Verdict("no", f"You cannot {deed} of {ward.root.name}", text, level=1)
     context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}

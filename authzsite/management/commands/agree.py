@@ -7,7 +7,7 @@ from typing import Any
 from authzsite.management.base import OperatorCommand, connected_node
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.services import operating
+from policies.sync import operations
 
 
 class Command(OperatorCommand):
@@ -21,6 +21,6 @@ class Command(OperatorCommand):
         row = Backend.objects.filter(catalog=connected_node(place).id).first()
         if row is None:
             raise NotFound(f"{place} is not connected")
-        operating.agree(row, by=self.by, reason=reason, digest=operating.likeness(row))
+        operations.agree(row, by=self.by, reason=reason, digest=operations.likeness(row))
         does = "repairs" if row.policy == Backend.Policy.REPAIR else "only reports, as it is set to"
         self.stdout.write(f"{place} {does}: {row}")

@@ -10,7 +10,7 @@ from django.conf import settings
 from authzsite.management.base import OperatorCommand, realm_root
 from lakewarden.cdap.commands import BadCommand, described, run, text_of
 from policies.services import patterns
-from policies.services.instances import Instance
+from policies.services.cdap_instances import Instance
 
 
 class Command(OperatorCommand):

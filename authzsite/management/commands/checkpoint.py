@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from authzsite.management.base import OperatorCommand
-from policies import checkpoints
+from policies.record import checkpoints
 
 
 class Command(OperatorCommand):

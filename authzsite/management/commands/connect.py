@@ -8,7 +8,7 @@ from authzsite.management.base import OperatorCommand, realm_root
 from lakewarden.backends import kinds
 from lakewarden.law.objects import BadName
 from policies.models import Backend
-from policies.services import backends
+from policies.sync.connections import registration
 from policies.sync.connections.opening import check_allowed, filled_in
 from policies.sync.connections.trial import Trial, tried
 
@@ -42,7 +42,7 @@ class Command(OperatorCommand):
         found = self._tried(kind, real_url, realm, share)
         for finding in found.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
-        row = backends.connect(
+        row = registration.connect(
             root,
             catalog,
             kind,

@@ -8,9 +8,9 @@ from typing import Any
 from accounts import people, tokens
 from accounts.models.tokens import SCOPES
 from authzsite.management.base import OperatorCommand
-from policies.changes import change
 from policies.events import TOKEN_CREATED
-from policies.services import own_tokens
+from policies.record.change import change
+from policies.services import tokens as services_tokens
 
 LONGEST = 36_500  # days
 
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
         holder = people.ensure("service" if service else "user", name)
         with change(TOKEN_CREATED, realm=None, by=self.by) as current:
             text = tokens.create(holder, days=days, scopes=tuple(scope))
-            current.say(own_tokens.made(holder, text), by=self.authority)
+            current.say(services_tokens.made(holder, text), by=self.authority)
         self.stdout.write(text)
 
 

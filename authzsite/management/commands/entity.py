@@ -9,9 +9,10 @@ from authzsite.management.base import OperatorCommand, principal, realm_root
 from catalog.models import Detail
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
-from policies import access_log, decisions
 from policies.authority import Actor
+from policies.decisions import ask
 from policies.errors import Invalid, PolicyError, Refused
+from policies.record import access_log
 from policies.services import entities, patterns
 
 
@@ -53,7 +54,7 @@ class Command(OperatorCommand):
             self.stdout.write(self._done(root, action, entity, by, owner))
         except PolicyError as problem:
             if isinstance(problem, Refused) and by.principal is not None:
-                place = decisions.entity_node(root, entity)
+                place = ask.entity_node(root, entity)
                 access_log.refused(by.principal, action, None, name=place.ref.id, via=by.via)
             return [str(problem)]
         return []

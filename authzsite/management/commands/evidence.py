@@ -15,8 +15,8 @@ from authzsite.management.base import OperatorCommand, known
 from catalog.past import find_at
 from lakewarden.law.objects import ObjectRef
 from policies.errors import PolicyError
-from policies.exports.evidence import Question
-from policies.past import at_moment, moment_in
+from policies.record.exports.evidence import Question
+from policies.record.revisions import at_moment, moment_in
 
 
 class Command(OperatorCommand):

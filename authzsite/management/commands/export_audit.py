@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand
-from policies.exports import archives
+from policies.record.exports import signed_archives
 
 
 class Command(OperatorCommand):
@@ -20,7 +20,7 @@ class Command(OperatorCommand):
     def run(self, *, out: Path, **_: Any) -> None:
         try:
             with out.open("wb") as file:
-                count = archives.record(file)
+                count = signed_archives.record(file)
         except OSError as error:
             self.fail(f"{out}: {error.strerror}")
         self.stdout.write(f"{out}: {count} changes")

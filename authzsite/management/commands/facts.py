@@ -7,9 +7,10 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand
-from policies import sealing, unsealed
-from policies.archiving.files import ArchiveBroken
-from policies.verify import verify
+from policies.decisions.seals import unsealed
+from policies.record.archive.files import ArchiveBroken
+from policies.record.verify import verify
+from policies.services import seals
 
 
 class Command(OperatorCommand):
@@ -43,7 +44,7 @@ class Command(OperatorCommand):
                 self._seal()
             elif not if_new:
                 self._look()
-            elif sealing.is_new():
+            elif seals.is_new():
                 self._seal_first()
         except ArchiveBroken as error:
             self.fail(str(error))
@@ -64,7 +65,7 @@ class Command(OperatorCommand):
 
     def _seal_first(self) -> int:
         self._read_the_record()
-        found = sealing.seal_what_is_told()
+        found = seals.seal_what_is_told()
         for line in found.wrong:
             self.stdout.write(line)
         self.stdout.write(f"{found.sealed} facts sealed; {len(found.wrong)} the record does not bear out")
@@ -78,7 +79,7 @@ class Command(OperatorCommand):
 
     def _set_right(self) -> None:
         self._read_the_record()
-        done = sealing.set_right()
+        done = seals.set_right()
         for line in done:
             self.stdout.write(line)
         self.stdout.write(f"{len(done)} facts set right")

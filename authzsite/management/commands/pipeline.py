@@ -12,9 +12,9 @@ from authzsite.environment import is_master
 from authzsite.management.base import OperatorCommand, realm_root
 from catalog.nodes import Node
 from catalog.queries import root
+from policies.analytics.pipelines import control, known, running
 from policies.errors import Invalid
 from policies.models import PipelineRun
-from policies.pipelines import asking, known, running
 
 AGAIN = 0.5  # seconds between two looks at a run that another process carries
 
@@ -37,14 +37,14 @@ class Command(OperatorCommand):
     def _roots(self, name: str, realm: str | None) -> list[Node | None]:
         if realm:
             return [realm_root(realm)]
-        return [None] if known.get(name).of_site else [root(one) for one in asking.open_realms()]
+        return [None] if known.get(name).of_site else [root(one) for one in control.open_realms()]
 
     def _run(self, name: str, node: Node | None, master: str) -> PipelineRun:
         running.bury()
-        row = asking.ask(name, node, by=self.by, master=master)
+        row = control.ask(name, node, by=self.by, master=master)
         if row.state == "running" and known.get(name).outside:
             self._wait(row)  # it may have looked before what the question is about
-            row = asking.ask(name, node, by=self.by, master=master)
+            row = control.ask(name, node, by=self.by, master=master)
         while row.state == "waiting" and not running.run(row):
             time.sleep(AGAIN)  # another process has the realm
             row.refresh_from_db()

@@ -7,8 +7,8 @@ from typing import Any
 from axes.utils import reset
 
 from authzsite.management.base import OperatorCommand, known, realm_root
-from policies.services import repair
-from policies.site import locked_out_realms
+from policies.decisions.site import locked_out_realms
+from policies.services import realm_repair
 
 
 class Command(OperatorCommand):
@@ -38,7 +38,7 @@ class Command(OperatorCommand):
 
     def _repair(self, realm: str, owner: str, reason: str) -> None:
         root, new = realm_root(realm), known(owner)
-        repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
+        realm_repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
         self.stdout.write(f"{new} owns {root.name}; its history says that it was repaired")
 
     def _list(self) -> None:

@@ -9,9 +9,9 @@ from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand
 from lakewarden.record.notes import BadNote
-from policies import checkpoints, lost_ends
-from policies.lost_ends import End
 from policies.models import Backend
+from policies.record import checkpoints, lost_ends
+from policies.record.lost_ends import End
 from policies.sync.safeguards import restored
 
 WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and looks"}

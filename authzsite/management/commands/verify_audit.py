@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand
-from policies.verify import verify
+from policies.record.verify import verify
 
 
 class Command(OperatorCommand):

@@ -15,10 +15,10 @@ from lakewarden.backends.base import Source
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.authority import SYSTEM, of_system
-from policies.changes import change
 from policies.events import BACKEND_MOVED, BACKEND_SHARED
 from policies.models import Backend
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.secrets import decrypt
 from policies.services import realm_of
 from policies.sync.backends.postgresql.source import database

@@ -16,10 +16,10 @@ from lakewarden.backends import kinds
 from lakewarden.backends.base import FoundObject, Observation
 from lakewarden.law import dialects
 from policies.authority import Actor, Authority
-from policies.changes import change
 from policies.events import OBJECT_ALTERED
 from policies.models import Backend
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.services import names, objects, realm_of
 from policies.services.objects import Move, NewObject
 from policies.sync.discovery import owners

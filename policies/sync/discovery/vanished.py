@@ -11,13 +11,13 @@ from catalog.queries import all_below, nodes
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Observation
 from policies.authority import Actor
-from policies.changes import change
 from policies.errors import Invalid, NotFound
 from policies.events import OBJECT_DROPPED
 from policies.models import Backend, BackendFinding, Grant
 from policies.models.grants import Effect
+from policies.record.change import change
 from policies.services import objects, realm_of
-from policies.services.backends import authority_to_connect
+from policies.sync.connections.registration import authority_to_connect
 from policies.sync.connections.sources import opened
 from policies.sync.desired import targets_below
 from policies.sync.discovery.objects import holds

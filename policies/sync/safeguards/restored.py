@@ -17,10 +17,10 @@ from psycopg.errors import InsufficientPrivilege
 
 from catalog.nodes import last
 from policies.authority import SYSTEM, of_system
-from policies.changes import change
 from policies.events import BACKEND_POLICY
 from policies.models import Backend, DatabaseIdentity
-from policies.saying import said
+from policies.record.change import change
+from policies.record.event_drafts import said
 from policies.services import realm_of
 from policies.sync.safeguards import alerts
 

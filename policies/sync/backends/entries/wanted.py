@@ -20,7 +20,7 @@ from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
 from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
 from lakewarden.law.facts import Key, Rule
-from policies import facts
+from policies.decisions import facts
 from policies.models import Assignment, Grant, RealmMember
 from policies.sync.desired import targets_below
 

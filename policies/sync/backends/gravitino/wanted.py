@@ -21,7 +21,7 @@ from catalog.nodes import Node
 from catalog.queries import realm_named
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
-from policies import facts, switches
+from policies.decisions import facts, switches
 from policies.models import Ownership, RealmMember
 from policies.sync.backends.gravitino.names import (
     DENY,

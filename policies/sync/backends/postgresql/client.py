@@ -23,10 +23,10 @@ from lakewarden.backends.errors import (
     Rejected,
     Transient,
 )
-from policies.bounded_connection import BoundedConnection, TookTooLong
 from policies.sync.backends.postgresql.names import Identity
 from policies.sync.backends.shared.deadline import LONGEST
 from policies.sync.connections import destinations
+from policies.sync.connections.bounded_connection import BoundedConnection, TookTooLong
 from policies.sync.runs import lease
 
 T = TypeVar("T")

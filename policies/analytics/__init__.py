@@ -1,0 +1,1 @@
+"""Uses, pipelines, figures, and hints where access could be tighter."""

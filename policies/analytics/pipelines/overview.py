@@ -1,0 +1,126 @@
+"""What the overview of a realm shows: totals of its latest effective access, who is foremost, and growth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from accounts.models import Principal
+from catalog.nodes import Node, nodes
+from policies.analytics.pipelines import control
+from policies.authority import Actor
+from policies.errors import Refused
+from policies.models import Figure, PipelineRun
+from policies.services import duties
+
+NAME = "effective_access"
+LOOKING = ("review_access", "view_history")
+"""The duties on a realm that let one see its figures."""
+GROWTH = 60
+"""So many of the latest runs are shown as growth."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One of the foremost: an object or role (`node`) or a person, and its numbers."""
+
+    place: int
+    weight: int
+    numbers: Mapping[str, Any]
+    node: Node | None = None
+    principal: Principal | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A realm as a whole at one revision: how many objects, people and grants, and pairs that can read."""
+
+    revision: int
+    at: datetime
+    objects: int
+    people: int
+    grants: int
+    reading: int
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The latest figures of a realm.
+
+    `objects` are counted by type, `pairs` of a person and an object by type and action; `reach` has, for each
+    class of people, from how many readable objects on it begins and how many people are in it.
+    """
+
+    run: PipelineRun
+    objects: Mapping[str, int]
+    pairs: Mapping[str, Mapping[str, int]]
+    people: Mapping[str, int]
+    reach: Sequence[tuple[int, int]]
+    exposed: list[Line]
+    broadest: list[Line]
+    furthest: list[Line]
+    growth: list[Point]
+
+
+def may_look(by: Actor, root: Node) -> bool:
+    """Whether somebody may see a realm's figures: who may run its pipelines, or has a duty on it."""
+    who = by.decides_as
+    return control.may_run(by, root) or (
+        who is not None and any(duties.has(who, one, root) for one in LOOKING)
+    )
+
+
+def overview(root: Node, by: Actor) -> Overview | None:
+    """The figures of a realm; None before its first run.  Raises Refused.  Eight queries at the most."""
+    if not may_look(by, root):
+        raise Refused(
+            "You may not see the figures of this realm: its owner may, and who reviews access to it."
+        )
+    run = control.latest(NAME, root.realm_id)
+    if run is None:
+        return None
+    lines = _lines(root)
+    found = run.result
+    return Overview(
+        run,
+        found["objects"],
+        found["pairs"],
+        found["people"],
+        [(start, people) for start, people in found["reach"]],
+        exposed=lines[Figure.Kind.OBJECT],
+        broadest=lines[Figure.Kind.ROLE],
+        furthest=lines[Figure.Kind.PERSON],
+        growth=growth(root),
+    )
+
+
+def growth(root: Node) -> list[Point]:
+    """One point for each run, oldest first.  One query."""
+    rows = PipelineRun.objects.filter(realm=root.realm_id, name=NAME, state="done")
+    return [_point(row) for row in reversed(rows.order_by("-revision")[:GROWTH])]
+
+
+def _point(row: PipelineRun) -> Point:
+    found = row.result
+    return Point(
+        revision=row.revision,
+        at=row.ended or row.asked,
+        objects=sum(found["objects"].values()),
+        people=found["people"]["all"] + found["people"]["services"],
+        grants=found["grants"],
+        reading=sum(actions.get("read", 0) for actions in found["pairs"].values()),
+    )
+
+
+def _lines(root: Node) -> dict[str, list[Line]]:
+    """The foremost of each kind, of which what is gone is left out."""
+    rows = list(Figure.objects.filter(realm=root.realm_id).select_related("principal").order_by("place"))
+    known = nodes({row.securable_id for row in rows if row.securable_id})
+    found: dict[str, list[Line]] = {kind: [] for kind in Figure.Kind.values}
+    for row in rows:
+        about = known.get(row.securable_id or 0)
+        if about is not None or row.principal is not None:
+            found[row.kind].append(Line(row.place, row.weight, row.numbers, about, row.principal))
+    return found

@@ -1,0 +1,176 @@
+"""Pipeline `unused_grants`: what is given and not needed, kept as hints from run to run."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from django.conf import settings
+from django.db.models import Max, Min
+
+from accounts.models import Principal, Token, User
+from catalog.models import Securable
+from lakewarden.spark.pipelines import unused_grants
+from lakewarden.spark.pipelines.least import WINDOW, Found
+from policies.analytics.pipelines import rows
+from policies.analytics.pipelines.effective_access import is_small
+from policies.analytics.pipelines.known import Pipeline, Result, Work, register
+from policies.models import Change, Hint, RealmMember
+
+MOST = 5_000
+"""So many hints of one kind are kept, those that concern most people."""
+CHANGING = (
+    *("run", "revision", "seen", "people", "data", "grant"),
+    *("securable", "role", "other_role", "holder", "pattern", "privilege"),
+)
+
+
+def _here(work: Work) -> Callable[[], Result]:
+    work.tell(1, 3, "reading the facts")
+    tables = rows.of(work.place, work.run.revision, work.now)
+    work.tell(2, 3, "looking at what is given")
+    found = unused_grants.in_memory(tables, after=settings.LAKEWARDEN_UNUSED_AFTER)
+    return lambda: store(work, found)
+
+
+def _load(work: Work, folder: Path) -> Result:
+    days = json.loads((folder / "summary.json").read_text())["days"]
+    return {**store(work, read(folder)), "days": days}
+
+
+def read(folder: Path) -> Iterator[Found]:
+    """The hints in a folder of files."""
+    for path in sorted((folder / "hints").glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(columns=list(Found._fields)):
+            for row in batch.to_pylist():
+                yield Found(**{**row, "data": json.loads(row["data"])})
+
+
+def store(work: Work, found: Iterable[Found]) -> Result:
+    """Bring the hints of a realm up to what was found; answers how many there are of each kind.
+
+    New ones come, what is mended goes, what is dismissed stays dismissed.
+    """
+    kept = list(_awake(work, _foremost(found)))
+    known = _known(kept)
+    hints = {
+        one.key: _hint(work, one)
+        for one in kept
+        if {one.object, one.role, one.other_role} <= known[Securable] | {None}
+        and one.holder in known[Principal] | {None}
+    }
+    Hint.objects.bulk_create(
+        hints.values(),
+        batch_size=500,
+        update_conflicts=True,
+        unique_fields=["realm", "key"],
+        update_fields=CHANGING,
+    )
+    Hint.objects.filter(realm=work.place.realm_id).exclude(run=work.run, seen=work.now).delete()
+    return {"kinds": dict(Counter(one.kind for one in hints.values()))}
+
+
+def _foremost(found: Iterable[Found]) -> Iterator[Found]:
+    by_kind: dict[str, list[Found]] = defaultdict(list)
+    for one in found:
+        by_kind[one.kind].append(one)
+    for some in by_kind.values():
+        yield from sorted(some, key=lambda one: (-one.people, one.key))[:MOST]
+
+
+def _known(found: Iterable[Found]) -> dict[type, set[int | None]]:
+    """Which of the objects, roles and principals there still are."""
+    found = list(found)
+    things = {key for one in found for key in (one.object, one.role, one.other_role) if key is not None}
+    people = {one.holder for one in found if one.holder is not None}
+    return {
+        Securable: set(Securable.objects.filter(pk__in=things, closed=None).values_list("pk", flat=True)),
+        Principal: set(Principal.objects.filter(pk__in=people).values_list("pk", flat=True)),
+    }
+
+
+def _hint(work: Work, found: Found) -> Hint:
+    return Hint(
+        realm_id=work.place.realm_id,
+        run=work.run,
+        kind=found.kind,
+        key=found.key,
+        revision=work.run.revision,
+        found=work.now,
+        seen=work.now,
+        securable_id=found.object,
+        role_id=found.role,
+        other_role_id=found.other_role,
+        holder_id=found.holder,
+        grant=found.grant,
+        pattern=found.pattern,
+        privilege=found.privilege,
+        people=found.people,
+        data=dict(found.data),
+    )
+
+
+def _awake(work: Work, found: Iterator[Found]) -> Iterator[Found]:
+    """The hints, but for those about people who sleep and yet signed in lately or are new here."""
+    found_all = list(found)
+    asleep = [one for one in found_all if one.kind.startswith("dormant")]
+    seen, since = _seen({one.holder for one in asleep if one.holder}), _members_since(work, asleep)
+    lately = work.now - timedelta(days=WINDOW)
+    for one in found_all:
+        if not one.kind.startswith("dormant"):
+            yield one
+            continue
+        last, able = seen.get(one.holder or 0), bool(one.data["able"])
+        fresh = max(filter(None, (last, since.get(one.holder or 0))), default=None)
+        if not able or fresh is None or fresh < lately:
+            yield one._replace(data={**one.data, "why": _why(one.data, able=able, last=last, now=work.now)})
+
+
+def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: datetime) -> str:
+    if not able:
+        return "Cannot sign in any more"
+    used = data.get("used")
+    did = f"no job told of a use since {datetime.fromtimestamp(used, now.tzinfo):%Y-%m-%d}" if used else ""
+    came = f"has not been here since {last:%Y-%m-%d}" if last else "was never seen here"
+    words = f"{came}, {did}" if did else f"{came}, and no job told of a use"
+    return words[0].upper() + words[1:]
+
+
+def _seen(people: Iterable[int]) -> dict[int, datetime]:
+    """When each last signed in or used a token.  Two queries."""
+    people = list(people)
+    signed = User.objects.filter(principal__in=people, last_login__isnull=False)
+    tokens = Token.objects.filter(principal__in=people, last_used__isnull=False).values_list("principal")
+    found: dict[int, datetime] = {}
+    for key, at in (*signed.values_list("principal", "last_login"), *tokens.annotate(at=Max("last_used"))):
+        if key is not None and at is not None:
+            found[key] = max(at, found.get(key, at))
+    return found
+
+
+def _members_since(work: Work, found: Iterable[Found]) -> dict[int, datetime]:
+    """Since when each belongs to the realm; who is new had no time to do anything.  Two queries."""
+    people = [one.holder for one in found if one.holder]
+    rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)
+    opened = dict(rows.values_list("principal").annotate(first=Min("opened")))
+    at = dict(Change.objects.filter(revision__in=opened.values()).values_list("revision", "at"))
+    return {person: at[revision] for person, revision in opened.items() if revision in at}
+
+
+PIPELINE = register(
+    Pipeline(
+        name="unused_grants",
+        label="Least privilege",
+        about="What is given and not needed: unused, given twice, too wide, asleep, without an owner.",
+        program="unused_grants",
+        options=lambda work: {"after": str(settings.LAKEWARDEN_UNUSED_AFTER)},
+        small=is_small,
+        here=_here,
+        load=_load,
+    )
+)

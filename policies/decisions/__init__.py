@@ -1,0 +1,1 @@
+"""Questions about access and their answers: facts in one read, one decision function, what is kept of it."""

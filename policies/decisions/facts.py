@@ -1,0 +1,401 @@
+"""Rows to slices: every fact that matters to some principals in one realm, read in one statement.
+
+One statement is one snapshot, so a grant and a revoke committed in between are never mixed, whatever the
+isolation level of the surrounding transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.db import connection
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.seals import is_sealed
+from catalog.models import Realm
+from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.cdap import by_settings
+from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station
+from policies.decisions.cache_versions import principal_key, realm_key, role_key
+from policies.decisions.lookups import live_history
+from policies.decisions.seals import unsealed
+from policies.decisions.seals.sealed_rows import MODELS, Row, content_of_row, key_of_row
+
+_STATEMENT = """
+WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
+membership AS (
+    SELECT m.*,
+           %(open)s OR EXISTS (SELECT FROM policies_realmmember g
+                    WHERE g.principal_id = m.group_id AND g.realm_id = %(realm)s AND {g}) AS admitted
+      FROM accounts_membership m JOIN asked ON asked.id = m.member_id
+     WHERE {m}),
+holders AS (SELECT id FROM asked UNION SELECT group_id FROM membership WHERE admitted),
+named AS (
+    SELECT p.id, p.name FROM accounts_principal p JOIN asked ON asked.id = p.id
+     WHERE p.kind IN ('user', 'service')
+    UNION ALL SELECT * FROM unnest(%(strangers)s::bigint[], %(names)s::text[])),
+alias AS (
+    SELECT n.id, p.id AS holder_id, p.kind, p.name
+      FROM named n JOIN accounts_principal p
+        ON p.kind = 'user' AND upper(p.name) = upper(btrim(n.name)) AND p.id <> n.id
+     WHERE %(by_name)s
+    UNION ALL
+    SELECT n.id, p.id, p.kind, p.name
+      FROM named n JOIN accounts_principal p
+        ON p.kind = 'pattern'
+       AND upper(right(btrim(n.name), length(p.name) - 1)) = upper(substr(p.name, 2))
+     WHERE %(by_name)s),
+direct AS (SELECT id FROM holders UNION SELECT holder_id FROM alias),
+assignment AS (
+    SELECT a.*
+      FROM policies_assignment a JOIN holders ON holders.id = a.holder_id
+      JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
+     WHERE {a}),
+roles AS (SELECT DISTINCT role_id FROM assignment)
+SELECT 'revision', (SELECT revision FROM policies_counter),
+       (SELECT max(upto) FROM policies_archive WHERE realm_id = %(realm)s AND state <> 'written'),
+       NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text,
+       NULL::bigint, NULL::bytea, NULL::text, NULL::text, NULL::bigint
+UNION ALL
+SELECT 'realm', s.id, NULL, r.settings::text, NULL, {nothing}
+  FROM catalog_realm r JOIN catalog_placement t ON t.parent_id IS NULL AND {t}
+  JOIN catalog_securable s ON s.id = t.securable_id AND s.realm_id = r.id
+ WHERE r.id = %(realm)s AND %(by_text)s
+UNION ALL
+SELECT 'mode', NULL, NULL, c.mode, NULL, c.valid_from, c.valid_until, c.opened, c.id, NULL,
+       c.closed, c.seal, c.origin, NULL, c.realm_id
+  FROM catalog_mode c WHERE c.realm_id = %(realm)s AND {c}
+UNION ALL
+SELECT 'member', m.principal_id, NULL, NULL, NULL, m.valid_from, m.valid_until, m.opened, m.id, NULL,
+       m.closed, m.seal, m.origin, NULL, m.realm_id
+  FROM policies_realmmember m
+  JOIN (SELECT id FROM asked UNION SELECT group_id FROM membership) e ON e.id = m.principal_id
+ WHERE m.realm_id = %(realm)s AND {m}
+UNION ALL
+SELECT 'group', m.member_id, m.group_id, p.name, NULL, m.valid_from, m.valid_until, m.opened, m.id, NULL,
+       m.closed, m.seal, m.origin, NULL, NULL
+  FROM membership m JOIN accounts_principal p ON p.id = m.group_id
+UNION ALL
+SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id, NULL,
+       a.closed, a.seal, a.origin, NULL, NULL
+  FROM assignment a JOIN catalog_placement n ON n.securable_id = a.role_id AND {n}
+UNION ALL
+SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect,
+       g.valid_from, g.valid_until, g.opened, g.id, g.pattern,
+       g.closed, g.seal, g.origin, g.written, g.realm_id
+  FROM policies_grant g JOIN roles ON roles.role_id = g.role_id WHERE {g}{on_g}
+UNION ALL
+SELECT 'alias', a.id, a.holder_id, a.name, a.kind, {nothing} FROM alias a
+UNION ALL
+SELECT 'direct', d.holder_id, d.securable_id, d.privilege, d.effect,
+       d.valid_from, d.valid_until, d.opened, d.id, d.pattern,
+       d.closed, d.seal, d.origin, d.written, d.realm_id
+  FROM policies_grant d JOIN direct ON direct.id = d.holder_id
+  JOIN catalog_securable s ON s.id = d.securable_id AND s.realm_id = %(realm)s
+ WHERE {d}{on_d}
+UNION ALL
+SELECT 'direct', d.holder_id, NULL, d.privilege, d.effect,
+       d.valid_from, d.valid_until, d.opened, d.id, d.pattern,
+       d.closed, d.seal, d.origin, d.written, d.realm_id
+  FROM policies_grant d JOIN direct ON direct.id = d.holder_id
+ WHERE d.realm_id = %(realm)s AND d.securable_id IS NULL AND {d}
+UNION ALL
+SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_until, o.opened, o.id, NULL,
+       o.closed, o.seal, o.origin, NULL, NULL
+  FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
+  JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
+ WHERE {o}{on_o}
+"""
+
+
+@cache
+def _statement(*, past: bool, narrowed: bool) -> str:
+    def true(alias: str) -> str:
+        if past:
+            started, open_ = f"{alias}.opened <= %(revision)s", f"{alias}.closed IS NULL"
+            return f"{started} AND ({open_} OR {alias}.closed > %(revision)s)"
+        return f"{alias}.closed IS NULL"
+
+    def on(alias: str) -> str:
+        on_these = f"{alias}.securable_id = ANY(%(objects)s)"
+        by_text = " OR g.securable_id IS NULL" if alias == "g" else ""
+        return f" AND ({on_these}{by_text})" if narrowed else ""
+
+    narrow = {f"on_{alias}": on(alias) for alias in "gdo"}
+    nothing = ", ".join(["NULL"] * 10)
+    return _STATEMENT.format(nothing=nothing, **narrow, **{alias: true(alias) for alias in "macgdnot"})
+
+
+Window = tuple[float | None, float | None]
+ALWAYS: Window = (None, None)
+GrantRow = tuple[Any, str, bool, Window, int, int]
+"""The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
+OwnedRow = tuple[int, Window, int, int]
+Signature = tuple[
+    int, bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]
+]
+
+
+@dataclass
+class Loaded:
+    """What one statement brought, still by holder; `slice_of` turns it into one principal's slice.
+
+    Rows without a good seal were written past the console.  Nobody can say what was there before, perhaps a
+    denial, so whoever such a row is about is `shut`: for them every answer is no.
+    """
+
+    realm: Realm
+    realm_name: str
+    now: float
+    asked: frozenset[int] = frozenset()
+    revision: int = 0
+    live_from: int = 0
+    mode: str = "on"
+    members: set[int] = field(default_factory=set)
+    admitted: set[int] = field(default_factory=set)
+    groups: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
+    outside: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    roles: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
+    grants: dict[int, list[GrantRow]] = field(default_factory=lambda: defaultdict(list))
+    direct: dict[int, list[GrantRow]] = field(default_factory=lambda: defaultdict(list))
+    aliases: dict[int, list[tuple[int, str, str]]] = field(default_factory=lambda: defaultdict(list))
+    owned: dict[int, list[OwnedRow]] = field(default_factory=lambda: defaultdict(list))
+    root: int = 0
+    settings: dict[str, Any] = field(default_factory=dict)
+    unsealed: list[Row] = field(default_factory=list)
+    shut: dict[int, frozenset[str]] = field(default_factory=dict)
+
+    def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        """Sort all rows of the statement; what has no good seal is left out."""
+        for values in rows:
+            row = Row(*values)
+            if row.kind in MODELS and not is_sealed(content_of_row(row), row.seal):
+                self.unsealed.append(row)
+            else:
+                self._sort(row)
+        self._admit()
+        if self.unsealed:
+            self._shut({key_of_row(row) for row in self.unsealed})
+
+    def _sort(self, row: Row) -> None:
+        window = (_seconds(row.start), _seconds(row.end))
+        match row.kind:
+            case "revision":
+                self.revision, self.live_from = row.one, row.other or 0
+            case "realm":
+                self.root, self.settings = row.one, json.loads(row.text)
+            case "mode":
+                self.mode = row.text
+            case "member":
+                self.admitted.add(row.one)
+                if row.one in self.asked and contains(window, self.now):
+                    self.members.add(row.one)
+            case "group":
+                self.groups[row.one].append((row.other, row.text, window))
+            case "role":
+                self.roles[row.one].append((row.other, row.text, window))
+            case "grant" | "direct":
+                on, allow = row.pattern or row.other, row.effect == "allow"
+                into = self.grants if row.kind == "grant" else self.direct
+                into[row.one].append((on, row.text, allow, window, row.opened, row.pk))
+            case "alias":
+                self.aliases[row.one].append((row.other, row.effect, row.text))
+            case "owner":
+                self.owned[row.one].append((row.other, window, row.opened, row.pk))
+
+    def _admit(self) -> None:
+        """Of the groups of each, those count that the realm admits."""
+        if dialects.get(self.realm.law).open_to_all:
+            return
+        for member, groups in self.groups.items():
+            self.outside[member] = [one[0] for one in groups if one[0] not in self.admitted]
+            groups[:] = [one for one in groups if one[0] in self.admitted]
+
+    def _shut(self, doubted: set[str]) -> None:
+        """Take everything from those whom a row without a good seal is about."""
+        for principal in self.asked:
+            keys = self.keys_of(principal)
+            if keys & doubted:
+                self.shut[principal] = keys
+        for principal in self.shut:
+            self.members.discard(principal)
+            for held in (self.groups, self.outside, self.roles, self.direct, self.aliases, self.owned):
+                held.pop(principal, None)
+
+    def slice_of(self, principal: Principal, number: int | None = None) -> Slice:
+        """The slice of one of the principals asked for; a stranger's by the number it was asked under."""
+        number = principal.pk if number is None else number
+        return engine.build(
+            principal.ref,
+            self.realm_name,
+            self.realm.law,
+            self.revision,
+            (*self.rules_of(number), *self._by_office(principal, number)),
+            member=number in self.members,
+            service_admin=is_service_admin(principal),
+            mode=self._mode_for(number),
+            selves=frozenset(self._selves(number)),
+            now=self.now,
+        )
+
+    def _mode_for(self, number: int) -> str:
+        if number in self.shut:
+            return "on"
+        return "off" if self.settings.get("authentication") == "off" else self.mode
+
+    def signature_of(self, principal: int) -> Signature:
+        """Equal for two principals exactly when all facts about them here are, so one answer serves both.
+
+        Where names themselves give rights, nobody is like anybody else.
+        """
+        return (
+            principal if principal in self.shut or dialects.get(self.realm.law).by_text else 0,
+            principal in self.members,
+            tuple(self.groups.get(principal, ())),
+            tuple(self.roles.get(principal, ())),
+            tuple(self.owned.get(principal, ())),
+            tuple(self.direct.get(principal, ())),
+            tuple(self.aliases.get(principal, ())),
+        )
+
+    def rules_of(self, principal: int) -> Iterable[Rule]:
+        """Every rule that reaches a principal, by every path."""
+        yield from self._held(principal, (), ALWAYS)
+        for group, name, window in self.groups.get(principal, ()):
+            yield from self._held(group, (Station("group", name, group),), window)
+        for holder, kind, name in self.aliases.get(principal, ()):
+            # the same name in another case is the same person; a pattern is a way of its own
+            via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
+            yield from self._given(holder, via, ALWAYS)
+
+    def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
+        """What a realm's settings give: to its master user, to its admin group, and a principal of a name
+        to the user who bears it."""
+        if dialects.get(self.realm.law).by_text and number not in self.shut:
+            groups = self.groups.get(number, ())
+            yield from by_settings.rules(self.root, self.realm.law, self.settings, principal.ref, groups)
+
+    def _held(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
+        for securable, own, opened, pk in self.owned.get(holder, ()):
+            start, end = _overlap(window, own)
+            yield Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}")
+        yield from self._given(holder, via, window)
+        for role, name, held in self.roles.get(holder, ()):
+            path = (*via, Station("role", name, role))
+            for securable, privilege, allow, own, opened, pk in self.grants.get(role, ()):
+                start, end = _overlap(_overlap(window, held), own)
+                yield Rule(securable, privilege, allow, path, start, end, opened, f"grant:{pk}")
+
+    def _given(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
+        for securable, privilege, allow, own, opened, pk in self.direct.get(holder, ()):
+            start, end = _overlap(window, own)
+            yield Rule(securable, privilege, allow, via, start, end, opened, f"grant:{pk}")
+
+    def _selves(self, principal: int) -> Iterable[Key]:
+        holders = [
+            principal,
+            *(group for group, _, window in self.groups.get(principal, ()) if self._now(window)),
+        ]
+        yield from map(principal_key, holders)
+        for holder in holders:
+            yield from (role for role, _, window in self.roles.get(holder, ()) if self._now(window))
+
+    def good_until(self, principal: int) -> float | None:
+        """The next moment at which a membership or a role of the principal begins or ends."""
+        holders = [principal, *(group for group, _, _ in self.groups.get(principal, ()))]
+        windows = [window for _, _, window in self.groups.get(principal, ())]
+        windows += [window for holder in holders for _, _, window in self.roles.get(holder, ())]
+        edges = (edge for window in windows for edge in window)
+        return min((edge for edge in edges if edge is not None and edge > self.now), default=None)
+
+    def _now(self, window: Window) -> bool:
+        return contains(window, self.now)
+
+    def keys_of(self, principal: int) -> frozenset[str]:
+        """The touch keys whose moving makes this principal's slice stale."""
+        if principal in self.shut:
+            return self.shut[principal]
+        groups = [group for group, _, _ in self.groups.get(principal, ())]
+        holders = [principal, *groups]
+        aliases = [holder for holder, _, _ in self.aliases.get(principal, ())]
+        roles = [role for holder in holders for role, _, _ in self.roles.get(holder, ())]
+        return frozenset(
+            [
+                realm_key(self.realm.pk),
+                *map(principal_key, (*holders, *aliases, *self.outside.get(principal, ()))),
+                *map(role_key, roles),
+            ]
+        )
+
+
+def load(
+    realm: Realm,
+    realm_name: str,
+    principals: Collection[int],
+    *,
+    now: datetime | None = None,
+    as_of: int | None = None,
+    objects: Collection[int] | None = None,
+    strangers: Mapping[int, str] | None = None,
+) -> Loaded:
+    """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some.
+
+    `strangers` are names that no principal bears yet, by negative numbers; patterns may speak of them.
+    Raises Archived for a revision whose facts are not live any more.
+    """
+    now = now or timezone.now()
+    asked = frozenset([*principals, *(strangers or ())])
+    loaded, law = Loaded(realm, realm_name, now.timestamp(), asked), dialects.get(realm.law)
+    values: dict[str, Any] = {
+        "principals": list(principals),
+        "realm": realm.pk,
+        "revision": as_of,
+        "objects": list(objects or ()),
+        "strangers": list(strangers or ()),
+        "names": list((strangers or {}).values()),
+        "open": law.open_to_all,
+        "by_name": law.ignores_case,
+        "by_text": law.by_text,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)
+        loaded.take(cursor.fetchall())
+    if loaded.unsealed:
+        unsealed.note(loaded.unsealed, realm.pk)
+    if as_of is not None:
+        live_history.check(as_of, loaded.live_from)
+        loaded.revision = min(as_of, loaded.revision)
+    return loaded
+
+
+def is_service_admin(principal: Principal) -> bool:
+    return principal.kind == "user" and principal.name in settings.LAKEWARDEN_SERVICE_ADMINS
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def contains(window: Window, now: float) -> bool:
+    """Whether a moment lies in a window, the beginning included, the end not."""
+    start, end = window
+    return (start is None or start <= now) and (end is None or now < end)
+
+
+def _overlap(one: Window, other: Window) -> Window:
+    # most of what there is has no end, and some own a hundred thousand objects
+    if one == ALWAYS:
+        return other
+    if other == ALWAYS:
+        return one
+    starts = [edge for edge in (one[0], other[0]) if edge is not None]
+    ends = [edge for edge in (one[1], other[1]) if edge is not None]
+    return (max(starts, default=None), min(ends, default=None))

@@ -1,0 +1,161 @@
+"""The other ways round of one question: on what may somebody do it, and who may do it here?
+
+Every result was decided as the question itself would be.  A page reads a bounded number of candidates, so one
+with few results, or none, may still have a next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.conf import settings
+from django.db.models import Q, QuerySet
+
+from accounts.models import Principal
+from catalog.models import Placement, Realm
+from catalog.nodes import Node, nodes, on_or_below
+from catalog.queries import mode_of
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Level, Slice
+from lakewarden.law.principals import Principal as Somebody
+from policies.decisions import ask, facts, switches
+from policies.decisions.lookups.access import AccessMap
+from policies.models import RealmMember
+
+SCANNED = 2_000
+
+
+@dataclass(frozen=True)
+class Objects:
+    """Some objects, in the order of their numbers; `next` is the number to go on after, None at the end."""
+
+    found: tuple[Node, ...]
+    next: int | None
+
+
+@dataclass(frozen=True)
+class Subjects:
+    """Some people, groups or services, in the order of their numbers; `next` as with objects."""
+
+    found: tuple[Principal, ...]
+    next: int | None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """What somebody holds in one realm, and what they are asked to be able to do there."""
+
+    root: Node
+    slice: Slice
+    action: str
+
+
+def objects(
+    reaches: Sequence[Reach],
+    type_: str,
+    *,
+    after: int,
+    limit: int,
+    now: datetime,
+    within: Collection[int] | None = None,
+) -> Objects:
+    """The objects of a type on which the action is allowed, on or below those `within`.  Four queries."""
+    of_realm = {reach.root.realm_id: reach for reach in reaches}
+    wanted = Q(pk__in=[])
+    for reach in reaches:
+        wanted |= _candidates(reach, type_, now)
+    rows = Placement.objects.open().filter(wanted, type=type_, securable__gt=after)
+    if within is not None:
+        rows = rows.filter(on_or_below(within))
+    keys = list(rows.order_by("securable").values_list("securable", flat=True)[: SCANNED + 1])
+    known = nodes(keys[:SCANNED]) if keys else {}
+    able: list[Node] = []
+    for node in (known[key] for key in keys[:SCANNED] if key in known):
+        reach = of_realm[node.realm_id]
+        if _allowed(reach.slice, reach.action, node, now):
+            if len(able) == limit:
+                return Objects(tuple(able), able[-1].id)
+            able.append(node)
+    return Objects(tuple(able), keys[SCANNED - 1] if len(keys) > SCANNED else None)
+
+
+def _candidates(reach: Reach, type_: str, now: datetime) -> Q:
+    """What could be allowed in a realm: where nothing is without a fact, the objects that have one."""
+    law = dialects.get(reach.root.kind)
+    operation = law.action(type_, reach.action)
+    if operation is None:
+        return Q(pk__in=[])
+    if law.by_text:
+        return Q(securable=reach.root.id) | Q(ancestors__contains=[reach.root.id])
+    inside = Q(securable=reach.root.id) | Q(ancestors__contains=[reach.root.id])
+    somewhere = tuple(Level(each, object()) for each in (law.root_type, *law.paths.get(type_, ())))
+    bare = replace(reach.slice, bits={}, rules=(), selves=frozenset(), next_change_at=None)
+    if engine.decide(bare, operation, somewhere, now=now.timestamp()):
+        return inside
+    return inside & on_or_below(_telling(reach.slice))
+
+
+def _telling(slice_: Slice) -> set[int]:
+    given = {key for key, bits in slice_.bits.items() if bits.allow or bits.owned}
+    return {key for key in given | slice_.selves if isinstance(key, int)}
+
+
+def subjects(node: Node, action: str, kind: str, *, after: int, limit: int, now: datetime) -> Subjects:
+    """Those of a kind who may do it to the object, themselves or through a group.  Seven queries."""
+    operation = dialects.get(node.kind).action(node.type, action)
+    if operation is None:
+        return Subjects((), None)
+    rows = _people(node, operation, now).filter(kind=kind, pk__gt=after).order_by("pk")[: SCANNED + 1]
+    people = list(rows)
+    able: list[Principal] = []
+    for person in _able(node, action, people[:SCANNED], now):
+        if len(able) == limit:
+            return Subjects(tuple(able), able[-1].pk)
+        able.append(person)
+    return Subjects(tuple(able), people[SCANNED - 1].pk if len(people) > SCANNED else None)
+
+
+def _people(node: Node, operation: str, now: datetime) -> QuerySet[Principal]:
+    """All who could be allowed: where nothing is allowed without a fact, those whom a fact reaches."""
+    law = dialects.get(node.kind)
+    if law.open_to_all:
+        return Principal.objects.all()
+    members = RealmMember.objects.open().filter(realm=node.realm_id).values("principal")
+    admitted = Principal.objects.filter(pk__in=members)
+    bare = engine.build(
+        Somebody("user", ""), node.realm, node.kind, 0, (), member=True, mode=mode_of(node.realm_id), now=0
+    )
+    if engine.decide(bare, operation, node.levels, now=0):
+        return admitted
+    reached = AccessMap(node, now=now)
+    admins = Q(kind=Principal.Kind.USER, name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
+    return admitted.filter(Q(pk__in=[*reached.people, *reached.holders]) | admins)
+
+
+def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -> Iterable[Principal]:
+    if not people:
+        return
+    realm = Realm(pk=node.realm_id, kind=node.kind)
+    numbers = [one.pk for one in people]
+    loaded = facts.load(realm, node.realm, numbers, now=now, objects=node.lineage)
+    decided: dict[tuple[facts.Signature, bool], bool] = {}
+    for one in people:
+        # those of whom the same facts hold are decided once
+        like = loaded.signature_of(one.pk), facts.is_service_admin(one)
+        if like not in decided:
+            decided[like] = _allowed(loaded.slice_of(one), action, node, now)
+        if decided[like]:
+            yield one
+
+
+def actions(slice_: Slice, node: Node, *, now: datetime) -> tuple[str, ...]:
+    """The names of what may be done to the object, in the order people read them.  No queries."""
+    names = dialects.get(node.kind).actions_for(node.type)
+    return tuple(name for name in names if _allowed(slice_, name, node, now))
+
+
+def _allowed(slice_: Slice, action: str, node: Node, now: datetime) -> bool:
+    answer = ask.answer(slice_, action, node, now=now)
+    return bool(answer) and switches.blocking(node, answer.operation, slice_.revision) is None

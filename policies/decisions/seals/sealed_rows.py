@@ -1,0 +1,75 @@
+"""The rows that `facts` reads, each as the text that its seal is for."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from accounts.fact_content import content, plain
+from policies.decisions.cache_versions import principal_key, realm_key, role_key
+
+
+class Row(NamedTuple):
+    """What the one statement brings of a fact, in the order of its columns; `kind` says which are used."""
+
+    kind: str
+    one: Any
+    other: Any
+    text: Any
+    effect: Any
+    start: datetime | None
+    end: datetime | None
+    opened: Any
+    pk: Any
+    pattern: Any
+    closed: Any
+    seal: bytes | None
+    origin: Any
+    written: Any
+    realm: Any
+
+
+MODELS = {
+    "mode": "mode",
+    "member": "realmmember",
+    "group": "membership",
+    "role": "assignment",
+    "grant": "grant",
+    "direct": "grant",
+    "owner": "ownership",
+}
+"""The kinds of rows that are facts, with the names of their models."""
+
+
+def content_of_row(row: Row) -> bytes:
+    """The text of a fact: what `content_of` makes of the model's own row, without making that."""
+    return content(MODELS[row.kind], row.pk, row.opened, row.closed, *_values(row))
+
+
+def _values(row: Row) -> tuple[Any, ...]:
+    # in the order of `fact_columns`: by the columns' names
+    window = (plain(row.start), plain(row.end))
+    match row.kind:
+        case "mode":
+            return row.text, row.origin, row.realm, *window
+        case "member":
+            return row.origin, row.one, row.realm, *window
+        case "group":
+            return row.other, row.one, row.origin, *window
+        case "role":
+            return row.one, row.origin, row.other, *window
+        case "owner":
+            return row.origin, row.one, row.other, *window
+    role, holder = (row.one, None) if row.kind == "grant" else (None, row.one)
+    given = (row.effect, holder, row.origin, row.pattern, row.text, row.realm)
+    return *given, role, row.other, *window, row.written
+
+
+def key_of_row(row: Row) -> str:
+    """Whose answers a fact can change: a key of those that cached slices have."""
+    match row.kind:
+        case "mode":
+            return realm_key(row.realm)
+        case "grant":
+            return role_key(row.one)
+    return principal_key(row.one)

@@ -1,0 +1,152 @@
+"""Rows that were written past the console: finding them, keeping what is known of them, telling site admins.
+
+Nothing is decided on such a row.  Who wrote it the database does not say; it has the number of the
+transaction, and its time where the server keeps those (`track_commit_timestamp`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+
+from django.apps import apps
+from django.conf import settings
+from django.db import DatabaseError, connection, transaction
+from django.db.models import Model, Q, QuerySet
+from django.utils import timezone
+
+from accounts.fact_content import content, fact_values, plain
+from accounts.models import Membership, Principal
+from accounts.record import Fact, fact_columns
+from accounts.seals import is_sealed
+from catalog.models import Mode, Placement
+from policies import notices
+from policies.decisions.cache_versions import touched_by
+from policies.decisions.seals.sealed_rows import MODELS, Row, key_of_row
+from policies.models import Assignment, Grant, Ownership, RealmMember, UnsealedFact
+
+log = logging.getLogger(__name__)
+FOUND = notices.kind("facts.unsealed", "rights that were written into the database past the console")
+PAGE = "/history/integrity"
+CHUNK = 2000
+Doubted = tuple[str, int, str]
+"""A row without a good seal: the name of its model, its number, whose answers it could change."""
+
+
+def fact_models() -> list[type[Fact]]:
+    """Every kind of fact, by its name."""
+    found = (model for model in apps.get_models() if issubclass(model, Fact))
+    return sorted(found, key=lambda model: str(model._meta.model_name))
+
+
+def note(rows: Sequence[Row], realm: int) -> None:
+    """Keep what a decision came upon."""
+    keep([(MODELS[row.kind], row.pk, key_of_row(row)) for row in rows], realm)
+
+
+def sweep(realm: int | None = None) -> int:
+    """Hold every open fact against its seal, of a realm or of the site; how many have no good one.
+
+    Streams: what it takes does not grow with what there is.
+    """
+    found = 0
+    for model in fact_models():
+        doubted = [(str(model._meta.model_name), pk) for pk in _unsealed_of(_open(model, realm))]
+        rows = model._default_manager.in_bulk([pk for _, pk in doubted])
+        keep([(name, pk, next(iter(touched_by(rows[pk])), "")) for name, pk in doubted if pk in rows], realm)
+        found += len(doubted)
+    return found
+
+
+def standing(realm: int | None = None) -> QuerySet[UnsealedFact]:
+    """What was found and not yet set right; of a realm, with what concerns every realm."""
+    rows = UnsealedFact.objects.order_by("pk")
+    return rows if realm is None else rows.filter(Q(realm=realm) | Q(realm=None))
+
+
+def _unsealed_of(rows: QuerySet[Fact]) -> Iterator[int]:
+    name, columns = str(rows.model._meta.model_name), fact_columns(rows.model)
+    for pk, opened, closed, seal, *values in rows.values_list(
+        "pk", "opened", "closed", "seal", *columns
+    ).iterator(chunk_size=CHUNK):
+        if not is_sealed(content(name, pk, opened, closed, *map(plain, values)), seal):
+            yield pk
+
+
+_OF_REALM: dict[type[Model], tuple[str, ...]] = {
+    Assignment: ("role__realm",),
+    Grant: ("role__realm", "securable__realm", "realm"),
+    Membership: (),
+    Mode: ("realm",),
+    Ownership: ("securable__realm",),
+    Placement: ("securable__realm",),
+    RealmMember: ("realm",),
+}
+"""The facts that are asked in a realm, and by which columns they are of it; groups are the site's."""
+
+
+def _open(model: type[Fact], realm: int | None) -> QuerySet[Fact]:
+    rows: QuerySet[Fact] = model.objects.open().order_by()
+    if realm is None:
+        return rows
+    if model not in _OF_REALM:
+        return rows.none()
+    return rows.filter(Q(*((column, realm) for column in _OF_REALM[model]), _connector=Q.OR))
+
+
+def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
+    """Write down those that are not known yet, with all that the database knows of who wrote them."""
+    new = {(name, pk): key for name, pk, key in doubted}
+    known = UnsealedFact.objects.filter(row__in={pk for _, pk in new}) if new else UnsealedFact.objects.none()
+    for name, pk in known.values_list("model", "row"):
+        new.pop((name, pk), None)
+    if not new:
+        return
+    log.error("%s facts were written past the console: %s", len(new), ", ".join(f"{n}:{pk}" for n, pk in new))
+    try:
+        with transaction.atomic():
+            made = [_found(name, pk, key, realm) for (name, pk), key in new.items()]
+            UnsealedFact.objects.bulk_create(
+                [one for one in made if one is not None], ignore_conflicts=True, batch_size=1000
+            )
+            _tell(realm, len(new))
+    except DatabaseError:  # a reader that may not write has still decided nothing on them
+        log.exception("rows that were written past the console could not be kept")
+
+
+def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | None:
+    model = next(one for one in fact_models() if one._meta.model_name == name)
+    fact = model.objects.filter(pk=pk).first()
+    if fact is None:
+        return None
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT xmin::text, CASE WHEN current_setting('track_commit_timestamp')::boolean"  # noqa: S608
+            f" THEN pg_xact_commit_timestamp(xmin) END FROM {model._meta.db_table} WHERE id = %s",
+            [pk],
+        )
+        writer, written = cursor.fetchone()
+    state = {**fact_values(fact), "opened": fact.opened, "closed": fact.closed}
+    return UnsealedFact(
+        model=name,
+        row=pk,
+        key=key,
+        realm=None if name == "membership" else realm,
+        content=state,
+        writer=writer,
+        written=written,
+        found=timezone.now(),
+    )
+
+
+def _tell(realm: int | None, many: int) -> None:
+    admins = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
+    rows = "1 row of rights was" if many == 1 else f"{many} rows of rights were"
+    notices.tell(
+        list(admins),
+        FOUND,
+        f"{rows} written into the database past the console. Nothing is decided on them. Look who could.",
+        key=f"{FOUND}:{realm or 0}:{timezone.now().isoformat()}",
+        link=PAGE,
+        urgent=True,
+    )

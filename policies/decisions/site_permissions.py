@@ -1,0 +1,102 @@
+"""What no realm's law speaks of: the site's own offices, asked for and answered like any other right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from django.utils import timezone
+
+from accounts.models import Keeping, Membership, Principal
+from accounts.seals import is_fact_sealed
+from catalog.nodes import Node
+from lakewarden.law.engine import Decision
+from lakewarden.law.facts import Slice
+from policies.authority import OPERATOR, Actor, Authority, of_operator, require
+from policies.decisions import slices
+from policies.decisions.facts import is_service_admin
+
+ADMIN, REALM, KEEPER, SWITCH = "service_admin", "realm_office", "keeper", "realm_switch"
+ONLY_ADMINS = "Only service admins may do this."
+
+
+def ask_admin(principal: Principal | None) -> Decision:
+    """Are they one of the site's service admins?"""
+    return _decided(principal is not None and is_service_admin(principal), ADMIN, 0)
+
+
+def ask_realm(principal: Principal | None, root: Node) -> Decision:
+    """May they give the duties of a realm: as its owner, directly or by a group, or as service admin?"""
+    if principal is None:
+        return _decided(False, REALM, 0)
+    slice_ = slices.current(principal, root)
+    return _decided(_owns(slice_, root) or is_service_admin(principal), REALM, slice_.revision)
+
+
+def _owns(slice_: Slice, root: Node) -> bool:
+    bits = slice_.bits.get(root.id)
+    return slice_.member and bits is not None and bits.owned
+
+
+def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
+    """Do they answer for a service account, directly or by a group, or are they a service admin?"""
+    if principal is None:
+        return _decided(False, KEEPER, 0)
+    rows = Keeping.objects.open().filter(service=service).select_related("keeper")
+    keepers = [row.keeper for row in rows if is_fact_sealed(row)]
+    answers = principal in keepers or _is_inside(principal, keepers)
+    return _decided(answers or is_service_admin(principal), KEEPER, 0)
+
+
+def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
+    """Whether somebody is in one of the groups among these, by a membership that the console made."""
+    groups = [one for one in keepers if one.kind == Principal.Kind.GROUP]
+    rows = Membership.objects.open().within(timezone.now()).filter(member=principal, group__in=groups)
+    return any(map(is_fact_sealed, rows)) if groups else False
+
+
+def of_keeper(actor: Actor, service: Principal) -> Authority:
+    """The authority over a service account's tokens.  Raises Refused."""
+    said = f"Only who answers for {service.label} and service admins may do this."
+    return require(ask_keeper(actor.decides_as, service), actor, otherwise=said)
+
+
+def _decided(yes: bool, operation: str, revision: int) -> Decision:
+    return Decision(yes, operation, revision, "allowed" if yes else "missing")
+
+
+def of_admin(actor: Actor) -> Authority:
+    """The authority of a service admin.  Raises Refused."""
+    return require(ask_admin(actor.decides_as), actor, otherwise=ONLY_ADMINS)
+
+
+def is_operator(actor: Actor) -> bool:
+    """Whether they run the site: at its machine's own shell, or as one of its service admins."""
+    who = actor.decides_as
+    return actor.via == OPERATOR.via if who is None else bool(ask_admin(who))
+
+
+def of_operations(actor: Actor) -> Authority:
+    """The authority of who runs the site.  Raises Refused."""
+    return of_operator(actor) if actor.principal is None and is_operator(actor) else of_admin(actor)
+
+
+def of_realm(actor: Actor, root: Node) -> Authority:
+    """The authority of who owns the realm, or of a service admin.  Raises Refused."""
+    said = f"Only the owner of {root.name} and service admins may do this."
+    return require(ask_realm(actor.decides_as, root), actor, otherwise=said)
+
+
+def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> Decision:
+    """May they switch a realm's authorization: its owner; to have it enforced again, a service admin too."""
+    if enforced:
+        return ask_realm(principal, root)
+    if principal is None:
+        return _decided(False, SWITCH, 0)
+    slice_ = slices.current(principal, root)
+    return _decided(_owns(slice_, root), SWITCH, slice_.revision)
+
+
+def of_switch(actor: Actor, root: Node, *, enforced: bool) -> Authority:
+    """The authority to do that.  Raises Refused."""
+    said = f"Only the owner of {root.name} may do this."
+    return require(ask_switch(actor.decides_as, root, enforced=enforced), actor, otherwise=said)

@@ -1,0 +1,314 @@
+"""Doing what was decided about somebody's things: each through its own service, by its own authority."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from accounts import tokens
+from accounts.models import Principal, Token, User
+from catalog.models import Realm
+from catalog.nodes import Node
+from lakewarden.law import dialects
+from policies import events
+from policies.authority import Actor, Authority
+from policies.decisions import site_permissions
+from policies.errors import Conflict, PolicyError
+from policies.lifecycle.entitlements import COPIED, HANDED, TAKEN, Holding
+from policies.models import AccessRequest, Ownership, Review
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.requests import asking, deciding, steps
+from policies.reviews import passing, worklist
+from policies.services import (
+    accounts,
+    duties,
+    grants,
+    members,
+    owners,
+    patterns,
+    realm_of,
+    roles,
+)
+from policies.services import (
+    tokens as services_tokens,
+)
+from policies.services.authorities import may
+from policies.services.grants import Wish
+
+HAND, TAKE, COPY = "hand", "take", "copy"
+AT_ONCE = 200
+"""So many lines are one change, which holds the writers' lock."""
+FIRST = (
+    *("account", "token", "request", "seat", "own", "give", "text", "duty", "keep", "role"),
+    *("group", "member"),
+)
+"""First what lets the leaver in, last what others may depend on."""
+
+
+@dataclass(frozen=True)
+class Deed:
+    """What becomes of one thing: handed over `to` somebody, taken away, or given to them as well."""
+
+    holding: Holding
+    what: str
+    to: Principal | None = None
+
+    @property
+    def possible(self) -> bool:
+        """Whether such a thing can be dealt with so, whoever asks."""
+        kinds = {HAND: HANDED, TAKE: TAKEN, COPY: COPIED}.get(self.what, ())
+        return self.holding.kind in kinds and (self.what == TAKE or self.to is not None)
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the asker may, as far as can be said before it is decided under the lock."""
+        one = self.holding
+        return {HAND: one.may_take, TAKE: one.may_take, COPY: one.may_give}.get(self.what, False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one deed; `trouble` says why it was not done."""
+
+    deed: Deed
+    trouble: str = ""
+
+
+def carry_out(person: Principal, deeds: Iterable[Deed], *, by: Actor, reason: str = "") -> list[Outcome]:
+    """Do each deed, alike ones as one change; one that fails leaves the others done, and says why."""
+    batches: dict[tuple[object, ...], list[Deed]] = {}
+    for deed in sorted(deeds, key=lambda one: FIRST.index(one.holding.kind)):
+        one = deed.holding
+        batches.setdefault((one.kind, one.realm_id, deed.what, deed.to), []).append(deed)
+    parts = (some[at : at + AT_ONCE] for some in batches.values() for at in range(0, len(some), AT_ONCE))
+    return [told for part in parts for told in _together(person, part, by, reason)]
+
+
+def _together(person: Principal, some: Sequence[Deed], by: Actor, reason: str) -> list[Outcome]:
+    try:
+        _change(person, some, by, reason)
+    except PolicyError as problem:
+        if len(some) == 1:
+            return [Outcome(some[0], str(problem))]
+        return [told for one in some for told in _together(person, [one], by, reason)]
+    return [Outcome(one) for one in some]
+
+
+def copy_all(person: Principal, deeds: Sequence[Deed], *, by: Actor, reason: str = "") -> list[Outcome]:
+    """Give somebody the same, realm by realm, each realm whole or not at all; who is admitted comes first.
+
+    A realm that admits the person is a change of its own, because it is undone by itself.
+    """
+    told = []
+    parts: dict[tuple[bool, int], list[Deed]] = {}
+    for deed in deeds:
+        parts.setdefault((deed.holding.kind != "member", deed.holding.realm_id), []).append(deed)
+    for _, some in sorted(parts.items(), key=lambda pair: pair[0]):
+        try:
+            _change(person, some, by, reason)
+        except PolicyError as problem:
+            told += [Outcome(one, str(problem)) for one in some]
+        else:
+            told += [Outcome(one) for one in some]
+    return told
+
+
+KIND = {
+    ("own", HAND): events.OWNER_SET,
+    ("give", HAND): events.GRANT_ADDED,
+    ("give", TAKE): events.GRANT_REMOVED,
+    ("text", HAND): events.GRANT_ADDED,
+    ("text", TAKE): events.GRANT_REMOVED,
+    ("role", HAND): events.ROLE_ASSIGNED,
+    ("role", TAKE): events.ROLE_UNASSIGNED,
+    ("duty", HAND): events.DUTY_GIVEN,
+    ("duty", TAKE): events.DUTY_TAKEN,
+    ("group", HAND): events.GROUP_JOINED,
+    ("group", TAKE): events.GROUP_LEFT,
+    ("group", COPY): events.GROUP_JOINED,
+    ("keep", HAND): events.KEEPER_SET,
+    ("token", TAKE): events.TOKEN_REVOKED,
+    ("request", TAKE): steps.REFUSED,
+    ("seat", HAND): events.REVIEW_PASSED,
+    ("member", TAKE): events.MEMBER_REMOVED,
+    ("member", COPY): events.MEMBER_ADDED,
+    ("account", TAKE): events.ACCOUNT_CLOSED,
+}
+
+
+def _change(person: Principal, some: Sequence[Deed], by: Actor, reason: str) -> None:
+    first = some[0]
+    kind = KIND.get((first.holding.kind, first.what), events.ROLE_ASSIGNED)
+    root = first.holding.node
+    realm: Realm | None = realm_of(root) if root else None
+    with change(kind, realm=realm, by=by, reason=reason) as current:
+        if first.holding.kind == "own":
+            _own(person, some, by)
+            return
+        for deed in some:
+            _DO[deed.holding.kind](_Doing(current, person, deed, by))
+
+
+@dataclass(frozen=True)
+class _Doing:
+    """One deed inside its change."""
+
+    current: ChangeInProgress
+    person: Principal
+    deed: Deed
+    by: Actor
+
+    @property
+    def node(self) -> Node:
+        node = self.deed.holding.node
+        if node is None:
+            raise Conflict("What it was about is no longer there.")
+        return node
+
+    @property
+    def other(self) -> Principal:
+        if self.deed.holding.other is None:
+            raise Conflict("What it was about is no longer there.")
+        return self.deed.holding.other
+
+    @property
+    def to(self) -> Principal | None:
+        return self.deed.to
+
+    @property
+    def takes(self) -> bool:
+        return self.deed.what in (HAND, TAKE)
+
+    @property
+    def root(self) -> Node:
+        return self.deed.holding.root or self.node
+
+
+def _own(person: Principal, some: Sequence[Deed], by: Actor) -> None:
+    to, places = some[0].to, [one.holding.node for one in some if one.holding.node]
+    if to is not None:
+        owners.hand_over(places, to, by=by, now_owned_by=person)
+
+
+def _give(it: _Doing) -> None:
+    held = it.deed.holding
+    if it.to is not None:
+        for window in dict.fromkeys((one.valid_from, one.valid_until) for one in held.grants):
+            codes = [one.privilege for one in held.grants if (one.valid_from, one.valid_until) == window]
+            grants.add(Wish(it.node, (it.to,), tuple(codes), *window), by=it.by)
+    if it.takes:
+        grants.remove(it.node, [it.person], held.privileges, by=it.by)
+
+
+def _text(it: _Doing) -> None:
+    target, codes = patterns.named(it.node, it.deed.holding.text), it.deed.holding.privileges
+    if it.to is not None:
+        patterns.grant(it.node, target, it.to, codes, by=it.by)
+    if it.takes:
+        patterns.revoke(it.node, target, it.person, codes, by=it.by)
+
+
+def _role(it: _Doing) -> None:
+    held, authority = it.deed.holding, _may_assign(it.node, it.by)
+    if it.to is not None:
+        start, end = held.since, held.until
+        roles.assign(it.node, it.to, by=it.by, authority=authority, valid_from=start, valid_until=end)
+    if it.takes:
+        roles.unassign(it.node, it.person, by=it.by, authority=authority)
+
+
+def _may_assign(role: Node, by: Actor) -> Authority:
+    if dialects.get(role.kind).by_text:
+        return patterns.authority(next(iter(role.above()), role), None, by=by)
+    return may(by, roles.operation(role, "assign"), role)
+
+
+def _duty(it: _Doing) -> None:
+    authority, duty = site_permissions.of_realm(it.by, it.root), it.deed.holding.text
+    if it.to is not None:
+        duties.give(it.node, duty, it.to, by=it.by, authority=authority)
+    if it.takes:
+        duties.take(it.node, duty, it.person, by=it.by, authority=authority)
+
+
+def _group(it: _Doing) -> None:
+    authority = site_permissions.of_admin(it.by)
+    if it.to is not None:
+        members.join_group(it.other, it.to, by=it.by, authority=authority)
+    if it.takes:
+        members.leave_group(it.other, it.person, by=it.by, authority=authority)
+
+
+def _keep(it: _Doing) -> None:
+    if it.to is not None:
+        accounts.set_keeper(it.other, it.to, by=it.by, authority=site_permissions.of_admin(it.by))
+
+
+def _token(it: _Doing) -> None:
+    if it.by.principal == it.person:
+        services_tokens.revoke(it.person, it.deed.holding.number, by=it.by)
+        return
+    authority = site_permissions.of_admin(it.by)
+    row = Token.objects.filter(pk=it.deed.holding.number, principal=it.person).first()
+    if row is not None and tokens.revoke(row):
+        it.current.say(said(events.TOKEN_REVOKED, None, it.person, prefix=row.prefix), by=authority)
+
+
+def _request(it: _Doing) -> None:
+    number = it.deed.holding.number
+    if AccessRequest.objects.filter(pk=number, asker=it.by.principal).exists():
+        asking.withdraw(number, by=it.by)
+    else:
+        deciding.refuse(number, f"{it.person.label} leaves", by=it.by)
+
+
+def _seat(it: _Doing) -> None:
+    review = Review.objects.filter(pk=it.deed.holding.number).select_related("starter", "realm").first()
+    if review is None or it.to is None:
+        raise Conflict("What it was about is no longer there.")
+    rows = worklist.rows_of(review, it.person).filter(worklist.OPEN).values_list("pk", flat=True)
+    passing.pass_on(review, it.to, by=it.by, rows=list(rows))
+
+
+def _member(it: _Doing) -> None:
+    kind = it.person.kind
+    if it.to is not None:
+        authority = may(it.by, members.ADMITS[it.to.kind], it.node)
+        members.add(it.node, it.to, by=it.by, authority=authority)
+        return
+    authority = may(it.by, members.REMOVES[kind], it.node)
+    owned = Ownership.objects.open().filter(owner=it.person, securable__realm=it.node.realm_id).count()
+    if owned:
+        raise Conflict(f"{it.person.label} still owns something in {it.node.name}; hand it over first.")
+    members.remove(it.node, it.person, by=it.by, authority=authority)
+
+
+def _account(it: _Doing) -> None:
+    account = User.objects.filter(pk=it.deed.holding.number, principal=it.person).first()
+    if account is not None:
+        accounts.close(account, by=it.by, authority=site_permissions.of_admin(it.by))
+
+
+_DO: dict[str, Callable[[_Doing], None]] = {
+    "give": _give,
+    "text": _text,
+    "role": _role,
+    "duty": _duty,
+    "group": _group,
+    "keep": _keep,
+    "token": _token,
+    "request": _request,
+    "seat": _seat,
+    "member": _member,
+    "account": _account,
+}
+
+
+def as_copies(some: Iterable[Holding], to: Principal) -> list[Deed]:
+    """Those of the things that can be given to somebody as well."""
+    deeds = (Deed(one, COPY, to) for one in some)
+    return [one for one in deeds if one.possible]
+
+
+__all__ = ["COPY", "HAND", "TAKE", "Deed", "Outcome", "as_copies", "carry_out", "copy_all"]

@@ -1,0 +1,163 @@
+"""What ends by itself soon, and whose it is: for the lists of it and for the reminders before."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from django.db.models import Q
+
+from accounts.fact_content import fact_code
+from accounts.models import Principal
+from accounts.record import END, Origin
+from catalog.models import Placement
+from catalog.nodes import Node, nodes, on_or_below
+from lakewarden.law import dialects
+from policies import notices
+from policies.decisions import approvers
+from policies.models import Assignment, Change, Grant, Notice
+from policies.models.grants import Effect
+from policies.services import scheduled_grants
+
+REMINDED = (timedelta(days=7), timedelta(days=1))
+"""So long before the end people are reminded, where it was given before that."""
+ENDS_SOON = notices.kind("access.ends", "access of yours that ends soon")
+ENDS_FOR = notices.kind("access.ends_for", "access to your data that ends soon for others", mail=False)
+Fact = Grant | Assignment
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A grant or an assignment that ends at `until`, and the object or role it is about.
+
+    Held by a person, a group or a service, or given by a made `role`.
+    """
+
+    fact: Fact
+    holder: Principal | None
+    node: Node
+    role: Node | None = None
+
+    @property
+    def until(self) -> datetime:
+        return self.fact.valid_until or END
+
+    @property
+    def code(self) -> str:
+        """The privilege that ends; empty for a role."""
+        return self.fact.privilege if isinstance(self.fact, Grant) else ""
+
+    @property
+    def what(self) -> str:
+        """Read on shop.sales.orders; role sales_read."""
+        if isinstance(self.fact, Assignment):
+            return f"role {self.node.name}"
+        known = dialects.get(self.node.kind).privilege(self.fact.privilege)
+        label = known.label if known else self.fact.privilege
+        return f"{label} on {self.node.ref.full_name or self.node.name}"
+
+
+def between(start: datetime, end: datetime) -> list[Ending]:
+    """What ends after `start` and not after `end`, the soonest first.  Six queries, however much that is."""
+    return _between(start, end, Q(), Q())
+
+
+def on(owned: Collection[int], start: datetime, end: datetime) -> list[Ending]:
+    """The same on objects and all below them, roles among them; grants and roles alike."""
+    under = Placement.objects.open().filter(on_or_below(owned)).values("securable")
+    return _between(start, end, Q(securable__in=under), Q(role__in=under))
+
+
+def _between(start: datetime, end: datetime, on_objects: Q, on_roles: Q) -> list[Ending]:
+    window = {"valid_until__gt": start, "valid_until__lte": end}
+    grants = Grant.objects.open().filter(on_objects, effect=Effect.ALLOW, securable__isnull=False, **window)
+    roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(on_roles, **window)
+    rows: list[Fact] = [*grants.select_related("holder"), *roles.select_related("holder")]
+    found = [Ending(one.fact, one.holder, one.node) for one in scheduled_grants.beginnings_of(rows)]
+    held = {fact_code(one.fact) for one in found}
+    found += _by_roles([one for one in rows if isinstance(one, Grant) and fact_code(one) not in held])
+    return sorted(found, key=lambda one: (one.until, fact_code(one.fact)))
+
+
+def _by_roles(rows: Sequence[Grant]) -> list[Ending]:
+    """What made roles give and no longer will; whoever holds them.  At most one query."""
+    keys = {key for one in rows for key in (one.role_id, one.securable_id) if key}
+    places = nodes(keys) if keys else {}
+    there = [one for one in rows if one.role_id in places and one.securable_id in places]
+    return [Ending(one, None, places[one.securable_id or 0], places[one.role_id or 0]) for one in there]
+
+
+def remind(now: datetime) -> int:
+    """Tell holders, and those who may give it longer, of what ends; each once, and not of what is settled.
+
+    Answers how many endings were told of.
+    """
+    _settle_what_ended(now)
+    return sum(_remind(now, ahead) for ahead in REMINDED)
+
+
+def _remind(now: datetime, ahead: timedelta) -> int:
+    due = between(now + ahead - timedelta(days=1), now + ahead)
+    given = dict(
+        Change.objects.filter(revision__in={one.fact.opened for one in due}).values_list("revision", "at")
+    )
+    due = [one for one in due if one.holder and given[one.fact.opened] < one.until - ahead]
+    known = set(
+        Notice.objects.filter(key__in=[_key(one, ahead) for one in due]).values_list("key", flat=True)
+    )
+    fresh = [one for one in due if _key(one, ahead) not in known]
+    may_extend = _may_extend(fresh)
+    for one in fresh:
+        _tell(one, ahead, may_extend[one.node.id])
+    return len(fresh)
+
+
+def _may_extend(some: Iterable[Ending]) -> dict[int, list[Principal]]:
+    places = {one.node.id: one.node for one in some}
+    return {key: [one.principal for one in approvers.of(node)] for key, node in places.items()}
+
+
+def _key(one: Ending, ahead: timedelta) -> str:
+    return f"ends:{fact_code(one.fact)}:{ahead.days}"
+
+
+def _tell(one: Ending, ahead: timedelta, others: Sequence[Principal]) -> None:
+    if one.holder is None:
+        return
+    key = _key(one, ahead)
+    mine, told = f"/people/{one.holder.pk}", f"What you have ends by itself: {one.what}."
+    notices.tell(one.holder, ENDS_SOON, told, link=mine, key=key, until=one.until)
+    others = [other for other in others if other.pk != one.holder.pk]
+    told = f"What {{who}} has ends by itself: {one.what}."
+    notices.tell(others, ENDS_FOR, told, link=extend(one), who=one.holder, key=key, until=one.until)
+
+
+def extend(one: Ending) -> str:
+    """The page of the console where its end can be moved; its beginning is kept."""
+    if one.role is not None:
+        return f"/roles/{one.role.id}/give/{one.node.id}"
+    asked = {"who": str(one.holder), "until": "month"}
+    if isinstance(one.fact, Assignment):
+        return f"/roles/{one.node.id}/assign?{urlencode(asked)}"
+    asked |= {"may": one.fact.privilege}
+    return f"/objects/{one.node.id}/grant?{urlencode(asked)}"
+
+
+def _settle_what_ended(now: datetime) -> None:
+    """Nobody is left to do anything about what was extended, taken back, or has ended."""
+    told = Notice.objects.filter(key__startswith="ends:", done__isnull=True)
+    keys = set(told.values_list("key", flat=True))
+    by_model: dict[str, set[int]] = {"grant": set(), "assignment": set()}
+    for key in keys:
+        by_model[key.split(":")[1]].add(int(key.split(":")[2]))
+    still = Q(closed__isnull=True, valid_until__gt=now)
+    lasting = {
+        f"ends:{model}:{pk}"
+        for model, rows in (("grant", Grant), ("assignment", Assignment))
+        for pk in rows.objects.filter(still, pk__in=by_model[model]).values_list("pk", flat=True)
+    }
+    over = [key for key in keys if key.rpartition(":")[0] not in lasting]
+    if over:
+        notices.settle(*over)

@@ -1,0 +1,54 @@
+"""The lives of a review and of one row in it; docs/reviews.md draws them from here."""
+
+from __future__ import annotations
+
+from policies.models.states import Move, States
+
+REVIEW = States(
+    "review",
+    "building",
+    {
+        "building": "being prepared",
+        "open": "open",
+        "closing": "being carried out",
+        "proving": "waiting for proof",
+        "closed": "closed",
+        "cancelled": "called off",
+    },
+    (
+        Move("open", ("building",), "open", "The whole population is written down; reviewers are told."),
+        Move("end", ("open",), "closing", "Its time is over, or whoever started it closed it early."),
+        Move("carry", ("closing",), "proving", "Every removal was carried out, or it is said why not."),
+        Move("prove", ("proving",), "closed", "Every backend was read again, or it is listed as not proved."),
+        Move("cancel", ("building", "open"), "cancelled", "Called off; nothing is removed."),
+    ),
+)
+
+UNDECIDED = ("open", "again")
+ROW = States(
+    "row",
+    "open",
+    {
+        "open": "not decided",
+        "decided": "decided",
+        "again": "to be looked at again",
+        "waiting": "to be carried out",
+        "kept": "kept",
+        "carried": "carried out",
+        "proved": "proved",
+        "gone": "ended by others",
+        "failed": "not carried out",
+    },
+    (
+        Move("decide", ("open", "decided", "again"), "decided", "A reviewer decides, or changes it."),
+        Move("take_back", ("decided",), "open", "The reviewer takes the decision back."),
+        Move("pass_on", ("open", "decided"), "open", "A stage is over; the next one decides."),
+        Move("look_again", ("decided",), "again", "Drawn from quick decisions; another person looks."),
+        Move("keep", ("open", "decided", "again"), "kept", "The review ended and nothing is to change."),
+        Move("order", ("open", "decided", "again"), "waiting", "The review ended; something is to go."),
+        Move("carry", ("waiting",), "carried", "It was ended here, by the authority of the starter."),
+        Move("miss", ("waiting",), "gone", "Somebody else had ended it meanwhile."),
+        Move("fail", ("waiting",), "failed", "It could not be carried out; the row says why."),
+        Move("prove", ("carried",), "proved", "It is in force, and the backend was read without it."),
+    ),
+)

@@ -1,0 +1,1 @@
+"""What a change would do, worked out before it is made."""

@@ -1,0 +1,406 @@
+"""The record, questioned: who changed what, when and why, in plain sentences, for those who may know."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from itertools import accumulate
+from typing import Any
+
+from django.db.models import Count, Q, QuerySet, Window
+from django.db.models.functions import RowNumber
+
+from accounts.models import Principal
+from accounts.text import holdable
+from catalog.models import Placement, Securable
+from catalog.nodes import Node, Numbers, any_along, any_in, nodes
+from lakewarden.law import dialects, engine
+from lakewarden.law.facts import Slice
+from policies.decisions import slices
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import owned_in, realms_of
+from policies.events import SENTENCES
+from policies.models import AccessRecord, Change, Counter, Event, RequestStep
+from policies.models.worded import beginning_so
+from policies.record import search as record_search
+from policies.record.planner_settings import planned_anew
+from policies.record.search import Found, Sought
+from policies.services import duties
+
+VIEW_HISTORY = "view_history"
+WITHOUT_OBJECTS = ("console", "cdap", "api")
+"""Ways by which a refusal without an object is recorded alike, whether there is something or not."""
+MOST_FACETS = 256
+"""So many facets of one set the index is asked for in each block; of more each event is asked instead."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """What is asked for: an object with what is below (or above), people, kinds, a time, words, a request."""
+
+    object: Node | None = None
+    from_above: bool = False
+    person: Principal | None = None
+    actor: Principal | None = None
+    kinds: tuple[str, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = ""
+    request: str = ""
+
+    def events(self) -> QuerySet[Event]:
+        rows = Event.objects.all()
+        if self.object and self.from_above:
+            rows = rows.filter(object_key__in=self.object.lineage)
+        elif self.object:
+            rows = rows.filter(lineage__contains=[self.object.id])
+        if self.person:
+            rows = rows.filter(people__contains=[self.person.pseudonym])
+        if self.kinds:
+            rows = rows.filter(kind__in=self.kinds)
+        return rows
+
+    def changes(self) -> QuerySet[Change]:
+        rows = Change.objects.all()
+        if self.actor:
+            rows = rows.filter(actor=self.actor.pseudonym)
+        if self.request:
+            rows = rows.filter(self._of_request()) if holdable(self.request) else rows.none()
+        if self.since:
+            rows = rows.filter(at__gte=self.since)
+        return rows.filter(at__lt=self.until) if self.until else rows
+
+    def sought(self, seen: Sight) -> Sought:
+        """The same as the index of facets is asked, with what may be seen, unless of too many places."""
+        sets = [seen.facets()] if len(seen.objects) < MOST_FACETS else []
+        if self.object:
+            above = tuple(f"t{key}" for key in self.object.lineage)
+            sets.append(above if self.from_above else (f"o{self.object.id}",))
+        if self.person:
+            sets.append((f"p{self.person.pseudonym}",))
+        if self.kinds:
+            sets.append(tuple(f"k{kind}" for kind in self.kinds))
+        actor = self.actor.pseudonym if self.actor else ""
+        return Sought(tuple(sets), actor, self.since, self.until, self.text)
+
+    def _of_request(self) -> Q:
+        """The id that a program sent along, or the number of a request for access."""
+        same = Q(request_id=self.request)
+        if self.request.isdecimal() and len(self.request) <= 18:
+            steps = RequestStep.objects.filter(request=int(self.request))
+            same |= Q(revision__in=steps.values("revision"))
+        return same
+
+
+@dataclass(frozen=True)
+class Sight:
+    """How much of the record somebody may see: everything below these objects, and what concerns themselves.
+
+    `site`: what is said of no object as well, such as accounts and groups.  Of the realms of these names they
+    see all, with what was asked there under names at which nothing is.
+    """
+
+    viewer: Principal
+    objects: Collection[int]
+    site: bool
+    realms: tuple[str, ...] = ()
+
+    @cached_property
+    def numbers(self) -> Numbers:
+        return Numbers.of(self.objects)
+
+    @property
+    def inside(self) -> frozenset[int]:
+        return self.numbers.keys
+
+    def covers(self) -> Q:
+        seen = Q(people__contains=[self.viewer.pseudonym])
+        seen |= any_along("object_key", "lineage", self.numbers)
+        return seen | Q(lineage=[]) if self.site else seen
+
+    def facets(self) -> tuple[str, ...]:
+        """The same in facets of events."""
+        places = tuple(f"o{key}" for key in self.objects)
+        return (f"p{self.viewer.pseudonym}", *places, *(("o",) if self.site else ()))
+
+    def of_records(self) -> Q:
+        """The same for the access log: below these objects, the site's own, and what oneself did.
+
+        What oneself did may name what one may not see, so of that `reads` has the last word.
+        """
+        seen = Q(actor=self.viewer.pseudonym) | any_in("lineage", self.numbers)
+        if self.site:
+            return seen | Q(lineage=[])
+        for name in self.realms:
+            seen |= Q(lineage=[]) & (Q(object_name=name) | Q(object_name__startswith=f"{name}/"))
+        return seen
+
+    def reads(self, record: AccessRecord, opens: Collection[int]) -> bool:
+        """Whether the viewer may read a record of the log; `opens` are objects that they may see themselves.
+
+        Who was refused learns nothing of the object by it: what was hidden from them and what was absent
+        leave the same in their own log, which is nothing.
+        """
+        if record.lineage:
+            return not self.inside.isdisjoint(record.lineage) or record.lineage[-1] in opens
+        realm = record.object_name.partition("/")[0]
+        return self.site or realm in self.realms or record.via in WITHOUT_OBJECTS
+
+    def sees(self, node: Node) -> bool:
+        return not self.inside.isdisjoint(node.lineage)
+
+
+def given_to(viewer: Principal) -> frozenset[int]:
+    """The objects on which a viewer has the duty to view the history.  Two queries."""
+    return duties.held(viewer, VIEW_HISTORY)
+
+
+def realms(viewer: Principal, *, given: frozenset[int] | None = None) -> list[Node]:
+    """Realms with history that somebody may read: as a member, or by the duty for it."""
+    return realms_of(viewer, also=given_to(viewer) if given is None else given)
+
+
+def sight(viewer: Principal, realms: Iterable[Node], *, given: frozenset[int] | None = None) -> Sight:
+    """What a viewer may see of the history: below what they own, may grant on or have the duty for.
+
+    The duty is looked up unless it is known where it was `given`.
+    """
+    given = given_to(viewer) if given is None else given
+    tops = list(realms)
+    objects = Numbers.joined((given, *(governed(slices.current(viewer, node), node) for node in tops)))
+    whole = tuple(node.name for node in tops if node.id in objects.keys)
+    # what is said of no object, such as accounts and groups, is the site's own business
+    return Sight(viewer, objects, is_service_admin(viewer), whole)
+
+
+def of_one_realm(viewer: Principal, top: Node) -> Sight:
+    """The same in one realm alone: a duty in another is none here, whether there is such a realm or not."""
+    return sight(viewer, [top], given=of_realm(given_to(viewer), top))
+
+
+def of_realm(keys: frozenset[int], top: Node) -> frozenset[int]:
+    """Those of some objects that are in a realm.  One query, none for none."""
+    if not keys:
+        return keys
+    return frozenset(Securable.objects.filter(pk__in=keys, realm=top.realm_id).values_list("pk", flat=True))
+
+
+def views_a_realm(viewer: Principal) -> bool:
+    """Whether the viewer has the duty to view all the history of some realm, a member of it or not."""
+    roots = Placement.objects.open().filter(parent__isnull=True)
+    return roots.filter(securable__in=duties.held(viewer, VIEW_HISTORY)).exists()
+
+
+def governed(slice_: Slice, root: Node) -> Numbers:
+    """Objects of a realm on and below which a principal owns or gives access, unless it is denied below."""
+    if not slice_.member:
+        return Numbers.of(())
+    if slices.following(slice_, "denies giving", lambda: _denies(slice_, _giving(slice_))):
+        # what lies above is not the slice's own
+        return Numbers.of(_governed(slice_, root))
+    return slices.following(slice_, f"governed from {root.id}", lambda: _all_governed(slice_, root)).again()
+
+
+def _all_governed(slice_: Slice, root: Node) -> Numbers:
+    found, owned = frozenset(_governed(slice_, root)), owned_in(slice_)
+    return Numbers(found, owned.rows, found - owned.keys) if owned.rows else Numbers.of(found)
+
+
+def _giving(slice_: Slice) -> int:
+    manage = dialects.get(slice_.dialect).privilege("MANAGE_GRANTS")
+    return manage.bit if manage else 0
+
+
+def _denies(slice_: Slice, bit: int) -> bool:
+    return any(bits.deny & bit for bits in slice_.bits.values())
+
+
+def _governed(slice_: Slice, root: Node) -> Iterable[int]:
+    listed = engine.visible(slice_, root.levels, "governed", now=slice_.since)
+    yield from (key for key in listed.exceptions if isinstance(key, int) and listed.shows(key))
+    bit = _giving(slice_)
+    given = {key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.allow & bit}
+    if _denies(slice_, bit):
+        # a denial above counts too, and only the law knows what is above
+        given = {key for key, place in nodes(given).items() if _permitted(slice_, place)}
+    yield from given
+    yield from (key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.owned)
+
+
+def _permitted(slice_: Slice, place: Node) -> bool:
+    return engine.permitted(slice_, "MANAGE_GRANTS", place.levels, now=slice_.since)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One event in words: the sentence without its subject, and what it links to."""
+
+    event: Event
+    text: str
+    before: dict[str, Any] = field(default_factory=dict)
+    after: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One change with those of its events that were asked for and may be seen; `more` were left out."""
+
+    change: Change
+    actor: str
+    on_behalf_of: str
+    lines: tuple[Line, ...]
+    more: int = 0
+
+
+@dataclass(frozen=True)
+class Page:
+    """Entries, newest first; `next` is the revision to go on before, None at the end.
+
+    `searched` is the time back to which changes were looked at, when there was more to look at than one page
+    may: then it holds fewer than was asked for, or none, and `next` goes on from there.
+    """
+
+    entries: tuple[Entry, ...]
+    next: int | None
+    searched: datetime | None = None
+
+
+@planned_anew()
+def page(
+    asked: Filter, seen: Sight, *, before: int | None = None, limit: int = 50, lines: int | None = None
+) -> Page:
+    """One page of the record.  Six queries, or a few more where what is asked for is rare.
+
+    With `lines` it holds only so many of each change, and ends when it has twice as many of all together.
+    """
+    events = asked.events().filter(seen.covers())
+    found = _newest(asked, seen, events, before, limit + 1)
+    shown = list(found.changes[:limit])
+    mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
+    told = found.told(events.filter(change__in=mine))
+    counts = _counts(told) if lines is not None else {}
+    if lines is not None:
+        at = Window(RowNumber(), partition_by="change", order_by="number")
+        told = told.annotate(at=at).filter(at__lte=lines)
+    for event in told.order_by("change", "number"):
+        mine[event.change_id].append(event)
+    if lines is not None:
+        shown = _fitting(shown, mine, 2 * lines)
+        mine = {change.revision: mine[change.revision] for change in shown}
+    names = Names([*shown], [event for some in mine.values() for event in some])
+    entries = tuple(
+        names.entry(one, mine[one.revision], max(0, counts.get(one.revision, 0) - len(mine[one.revision])))
+        for one in shown
+    )
+    if len(found.changes) > len(shown):
+        return Page(entries, shown[-1].revision)
+    return Page(entries, found.edge, _moment_of(found.edge) if found.edge else None)
+
+
+def _moment_of(revision: int) -> datetime:
+    """When that change was made, or the next one after it that there is."""
+    rows = Change.objects.filter(revision__gte=revision).order_by("revision")
+    made: datetime = rows.values_list("at", flat=True)[0]
+    return made
+
+
+def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> Found:
+    """The newest changes that were asked for and of which some event is among `events`, newest first."""
+    words = beginning_so(asked.text) if holdable(asked.text) else None
+    if asked.text and words is None:
+        return Found(())
+    last = Counter.objects.values_list("revision", flat=True).get()
+    last = last if before is None else min(last, before - 1)
+    if asked.request:  # an index of its own knows these, and they are few
+        return record_search.all_within(asked.changes(), events, words, last, most)
+    patience = record_search.PATIENCE if before is None else record_search.GOING_ON
+    return record_search.newest(asked.changes(), events, asked.sought(seen), words, last, most, patience)
+
+
+def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> list[Change]:
+    """The first of the changes whose lines do not fill more than a page; one at least."""
+    total = accumulate(len(mine[change.revision]) for change in shown)
+    return [
+        change for at, (change, sum_) in enumerate(zip(shown, total, strict=True)) if sum_ <= most or not at
+    ]
+
+
+def _counts(events: QuerySet[Event]) -> dict[int, int]:
+    """How many events of each change were asked for and may be seen."""
+    return dict(events.order_by().values_list("change").annotate(Count("pk")))
+
+
+class Names:
+    """The one map from pseudonyms to names, for the changes and events of a page.  One query."""
+
+    def __init__(self, changes: Sequence[Change], events: Sequence[Event]):
+        self.wanted = {change.actor for change in changes} | {change.on_behalf_of for change in changes}
+        self.concerned = {one for event in events for one in event.people}
+        self.wanted |= self.concerned
+
+    @cached_property
+    def principals(self) -> dict[str, Principal]:
+        return {row.pseudonym: row for row in Principal.objects.filter(pseudonym__in=self.wanted)}
+
+    def of(self, pseudonym: str) -> str:
+        """The name behind a pseudonym; who is not in the map was erased."""
+        fixed = {"": "", "operator": "The site's operator", "system": "The system", "review": "A review"}
+        if pseudonym in fixed:
+            return fixed[pseudonym]
+        row = self.principals.get(pseudonym)
+        return row.label if row else "an erased person"
+
+    def entry(self, change: Change, events: Sequence[Event], more: int = 0) -> Entry:
+        lines = tuple(self.line(event) for event in events)
+        return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines, more)
+
+    def line(self, event: Event) -> Line:
+        values = {
+            name: self._word(name, str(value))
+            for name, value in event.data.items()
+            if isinstance(value, str | int)  # a row of a review is told by its number
+        }
+        values.setdefault("type", event.object_type)
+        text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(_Blank(values, object=_place(event))))
+        state = event.data.get("state")
+        return Line(event, text, {} if state else dict(event.data), dict(state or {}))
+
+    def _word(self, name: str, value: str) -> str:
+        if name == "privilege":
+            return privilege_label(value)
+        # an actor's pseudonym may be a plain word, such as `operator`, which a role may be called too
+        if value.startswith("~") and value[1:] in self.concerned:
+            return f"of {self.of(value[1:])}"
+        return self.of(value) if value in self.concerned else value
+
+
+def _place(event: Event) -> str:
+    if "text" in event.data:
+        return str(event.data["text"])
+    realm, slash, rest = event.object_name.partition("/")
+    return rest if slash else realm
+
+
+def privilege_label(code: str) -> str:
+    """What people call a privilege; an unknown one keeps its code."""
+    for law in dialects.every():
+        known = law.privilege(code)
+        if known:
+            return known.label
+    return code
+
+
+_MANY = re.compile(r"\b1 ((?:quick |ended )?(?:row|decision|event|fact))s\b")
+"""What a sentence counts, where it counts one."""
+
+
+class _Blank(dict[str, str]):
+    def __init__(self, values: dict[str, str], **more: str):
+        super().__init__(more | values)
+        self.update(more)
+
+    def __missing__(self, key: str) -> str:
+        return "it"

@@ -1,0 +1,78 @@
+"""The invariant: no change gives anybody both sides of a rule, exceptions and what they had apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from accounts.models import Principal
+from accounts.record import Fact
+from catalog.models import Realm
+from policies.errors import Separated
+from policies.models import Grant
+from policies.separation import affected_people, wording
+from policies.separation import rules as separation_rules
+from policies.separation.rules import Book, Clash
+from policies.separation.sides import meets, without
+
+if TYPE_CHECKING:
+    from policies.record.change import ChangeInProgress
+
+TOLD = 3
+
+
+def check(current: ChangeInProgress) -> None:
+    """Raise Separated when the change brings somebody in conflict.  One query where there are no rules."""
+    given = affected_people.giving(current.begun)
+    elsewhere = affected_people.moved(current.begun, current.ended)
+    if not given and not elsewhere:
+        return
+    rules = separation_rules.opened(current.at.timestamp())
+    if not rules or not _may_matter(rules, given, elsewhere):
+        return
+    people = affected_people.people(given, elsewhere)
+    before = current.revision - 1
+    new = [one for realm in _realms(rules) for one in _new(realm, rules, people, before, elsewhere)]
+    if new:
+        told = wording.refusal(new, many=TOLD, reader=current.actor.principal, now=current.at)
+        raise Separated(told, tuple(new))
+
+
+def _may_matter(rules: Book, given: Sequence[Fact], elsewhere: Collection[int]) -> bool:
+    """Most changes are rights on other objects than any rule speaks of.  Two queries."""
+    rights = [fact for fact in given if isinstance(fact, Grant)]
+    if elsewhere or len(rights) < len(given):
+        return True
+    rules.learn(side.object for side in rules.sides())
+    rules.learn(fact.securable_id for fact in rights)
+    places = rules.lineages
+    return any(
+        fact.privilege in side.codes and meets(side.object, fact.securable_id or 0, places)
+        for fact in rights
+        for side in rules.sides()
+    )
+
+
+def _realms(rules: Book) -> list[Realm]:
+    return list(Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}).order_by("pk"))
+
+
+def _new(
+    realm: Realm, rules: Book, people: Sequence[Principal], revision: int, elsewhere: Collection[int]
+) -> list[Clash]:
+    """The clashes that were not at the revision, when what was moved stood where no rule spoke of it."""
+    mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
+    after = [one for one in mine.clashes(separation_rules.load(realm, people)) if one.spans]
+    if not after:
+        return []
+    concerned = list({one.person.pk: one.person for one in after}.values())
+    held = separation_rules.load(realm, concerned, as_of=revision)
+    before = mine.clashes({one: has.apart_from(elsewhere) for one, has in held.items()})
+    had = {(one.rule.pk, one.person.pk): one.both.spans for one in before}
+    left = [replace(one, spans=tuple(without(one.spans, had.get(_key(one), ())))) for one in after]
+    return [one for one in left if one.spans]
+
+
+def _key(one: Clash) -> tuple[int, int]:
+    return one.rule.pk, one.person.pk

@@ -1,0 +1,107 @@
+"""The open rules of separation with their exceptions, and who is in conflict with them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from accounts.models import Principal
+from catalog.models import Realm
+from catalog.nodes import Node, nodes
+from lakewarden.law.facts import OWNER
+from policies.decisions import facts
+from policies.decisions.facts import Loaded
+from policies.models import SeparationException, SeparationRule
+from policies.separation.sides import Both, Held, Side, Span, both, held, sides_of, without
+
+
+@dataclass(frozen=True)
+class Clash:
+    """A person has both sides of a rule.  `spans` are the moments at which no exception allows it."""
+
+    rule: SeparationRule
+    person: Principal
+    both: Both
+    spans: tuple[Span, ...]
+    exception: SeparationException | None = None
+
+
+@dataclass
+class Book:
+    """The rules of some realms at one moment, seconds since 1970; `places` grows with what is asked."""
+
+    rules: list[SeparationRule]
+    exceptions: dict[tuple[int, int], SeparationException]
+    now: float
+    places: dict[int, Node] = field(default_factory=dict)
+    asked: set[int] = field(default_factory=set)
+
+    def __bool__(self) -> bool:
+        return bool(self.rules)
+
+    def learn(self, keys: Iterable[object]) -> None:
+        """Look up where objects stand, those that are not known yet.  One query or none."""
+        new = {key for key in keys if isinstance(key, int)} - self.asked
+        if new:
+            self.asked |= new
+            self.places.update(nodes(new))
+
+    @property
+    def lineages(self) -> Mapping[int, tuple[int, ...]]:
+        return {key: node.lineage for key, node in self.places.items()}
+
+    def learn_of(self, everybody: Iterable[Held]) -> None:
+        """Look up every object that may matter for what these people have."""
+        codes = {code for side in self.sides() for code in side.privileges} | {OWNER}
+        self.learn(side.object for side in self.sides())
+        self.learn(rule.object for has in everybody for rule in has.rules if rule.privilege in codes)
+
+    def sides(self) -> list[Side]:
+        return [side for rule in self.rules for side in sides_of(rule)]
+
+    def clashes(self, people: Mapping[Principal, Held]) -> list[Clash]:
+        """Every rule that somebody has both sides of, excepted or not."""
+        self.learn_of(people.values())
+        lineages = self.lineages
+        found = []
+        for person, has in people.items():
+            for rule in self.rules:
+                meeting = both(rule, has, lineages, self.now)
+                if meeting:
+                    found.append(self._clash(rule, person, meeting))
+        return found
+
+    def _clash(self, rule: SeparationRule, person: Principal, meeting: Both) -> Clash:
+        let = self.exceptions.get((rule.pk, person.pk))
+        left = without(meeting.spans, [_span(let)] if let else [])
+        return Clash(rule, person, meeting, tuple(left), let)
+
+
+def _span(row: SeparationException) -> Span:
+    start = row.valid_from.timestamp() if row.valid_from else float("-inf")
+    return start, row.valid_until.timestamp() if row.valid_until else float("inf")
+
+
+def opened(now: float, realm: int | None = None) -> Book:
+    """The rules that are open, of all realms or of one.  One query where there are none, else two."""
+    rows = SeparationRule.objects.open()
+    if realm is not None:
+        rows = rows.filter(realm=realm)
+    rules = list(rows.order_by("name", "pk"))
+    if not rules:
+        return Book([], {}, now)
+    let = SeparationException.objects.open().filter(rule__in=[rule.pk for rule in rules])
+    return Book(rules, {(row.rule_id, row.person_id): row for row in let.select_related("owner")}, now)
+
+
+def of_realm(root: Node, now: float) -> Book:
+    return opened(now, root.realm_id)
+
+
+def holdings(loaded: Loaded, people: Collection[Principal]) -> dict[Principal, Held]:
+    return {one: held(loaded, one.pk) for one in people}
+
+
+def load(realm: Realm, people: Sequence[Principal], *, as_of: int | None = None) -> dict[Principal, Held]:
+    """What some people have in a realm, now or as of a revision.  One query."""
+    return holdings(facts.load(realm, "", [one.pk for one in people], as_of=as_of), people)

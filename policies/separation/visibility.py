@@ -1,0 +1,63 @@
+"""What a reader of rules and conflicts may know of: the roles and objects that exist for them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from catalog.nodes import Node, nodes
+from policies.decisions import ask, slices
+from policies.separation.rules import Clash
+from policies.separation.sides import Side, Way, sides_of
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The places that are spoken of, and which of them the reader does not know of."""
+
+    places: Mapping[int, Node]
+    hidden: frozenset[int] = frozenset()
+
+    def hides(self, one: Side) -> bool:
+        return one.key in self.hidden
+
+    def place(self, key: object) -> Node | None:
+        """The object of that number, if it is still there and exists for the reader."""
+        return self.places.get(key) if isinstance(key, int) and key not in self.hidden else None
+
+
+def of(reader: Principal | None, keys: Iterable[object], *, now: datetime | None = None) -> Sight:
+    """What somebody may know of some roles and objects.  Nobody stands for a command, which knows all.
+
+    One query, and one more for each realm; worked out anew, so that it may be asked within a change.
+    """
+    places = nodes(key for key in keys if isinstance(key, int))
+    if reader is None:
+        return Sight(places)
+    moment, hidden = now or timezone.now(), set()
+    for mine in _by_realm(places.values()):
+        held = slices.about(reader, mine[0], {key for one in mine for key in one.lineage}, now=moment)
+        hidden |= {one.id for one in mine if not ask.may_see(held, one, now=moment)}
+    return Sight(places, frozenset(hidden))
+
+
+def of_clashes(reader: Principal | None, clashes: Collection[Clash], *, now: datetime | None = None) -> Sight:
+    """The same for all that conflicts speak of."""
+    sides = {side.key for one in clashes for side in sides_of(one.rule)}
+    ways = [way for one in clashes for pair in one.both.pairs for way in pair]
+    return of(reader, sides.union(*map(_keys, ways)), now=now)
+
+
+def _keys(way: Way) -> set[object]:
+    return {way.object, *(station.key for station in way.via if station.kind == "role")}
+
+
+def _by_realm(places: Iterable[Node]) -> list[list[Node]]:
+    found: dict[int, list[Node]] = {}
+    for one in places:
+        found.setdefault(one.realm_id, []).append(one)
+    return list(found.values())

@@ -1,0 +1,66 @@
+"""Starting a job: whoever may execute it starts it, and it runs as the account that registered it."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+from accounts import people, tokens
+from accounts.models import Principal
+from accounts.tokens import Run
+from catalog.models import Detail, Realm
+from catalog.nodes import Node
+from lakewarden.law import dialects
+from policies.authority import Actor, require
+from policies.decisions import ask
+from policies.errors import Conflict, Refused
+from policies.events import RUN_STARTED
+from policies.models import Ownership
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.services import realm_of
+from policies.services.entities import PRINCIPAL
+
+EXECUTE = "execute"
+
+
+@dataclass(frozen=True)
+class Started:
+    """A run that has begun; `token` is shown this once."""
+
+    run: Run
+    runs_as: Principal
+    token: str
+    expires: datetime
+
+
+def start(program: Node, *, by: Actor, lasting: timedelta) -> Started:
+    """Start a run for so long at most.  Raises Refused, and Conflict when nobody stands behind it."""
+    if by.principal is None:
+        raise Refused("Nobody is signed in.")
+    with change(RUN_STARTED, realm=realm_of(program), by=by) as current:
+        answer = ask.ask(by.principal, EXECUTE, program)
+        authority = require(answer.decision, by, otherwise=f"You may not start {program.ref.full_name}.")
+        runs_as = _account(program)
+        if runs_as is None:
+            raise Conflict(f"{program.ref.full_name} has no account to run as.")
+        run = Run(secrets.token_hex(6), program.realm_id, by.principal)
+        expires = timezone.now() + lasting
+        token = tokens.create_for_run(runs_as, run, expires=expires)
+        current.say(said(RUN_STARTED, program, runs_as, run=run.id), by=authority)
+    return Started(run, runs_as, token, expires)
+
+
+def _account(program: Node) -> Principal | None:
+    """Whoever registered it; in a CDAP whom it, its application or namespace impersonates, or the master."""
+    if not dialects.get(program.kind).by_text:
+        owned = Ownership.objects.open().filter(securable=program.id).select_related("owner").first()
+        return owned.owner if owned else None
+    said_of = dict(Detail.objects.filter(securable__in=program.lineage).values_list("securable", "content"))
+    named = (said_of.get(key, {}).get(PRINCIPAL) for key in reversed(program.lineage))
+    master = Realm.objects.get(pk=program.realm_id).settings.get("master_user")
+    name = next(filter(None, named), master)
+    return people.ensure("user", name) if name else None

@@ -1,0 +1,216 @@
+"""What was given ahead of time is asked about again: who may no longer hold it loses it before it begins.
+
+Nothing here can be late.  Leaving a realm, or being disabled, ends in that very change what has not begun;
+the decision itself asks for membership; and the watch looks ahead of each beginning, for what only the clock
+takes away: a membership that ends before the grant begins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from django.db.models import Q, QuerySet
+
+from accounts.models import Membership, Principal, User
+from accounts.record import BEGINNING, Origin
+from catalog.models import Realm
+from catalog.nodes import Node, nodes
+from lakewarden.law import dialects
+from policies.authority import SYSTEM, Authority, of_system
+from policies.events import GRANT_REMOVED, ROLE_UNASSIGNED, Said
+from policies.models import Assignment, Grant, RealmMember
+from policies.models.grants import Effect
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.separation import rules as separation_rules
+from policies.separation.rules import Clash
+from policies.services import personal
+
+AHEAD = timedelta(minutes=10)
+"""So long before its beginning something is asked about first, and then at every look."""
+BACK = timedelta(days=7)
+"""So long after it, in case no look came in time: the worker may have been down."""
+NO_MEMBER = "whoever was to hold it is no member of the realm any more"
+CONFLICT = "a rule of separation made since keeps it from whoever was to hold it"
+DISABLED = "the account of whoever was to hold it is disabled"
+Fact = Grant | Assignment
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """A grant or an assignment that begins at a moment, and who holds it."""
+
+    fact: Fact
+    holder: Principal
+    node: Node
+
+    @property
+    def at(self) -> datetime:
+        return self.fact.valid_from or BEGINNING
+
+    def ended(self) -> Said:
+        """The event of its end."""
+        if isinstance(self.fact, Assignment):
+            return said(ROLE_UNASSIGNED, self.node, self.holder, role=personal.role_name(self.fact.role_id))
+        told = {"privilege": self.fact.privilege, "holder": self.holder.pseudonym}
+        return said(GRANT_REMOVED, self.node, self.holder, **told)
+
+
+Check = Callable[[Sequence[Beginning], datetime], dict[Beginning, str]]
+"""Which of these may not begin, and why not."""
+
+
+def _no_members(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
+    """Asked as of the beginning: a membership has windows, too."""
+    found: dict[Beginning, str] = {}
+    rows = RealmMember.objects.open().filter(principal__in={one.holder.pk for one in some})
+    windows: dict[tuple[int, int], list[RealmMember]] = {}
+    for row in rows:
+        windows.setdefault((row.realm_id, row.principal_id), []).append(row)
+    for one in some:
+        admitted = windows.get((one.node.realm_id, one.holder.pk), [])
+        if not dialects.get(one.node.kind).open_to_all and not any(_holds(row, one.at) for row in admitted):
+            found[one] = NO_MEMBER
+    return found
+
+
+def _holds(row: RealmMember, at: datetime) -> bool:
+    return (row.valid_from is None or row.valid_from <= at) and (
+        row.valid_until is None or at < row.valid_until
+    )
+
+
+def _disabled(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
+    """Of what has begun nothing is taken for this: disabling came later, and may be for a while."""
+    closed = User.objects.filter(principal__in={one.holder.pk for one in some}, is_active=False)
+    out = set(closed.values_list("principal", flat=True))
+    return {one: DISABLED for one in some if one.at > now and one.holder.pk in out}
+
+
+def _in_conflict(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
+    """What would give somebody both sides of a rule that was made after it was given."""
+    later, rules = [one for one in some if one.at > now], separation_rules.opened(now.timestamp())
+    if not later or not rules:
+        return {}
+    found: dict[Beginning, str] = {}
+    for realm in Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}):
+        here = [one for one in later if one.node.realm_id == realm.pk]
+        mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
+        people = _people_of([one.holder for one in here], now)
+        everybody = list({one.pk: one for some in people.values() for one in some}.values())
+        clashes = mine.clashes(separation_rules.load(realm, everybody)) if everybody else []
+        found |= {one: CONFLICT for one in here if _clashes(one, people[one.holder.pk], clashes)}
+    return found
+
+
+def _people_of(holders: Sequence[Principal], now: datetime) -> dict[int, list[Principal]]:
+    """Each holder alone, or with a group everybody in it.  One query."""
+    found = {one.pk: [one] for one in holders if one.kind != Principal.Kind.GROUP}
+    groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+    inside = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
+    found |= {group: [] for group in groups}
+    for row in inside:
+        found[row.group_id].append(row.member)
+    return found
+
+
+def _clashes(one: Beginning, people: Sequence[Principal], clashes: Sequence[Clash]) -> bool:
+    """Whether one of the people comes to have both sides at the moment it begins, by what begins then."""
+    at, numbers = one.at.timestamp(), {person.pk for person in people}
+    return any(
+        clash.person.pk in numbers
+        and any(start <= at < end for start, end in clash.spans)
+        and any(way.span[0] == at for pair in clash.both.pairs for way in pair)
+        for clash in clashes
+    )
+
+
+CHECKS: list[Check] = [_no_members, _disabled, _in_conflict]
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The facts that begin around a moment, with their holders."""
+
+    now: datetime
+
+    @cached_property
+    def facts(self) -> list[Fact]:
+        window = {"valid_from__gt": self.now - BACK, "valid_from__lte": self.now + AHEAD}
+        grants = Grant.objects.open().filter(effect=Effect.ALLOW, securable__isnull=False, **window)
+        roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(**window)
+        return [*grants.select_related("holder"), *roles.select_related("holder")]
+
+    def beginnings(self) -> list[Beginning]:
+        return beginnings_of(self.facts)
+
+    def barred(self) -> dict[Beginning, str]:
+        """What may not begin, and the first reason why not."""
+        found: dict[Beginning, str] = {}
+        some = self.beginnings()
+        for check in CHECKS:
+            for one, why in check(some, self.now).items():
+                found.setdefault(one, why)
+        return found
+
+
+def beginnings_of(facts: Sequence[Fact]) -> list[Beginning]:
+    """The same with holders and places; what a made role is to give concerns no holder.  Two queries."""
+    in_roles = {one.role_id for one in facts if isinstance(one, Grant) and one.role_id}
+    mine = Assignment.objects.open().filter(role__in=in_roles, origin=Origin.SYSTEM).select_related("holder")
+    owner_of = {row.role_id: row.holder for row in mine}
+    keys = {one.role_id if isinstance(one, Assignment) else one.securable_id for one in facts}
+    places = nodes(key for key in keys if key)
+    found = []
+    for one in facts:
+        holder = one.holder or owner_of.get(one.role_id or 0)
+        place = places.get((one.role_id if isinstance(one, Assignment) else one.securable_id) or 0)
+        if holder is not None and place is not None:
+            found.append(Beginning(one, holder, place))
+    return found
+
+
+def look(now: datetime) -> int:
+    """End what may not begin; answers how many.  Three queries when there is nothing to end."""
+    barred = Looked(now).barred()
+    groups: dict[tuple[int, str], list[int]] = {}
+    for one, why in barred.items():
+        groups.setdefault((one.node.realm_id, why), []).append(one.fact.pk)
+    return sum(_end(realm, why, now) for realm, why in groups)
+
+
+def _end(realm: int, why: str, now: datetime) -> int:
+    """Asked again under the lock: somebody may have been admitted meanwhile."""
+    reason = f"It had been given ahead of time, and {why}."
+    with change(GRANT_REMOVED, realm=Realm.objects.get(pk=realm), by=SYSTEM, reason=reason) as current:
+        still = Looked(now).barred().items()
+        mine = [one for one, other in still if one.node.realm_id == realm and other == why]
+        end_all(current, mine, by=of_system("eligibility"))
+        return len(mine)
+
+
+def end_not_begun(current: ChangeInProgress, who: Iterable[Principal], *, by: Authority) -> int:
+    """Within the change that disables an account: grants scheduled for its person end now."""
+    people = {one.pk for one in who}
+    roles = Assignment.objects.open().filter(holder__in=people)
+    personal_ones = roles.filter(origin=Origin.SYSTEM).values("role")
+    later = Q(valid_from__gt=current.at)
+    grants = Grant.objects.open().filter(Q(holder__in=people) | Q(role__in=personal_ones), later)
+    facts: list[Fact] = [*_given(grants), *roles.filter(later).select_related("holder")]
+    found = beginnings_of(facts)
+    end_all(current, found, by=by)
+    return len(found)
+
+
+def _given(rows: QuerySet[Grant]) -> QuerySet[Grant]:
+    return rows.filter(effect=Effect.ALLOW, securable__isnull=False).select_related("holder")
+
+
+def end_all(current: ChangeInProgress, some: Sequence[Beginning], *, by: Authority) -> None:
+    for one in some:
+        current.end(one.fact, one.ended(), by=by)
+    for node, holder in {(one.node.realm_id, one.holder.pk): (one.node, one.holder) for one in some}.values():
+        personal.drop_when_empty(current, node, holder)

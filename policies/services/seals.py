@@ -1,0 +1,312 @@
+"""Facts held against the record: sealing those it bears out, and setting right those it does not.
+
+For a site that comes from before there were seals, for new keys, and for what somebody wrote past the
+console.  What the record says of facts is put beside them in a table of this session, so that it takes little
+room however much there is.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Model
+
+from accounts.fact_content import fact_code, fact_values, values_told
+from accounts.models import Principal
+from accounts.record import Fact, fact_columns
+from accounts.seals import is_fact_sealed, is_newest, seal_fact
+from catalog.models import Placement
+from policies import authority
+from policies.authority import OPERATOR
+from policies.decisions.cache_versions import touched_by
+from policies.decisions.seals import duty_seals
+from policies.decisions.seals.unsealed import fact_models
+from policies.events import FACTS_SEALED, FACTS_SET_RIGHT
+from policies.models import Counter, GroupDuty, UnsealedFact, UserDuty
+from policies.record.archive import reading
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.record.replay.settings import KeptReplay, given_duties
+from policies.services import personal
+
+CHUNK = 2000
+NAMED = 100
+"""So many facts that were set right are named in the record."""
+_TOLD = """
+CREATE TEMP TABLE IF NOT EXISTS told_facts (fact text, revision bigint, begun boolean, state text);
+TRUNCATE told_facts
+"""
+
+
+@dataclass
+class Findings:
+    """How many facts were sealed, and in words what the record does not bear out.
+
+    `unsealed` are those among the sealed that bore no good seal of any key.
+    """
+
+    sealed: int = 0
+    wrong: list[str] = field(default_factory=list)
+    unsealed: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the record says of one fact: what it states, from which revision, until which."""
+
+    opened: int
+    closed: int | None
+    values: dict[str, Any]
+
+
+def seal_what_is_told() -> Findings:
+    """Seal with the newest key each fact that is as the record says; what is not is listed.
+
+    Proves nothing by itself: who calls has read the record and found it whole.  What bore no good seal is
+    named in the record, but for the first sealing of all.  Raises ArchiveBroken.
+    """
+    found, first = Findings(), is_new()
+    with transaction.atomic():
+        last = _read_the_record()
+        for model in fact_models():
+            rows = model.objects.exclude(closed__gt=last).filter(opened__lte=last)  # the rest comes sealed
+            for facts in _in_parts(rows.order_by("pk").iterator(chunk_size=CHUNK)):
+                _seal(facts, found)
+        _seal_duties(last, found)
+    if found.unsealed and not first:
+        _record_sealed(found.unsealed)
+    _forget_mended()
+    return found
+
+
+def set_right() -> list[str]:
+    """Put the open facts to what the record says: take out what it does not know, put back what is missing.
+
+    One recorded change.  Raises ArchiveBroken.
+    """
+    with change(FACTS_SET_RIGHT, realm=None, by=OPERATOR) as current:
+        _read_the_record()
+        with _past_the_door():
+            done = [words for model in fact_models() for words in _set_right(model, current.touch)]
+        done += _set_duties_right(current.revision)
+        if done:
+            named = ", ".join(done[:NAMED])
+            told = said(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
+            current.say(told, by=authority.of_operator(OPERATOR))
+    _forget_mended()
+    return done
+
+
+def is_new() -> bool:
+    """Whether nothing was ever sealed here: a site that comes from before there were seals."""
+    return not any(model._default_manager.filter(seal__isnull=False).exists() for model in fact_models())
+
+
+def _record_sealed(codes: list[str]) -> None:
+    """Say what is decided on again from now on: nobody can tell why it bore no good seal."""
+    with change(FACTS_SEALED, realm=None, by=OPERATOR) as current:
+        told = said(FACTS_SEALED, None, many=f"{len(codes)} facts", facts=", ".join(codes[:NAMED]))
+        current.say(told, by=authority.of_operator(OPERATOR))
+
+
+def _read_the_record() -> int:
+    """Every event that names a fact, beside the facts; up to which revision.  Raises ArchiveBroken."""
+    last = Counter.objects.get().revision
+    with connection.cursor() as cursor:
+        cursor.execute(_TOLD)
+        events = (event for event in reading.all_events(last) if "fact" in event.data)
+        for part in _in_parts(events):
+            cursor.executemany(
+                "INSERT INTO told_facts VALUES (%s, %s, %s, %s)",
+                [
+                    (one.data["fact"], one.change_id, "state" in one.data, json.dumps(one.data.get("state")))
+                    for one in part
+                ],
+            )
+        cursor.execute("CREATE INDEX IF NOT EXISTS told_by_fact ON told_facts (fact)")
+        cursor.execute("ANALYZE told_facts")
+    return last
+
+
+def _in_parts(rows: Iterator[Any]) -> Iterator[list[Any]]:
+    while part := list(islice(rows, CHUNK)):
+        yield part
+
+
+def _told(model: type[Model], codes: list[str]) -> dict[str, Told]:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT fact, max(revision) FILTER (WHERE begun), max(state) FILTER (WHERE begun),"
+            " max(revision) FILTER (WHERE NOT begun) FROM told_facts WHERE fact = ANY(%s) GROUP BY fact",
+            [codes],
+        )
+        rows = cursor.fetchall()
+    return {
+        fact: Told(opened, closed, _named(model, values_told(model, json.loads(state))))
+        for fact, opened, state, closed in rows
+        if opened is not None
+    }
+
+
+def _named(model: type[Model], values: dict[str, Any]) -> dict[str, Any]:
+    """The record tells a personal role by its person's pseudonym; the fact bears the name."""
+    if model is Placement and values["type"] == "role" and personal.is_personal(values["name"]):
+        person = Principal.objects.filter(pseudonym=values["name"].removeprefix(personal.MARK)).first()
+        if person is not None and not person.erased:
+            values["name"] = personal.name_for(person)
+    return values
+
+
+def _problem(fact: Fact, told: Told | None) -> str:
+    if told is None:
+        return "no change made it"
+    if (fact.opened, fact.closed) != (told.opened, told.closed):
+        span = f"from revision {told.opened}" + (f" to {told.closed}" if told.closed else "")
+        return f"it was true {span}, the record says"
+    held = fact_values(fact)
+    other = [name for name in fact_columns(type(fact)) if held[name] != told.values[name]]
+    return f"the record says otherwise of {', '.join(other)}" if other else ""
+
+
+def _seal(facts: list[Fact], found: Findings) -> None:
+    told = _told(type(facts[0]), [fact_code(fact) for fact in facts])
+    good = []
+    for fact in facts:
+        if problem := _problem(fact, told.get(fact_code(fact))):
+            found.wrong.append(f"{fact_code(fact)}: {problem}")
+        elif not (is_newest(fact.seal) and is_fact_sealed(fact)):
+            if not is_fact_sealed(fact):
+                found.unsealed.append(fact_code(fact))
+            seal_fact(fact)
+            good.append(fact)
+    if good:
+        _write_seals(good)
+        found.sealed += len(good)
+
+
+def _seal_duties(last: int, found: Findings) -> None:
+    for row, is_told in _duties(last):
+        if not is_told:
+            found.wrong.append(f"{row._meta.model_name}:{row.pk}: no change gave it")
+        elif not (is_newest(row.seal) and duty_seals.is_row_sealed(row)):
+            if not duty_seals.is_row_sealed(row):
+                found.unsealed.append(f"{row._meta.model_name}:{row.pk}")
+            duty_seals.seal_row(row)
+            found.sealed += 1
+
+
+def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:
+    """Every duty there is, and whether the record tells of it."""
+    known = KeptReplay()
+    for event in reading.all_events(last):
+        known.take(event)
+    models: dict[str, Any] = {"userduty": UserDuty, "groupduty": GroupDuty}
+    found = []
+    for key, code, _ in given_duties():
+        name, pk = code.split()
+        row = models[name].objects.select_related("permission").get(pk=int(pk))
+        found.append((row, key in known.duties))
+    return found
+
+
+def _write_seals(facts: list[Fact]) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"UPDATE {facts[0]._meta.db_table} t SET seal = n.seal"  # noqa: S608 - ours
+            " FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[]) n(id, closed, seal)"
+            " WHERE t.id = n.id AND t.closed IS NOT DISTINCT FROM n.closed",
+            [[one.pk for one in facts], [one.closed for one in facts], [one.seal for one in facts]],
+        )
+
+
+def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]:
+    """Each fact as the record tells it, and none that it does not; what was done, in words."""
+    for facts in _in_parts(model.objects.order_by("pk").iterator(chunk_size=CHUNK)):
+        told = _told(model, [fact_code(fact) for fact in facts])
+        found = Findings()
+        _seal(facts, found)
+        yield from (f"{code} (it bore no good seal)" for code in found.unsealed)
+        for fact in facts:
+            code = fact_code(fact)
+            if problem := _problem(fact, told.get(code)):
+                _touch(fact, touch)
+                model.objects.filter(pk=fact.pk).delete()
+                if code in told:
+                    _put_back(model, code, told[code], touch)
+                yield f"{code} ({problem})"
+    for code, told_ in _missing(model).items():
+        _put_back(model, code, told_, touch)
+        yield f"{code} (it was gone)"
+
+
+def _set_duties_right(last: int) -> list[str]:
+    """No duty that the record does not tell of; those it tells of are sealed."""
+    gone = []
+    for row, is_told in _duties(last):
+        if is_told:
+            duty_seals.seal_row(row)
+        else:
+            gone.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
+            row.delete()
+    return gone
+
+
+def _touch(fact: Fact, touch: Callable[[str], None]) -> None:
+    for key in touched_by(fact):
+        touch(key)
+
+
+def _put_back(model: type[Fact], code: str, told: Told, touch: Callable[[str], None]) -> None:
+    values = {
+        key: datetime.fromisoformat(value) if key in ("valid_from", "valid_until") and value else value
+        for key, value in told.values.items()
+    }
+    fact = model(opened=told.opened, closed=told.closed, **values)
+    fact.pk = int(code.partition(":")[2])
+    seal_fact(fact)
+    model.objects.bulk_create([fact])
+    _touch(fact, touch)
+
+
+def _missing(model: type[Fact]) -> dict[str, Told]:
+    """The facts that are open by the record and not there."""
+    name = str(model._meta.model_name)
+    with connection.cursor() as cursor:
+        cursor.execute(
+            f"SELECT fact FROM told_facts t WHERE starts_with(fact, %s) AND NOT EXISTS"  # noqa: S608 - ours
+            f" (SELECT FROM {model._meta.db_table} f WHERE f.id = substr(t.fact, %s)::bigint)"
+            " GROUP BY fact HAVING bool_and(begun)",
+            [f"{name}:", len(name) + 2],
+        )
+        return _told(model, [code for (code,) in cursor.fetchall()])
+
+
+@contextmanager
+def _past_the_door() -> Iterator[None]:
+    """The triggers of facts are off in this transaction; only who owns the tables may do that."""
+    tables = [model._meta.db_table for model in fact_models()]
+    with connection.cursor() as cursor:
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        for table in tables:
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+        yield
+        cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")  # a table with checks still due cannot be altered
+        for table in tables:
+            cursor.execute(f"ALTER TABLE {table} ENABLE TRIGGER USER")
+        cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+
+
+def _forget_mended() -> None:
+    """What was found before and is as it should be is told of no more."""
+    models = {str(model._meta.model_name): model for model in fact_models()}
+    for row in UnsealedFact.objects.all():
+        fact = models[row.model]._default_manager.filter(pk=row.row).first() if row.model in models else None
+        if fact is None or is_fact_sealed(fact):
+            row.delete()

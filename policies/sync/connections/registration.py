@@ -1,0 +1,146 @@
+"""Connecting a catalog to the system behind it."""
+
+from __future__ import annotations
+
+from accounts.models import Principal
+from catalog.models import Detail
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.backends import kinds
+from lakewarden.backends.base import Source
+from lakewarden.backends.errors import Misconfigured
+from lakewarden.backends.kinds import Kind
+from lakewarden.law.objects import ObjectRef
+from policies.authority import Actor, Authority, of_duty
+from policies.decisions import ask, site_permissions
+from policies.errors import Conflict, Invalid
+from policies.events import BACKEND_CONNECTED
+from policies.models import Backend
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.secrets import decrypt, encrypt, place_of
+from policies.services import duties, objects, realm_of
+from policies.services.objects import NewObject
+from policies.sync.connections import sources
+
+DUTY = "connect_backend"
+ALREADY = (
+    "This system, or a part of it, is governed by another connection already. Only whoever runs this "
+    "Lakewarden may let a second one govern it: manage.py connect … --share REASON."
+)
+
+
+def may_connect(actor: Actor, place: Node) -> bool:
+    """Whether somebody may connect catalogs of a realm, or renew one: by duty, or as an owner above it."""
+    who = actor.decides_as
+    if who is None:
+        return actor.via == "operator"
+    return duties.has(who, DUTY, place) or bool(ask.ask(who, "set_owner", place))
+
+
+def authority_to_connect(actor: Actor, place: Node) -> Authority:
+    """The right to do so.  Raises Refused."""
+    otherwise = f"You may not connect {place.name}: its owner may, and who has the duty for it."
+    return of_duty(actor, DUTY, held=may_connect(actor, place), otherwise=otherwise)
+
+
+def connect(
+    root: Node,
+    catalog_name: str,
+    kind: str,
+    url: str,
+    *,
+    policy: str,
+    by: Actor,
+    authority: Authority,
+    owner: Principal | None = None,
+    source: Source | None = None,
+    shared: bool = False,
+    reason: str = "",
+) -> Backend:
+    """Connect a catalog, made when absent, to a backend; connecting again renews the URL.
+
+    A kind that stands for a whole realm is connected to the realm itself, with an empty `catalog_name`.
+    `source` is which system it led to when it was tried; without it the first run asks.  `shared`: whoever
+    runs the site lets it be governed by another connection too.  Raises Invalid, Conflict.
+    """
+    known = _kind(kind, root, url)
+    if known.whole_realm is bool(catalog_name):
+        what = "a whole realm, so no catalog is named" if known.whole_realm else "a catalog, so name one"
+        raise Invalid(f"A {known.label} backend is connected to {what}.")
+    if shared and not reason.strip():
+        raise Invalid("Say why a second connection may govern the same system.")
+    with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
+        catalog = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
+        if catalog is None:
+            properties = {"type": known.catalog_type, "provider": known.provider}
+            new = NewObject("catalog", catalog_name, properties=properties)
+            catalog = objects.register(root, [new], by=by, authority=authority, owner=owner)[0]
+        before = Backend.objects.filter(catalog=catalog.id).first()
+        if before and _same(before, url, kind, policy) and (source is None or before.source == source.key):
+            return before
+        row, _ = Backend.objects.update_or_create(
+            catalog_id=catalog.id,
+            defaults={
+                "realm_id": root.realm_id,
+                "kind": kind,
+                "sealed_url": encrypt(url),
+                "place": place_of(known, url)[:255],
+                "policy": policy,
+                "state": Backend.State.NEW,
+                "error": "",
+                **_governing(source, before, by, shared=shared),
+            },
+        )
+        if not known.whole_realm:
+            _mark_connected(catalog)
+        current.say(said(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
+    return row
+
+
+def _same(before: Backend, url: str, kind: str, policy: str) -> bool:
+    return (decrypt(before.sealed_url), before.kind, before.policy) == (url, kind, policy)
+
+
+def _governing(
+    source: Source | None, before: Backend | None, by: Actor, *, shared: bool
+) -> dict[str, object]:
+    """What is kept of which system it is, and whether an operator has to agree.  Raises Conflict.
+
+    Under the writers' lock, so that two who connect the same at once do not both see nobody.
+    """
+    runs_the_site = site_permissions.is_operator(by)
+    awaits = "" if runs_the_site else Backend.Awaits.NEW
+    if source is None:
+        return {"source": "", "within": [], "sole": True, "awaits": awaits}
+    same = before is not None and before.source == source.key
+    near = sources.others(source, before)
+    if near and not (same and before and not before.sole) and not (shared and runs_the_site):
+        raise Conflict(ALREADY)
+    sources.give_up(source, before)
+    return {
+        "source": source.key,
+        "within": list(source.within),
+        "sole": not (near or (shared and runs_the_site)),
+        "awaits": before.awaits if same and before and not runs_the_site else awaits,
+    }
+
+
+def _kind(code: str, root: Node, url: str) -> Kind:
+    try:
+        known = kinds.get(code)
+    except Misconfigured as problem:
+        text = str(problem)
+        raise Invalid(f"{text[:1].upper()}{text[1:]}.") from problem
+    if root.kind not in known.realm_kinds:
+        laws = " or ".join(known.realm_kinds)
+        raise Invalid(f"A {known.label} backend is for realms under the law of {laws}.")
+    if not known.takes(url):
+        raise Invalid(f"The URL of a {known.code} backend begins with {' or '.join(known.schemes)}.")
+    return known
+
+
+def _mark_connected(catalog: Node) -> None:
+    detail, _ = Detail.objects.get_or_create(securable_id=catalog.id)
+    detail.properties = {**detail.properties, "connected": True}
+    detail.save(update_fields=["properties"])

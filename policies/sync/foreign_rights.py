@@ -1,0 +1,465 @@
+"""What an owner does about a right that others gave out there: adopt it, have it taken, accept it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.db.models import Q
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Principal
+from accounts.record import Origin
+from catalog.nodes import Node, node, nodes
+from lakewarden.backends import kinds
+from lakewarden.backends.errors import Misconfigured
+from policies.authority import Actor, Authority
+from policies.decisions import ask
+from policies.errors import Conflict, Invalid, NotFound
+from policies.events import (
+    BACKEND_RETRIED,
+    FOREIGN_ACCEPTED,
+    FOREIGN_ADOPTED,
+    FOREIGN_DROPPED,
+    FOREIGN_REOPENED,
+    FOREIGN_REVOKED,
+    GRANT_REMOVED,
+)
+from policies.models import Backend, BackendFinding, ForeignOrder, Grant, RealmMember
+from policies.previews import grants as previews_grants
+from policies.record import outbox
+from policies.record.change import ChangeInProgress, change
+from policies.record.event_drafts import said
+from policies.secrets import decrypt
+from policies.services import grants, members, personal, realm_of
+from policies.services.authorities import may
+from policies.services.grants import Gift, Wish
+from policies.sync import items
+from policies.sync.connections.opening import open_backend
+from policies.sync.safeguards.report_only import only_reports
+
+OPTION = " WITH GRANT OPTION"
+PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What one holder was given by one giver on one object of a backend: what the deeds are about."""
+
+    backend: Backend
+    rows: tuple[BackendFinding, ...]
+
+    @property
+    def first(self) -> BackendFinding:
+        return self.rows[0]
+
+    @property
+    def rights(self) -> tuple[str, ...]:
+        return tuple(row.what for row in self.rows)
+
+    @cached_property
+    def node(self) -> Node:
+        """The object it is on, or the catalog when it is on nothing that is known here."""
+        found = node(self.first.securable_id) if self.first.securable_id else None
+        found = found or node(self.backend.catalog_id)
+        if found is None:
+            raise NotFound("Its catalog is no longer there.")
+        return found
+
+    @cached_property
+    def holder(self) -> Principal | None:
+        """Who of the realm signs in there under this name; None when nobody of that name is admitted."""
+        rows = RealmMember.objects.open().filter(realm=self.backend.realm_id, principal__kind__in=PEOPLE)
+        found = list(rows.filter(principal__name=self.first.holder).select_related("principal"))
+        return found[0].principal if len(found) == 1 else None
+
+    @property
+    def signs_in(self) -> bool:
+        return self.first.holder in self.first.people
+
+    @cached_property
+    def privileges(self) -> tuple[str, ...]:
+        """The privileges that come to nothing more than what is there, the widest first."""
+        found: dict[str, frozenset[str]] = {}
+        for code, rights in self._carried:
+            if rights <= set(self.rights) and not any(rights <= wider for wider in found.values()):
+                found[code] = rights
+        return tuple(found)
+
+    @cached_property
+    def covered(self) -> frozenset[str]:
+        """The rights that adopting replaces, with the option to grant them on."""
+        plain = {right for code, rights in self._carried if code in self.privileges for right in rights}
+        return frozenset(right for right in self.rights if right.removesuffix(OPTION) in plain)
+
+    @property
+    def left(self) -> tuple[str, ...]:
+        """The rights that stay foreign, as no privilege here says exactly them."""
+        return tuple(right for right in self.rights if right not in self.covered)
+
+    @cached_property
+    def _carried(self) -> list[tuple[str, frozenset[str]]]:
+        connected = node(self.backend.catalog_id)
+        if connected is None or self._unopened:
+            return []
+        kind, there = self.first.type, open_backend(self.backend, connected)
+        carried = kinds.get(self.backend.kind).carried
+        pairs = [(code, frozenset(there.rights_for(code, kind))) for _, code in carried.get(kind, ())]
+        return sorted([pair for pair in pairs if pair[1]], key=lambda pair: -len(pair[1]))
+
+    @cached_property
+    def _unopened(self) -> str:
+        """Why the backend's own words cannot be asked for; "" when they can."""
+        try:
+            kinds.get(self.backend.kind)
+            decrypt(self.backend.sealed_url)
+        except Misconfigured as error:
+            text = str(error)
+            return f"{text[:1].upper()}{text[1:]}."
+        return ""
+
+    def problem(self) -> str:
+        """Why this cannot be adopted; "" when it can."""
+        name = self.first.holder
+        if self.first.securable_id is None:
+            return "It is on something that is not registered here."
+        if not self.signs_in:
+            return f"{name} is a role over there, not somebody who signs in. Grant to its people instead."
+        if self._unopened:
+            return self._unopened
+        if not self.privileges:
+            return "No right here says exactly this. Grant what is meant, then have this taken."
+        return ""
+
+
+def foreign(finding: int) -> Foreign:
+    """A foreign finding with those that belong to it.  Raises NotFound."""
+    row = BackendFinding.objects.filter(pk=finding, kind="foreign").select_related("backend__realm").first()
+    if row is None:
+        raise NotFound("It is no longer there.")
+    alike = BackendFinding.objects.filter(
+        backend=row.backend, kind="foreign", holder=row.holder, grantor=row.grantor, place=row.place
+    )
+    rows = sorted((one for one in alike if one.type == row.type), key=lambda one: one.what)
+    return Foreign(row.backend, tuple(rows))
+
+
+def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None = None) -> Foreign:
+    """Make a foreign grant ours: a grant here, and out there a role of ours in the place of what was given.
+
+    The holder is admitted to the realm when the actor may do that.  What was given goes only when ours was
+    read back.  Raises Refused, Invalid, NotFound.
+    """
+    about = foreign(finding)
+    with change(FOREIGN_ADOPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        about = foreign(finding)
+        authority = grants.authority_to_grant(about.node, by)
+        _undecided(about)
+        if problem := about.problem() or denied(about, by):
+            raise Invalid(problem)
+        holder = about.holder or _admit(about, by)
+        if problem := hindrance(about, "adopt", by):
+            raise Invalid(problem)
+        _say(current, FOREIGN_ADOPTED, about, authority)
+        wish = Wish(about.node, (holder,), about.privileges, valid_until=until, origin=Origin.ADOPTED)
+        grants.add(wish, by=by)
+        _order(current, about, [row for row in about.rows if row.what in about.covered], by, replaced=True)
+    return about
+
+
+def denied(about: Foreign, by: Actor) -> str:
+    """Why adopting would have no effect: its holder is denied it here; "" when nothing denies it."""
+    if about.holder is None or not about.privileges:
+        return ""
+    wish = Wish(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
+    if not any(one.denied for one in previews_grants.of_grant(wish, by).effects):
+        return ""
+    name = about.first.holder
+    return f"Here {name} is denied this. Have it taken there, or end the denial first."
+
+
+def hindrance(about: Foreign, code: str, by: Actor) -> str:
+    """Why a decision about it would come to nothing, as far as that can be known beforehand; "" otherwise."""
+    open_ = ordered(about.rows)
+    if code in ("retry", "drop"):
+        return "" if open_ else "Nothing is being done about it any more."
+    if code == "reopen":
+        return ""
+    if open_:
+        return "It is already decided that this goes. Give that up first to decide anew."
+    if code == "accept":
+        return ""
+    taking = _cannot_take(about)
+    if code == "revoke" or taking:
+        return taking
+    return about.problem() or _cannot_give(about) or denied(about, by) or _not_admitted(about, by)
+
+
+def _not_admitted(about: Foreign, by: Actor) -> str:
+    """Why its holder cannot become a member by this actor's word; "" when they can, or are one."""
+    root = node(about.node.root_id)
+    if about.holder is not None or root is None or _may_admit(root, by):
+        return ""
+    return _no_member(about, root.name)
+
+
+def locked(some: Sequence[Foreign], by: Actor) -> dict[int, dict[str, str]]:
+    """Of foreign grants that wait for a decision what would come to nothing, by their first finding's number.
+
+    A few queries, however many: what depends on one holder's denials is told when one decides.
+    """
+    holders = _holders(some)
+    backends = {about.backend.pk: about.backend for about in some}
+    connected = nodes({row.catalog_id for row in backends.values()})
+    admits = {
+        row.pk: _may_admit(connected[row.catalog_id], by)
+        for row in backends.values()
+        if row.catalog_id in connected
+    }
+    found: dict[int, dict[str, str]] = {}
+    carried: dict[tuple[int, str], list[tuple[str, frozenset[str]]]] = {}
+    for about in some:
+        # what a backend carries is worked out once for each type of object, not for each grant
+        like = about.backend.pk, about.first.type
+        if like in carried:
+            about.__dict__["_carried"] = carried[like]
+        carried[like] = about._carried
+        taking = _cannot_take(about)
+        adopting = taking or about.problem() or _cannot_give(about)
+        if not adopting and (about.backend.pk, about.first.holder) not in holders:
+            place = connected.get(about.backend.catalog_id)
+            adopting = "" if admits.get(about.backend.pk) or place is None else _no_member(about, place.realm)
+        told = {"adopt": adopting, "revoke": taking}
+        found[about.first.pk] = {code: text for code, text in told.items() if text}
+    return found
+
+
+def _holders(some: Sequence[Foreign]) -> set[tuple[int, str]]:
+    """Who of the holders is admitted, by backend and name.  One query."""
+    realms = {about.backend.realm_id for about in some}
+    names = {about.first.holder for about in some}
+    rows = RealmMember.objects.open().filter(realm__in=realms, principal__kind__in=PEOPLE)
+    admitted = set(rows.filter(principal__name__in=names).values_list("realm", "principal__name"))
+    return {
+        (about.backend.pk, about.first.holder)
+        for about in some
+        if (about.backend.realm_id, about.first.holder) in admitted
+    }
+
+
+def _may_admit(place: Node, by: Actor) -> bool:
+    root, who = next(iter(place.above()), place), by.decides_as
+    return who is not None and bool(ask.ask(who, "create_user", root))
+
+
+def _cannot_take(about: Foreign) -> str:
+    if only_reports(about.backend):
+        return f"{about.backend} is only watched: nothing is changed there. Let its sync repair first."
+    return next((row.hindered["take"] for row in about.rows if row.hindered.get("take")), "")
+
+
+def _cannot_give(about: Foreign) -> str:
+    return next((row.hindered["give"] for row in about.rows if row.hindered.get("give")), "")
+
+
+def _no_member(about: Foreign, realm: str) -> str:
+    return f"{about.first.holder} is no member of {realm}, and you may not admit members."
+
+
+def way(about: Foreign, by: Actor) -> list[Gift]:
+    """What an adoption gives besides, so that its holder can reach the object."""
+    rows = Principal.objects.filter(kind=Principal.Kind.USER, name=about.first.holder)
+    holder = about.holder or rows.first()
+    if holder is None or not about.privileges:
+        return []
+    wish = Wish(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
+    return [one for one in grants.gifts(wish, by, now=timezone.now()) if one.node.id != about.node.id]
+
+
+def _admit(about: Foreign, by: Actor) -> Principal:
+    root = node(about.node.root_id)
+    if root is None:
+        raise NotFound("Its realm is no longer there.")
+    name = about.first.holder
+    authority = may(
+        by,
+        "create_user",
+        root,
+        otherwise=f"{name} is no member of {root.name}, and you may not admit members.",
+    )
+    person = people.ensure(Principal.Kind.USER, name)
+    members.add(root, person, by=by, authority=authority)
+    return person
+
+
+def revoke(finding: int, *, by: Actor, reason: str = "") -> Foreign:
+    """Have a foreign grant taken out there.  Raises Refused, Conflict, NotFound."""
+    about = foreign(finding)
+    with change(FOREIGN_REVOKED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        about = foreign(finding)
+        authority = grants.authority_to_grant(about.node, by)
+        _undecided(about)
+        if problem := hindrance(about, "revoke", by):
+            raise Invalid(problem)
+        _say(current, FOREIGN_REVOKED, about, authority)
+        _order(current, about, about.rows, by)
+    return about
+
+
+def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
+    """Leave a foreign grant knowingly, until a date.  Raises Refused, Invalid, NotFound."""
+    about = foreign(finding)
+    if not reason.strip():
+        raise Invalid("Say why it is left; whoever looks at it next will ask.")
+    if until <= timezone.now():
+        raise Invalid("The date lies in the past.")
+    with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        authority = grants.authority_to_grant(about.node, by)
+        _undecided(about)
+        _mark(about, accepted_until=until, accepted_reason=reason.strip(), accepted_by=by.decides_as)
+        _say(current, FOREIGN_ACCEPTED, about, authority, until=until.date().isoformat())
+    return about
+
+
+def reopen(finding: int, *, by: Actor, reason: str = "") -> Foreign:
+    """Take an acceptance back.  Raises Refused, NotFound."""
+    about = foreign(finding)
+    with change(FOREIGN_REOPENED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        authority = grants.authority_to_grant(about.node, by)
+        _mark(about, accepted_until=None, accepted_reason="", accepted_by=None)
+        _say(current, FOREIGN_REOPENED, about, authority)
+    return about
+
+
+def try_again(finding: int, *, by: Actor) -> Foreign:
+    """Have what was decided about a foreign grant tried now.  Raises Refused, Conflict, NotFound."""
+    about = foreign(finding)
+    with change(BACKEND_RETRIED, realm=realm_of(about.node), by=by) as current:
+        authority = grants.authority_to_grant(about.node, by)
+        orders = _orders(about)
+        items.try_again(about.backend, orders=Q(pk__in=[one.pk for one in orders]))
+        outbox.ask(about.backend, current.revision)
+        current.say(said(BACKEND_RETRIED, about.node), by=authority)
+    return about
+
+
+def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
+    """Drop what was decided about a foreign grant and not carried out: all is as it was before.
+
+    What an adoption gave here ends with it, so its holder has what others gave, and nothing besides.
+    Raises Refused, Conflict, NotFound.
+    """
+    about = foreign(finding)
+    with change(FOREIGN_DROPPED, realm=realm_of(about.node), by=by, reason=reason) as current:
+        about = foreign(finding)
+        authority = grants.authority_to_grant(about.node, by)
+        orders = _orders(about)
+        ForeignOrder.objects.filter(pk__in=[one.pk for one in orders]).update(done=current.at, dropped=True)
+        _say(current, FOREIGN_DROPPED, about, authority)
+        for revision in {one.revision for one in orders if one.replaced}:
+            _end_adopted(current, about, revision, authority)
+        outbox.ask(about.backend, current.revision)
+    return about
+
+
+def adopted_with(about: Foreign) -> list[Grant]:
+    """What open adoptions of it gave here, and still gives."""
+    revisions = {one.revision for one in ordered(about.rows).values() if one.replaced}
+    given = Grant.objects.open().filter(opened__in=revisions, origin=Origin.ADOPTED)
+    return list(given.order_by("pk"))
+
+
+def _end_adopted(current: ChangeInProgress, about: Foreign, revision: int, authority: Authority) -> None:
+    holder = about.holder
+    given = Grant.objects.open().filter(opened=revision, origin=Origin.ADOPTED).order_by("pk")
+    for grant in given if holder is not None else ():
+        place = node(grant.securable_id) if grant.securable_id else None
+        if place is not None and holder is not None:
+            current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
+    if holder is not None:
+        personal.drop_when_empty(current, about.node, holder)
+
+
+def _orders(about: Foreign) -> list[ForeignOrder]:
+    """The open decisions about it.  Raises Conflict when there is none."""
+    found = ordered(about.rows)
+    if not found:
+        raise Conflict("Nothing is being done about it any more.")
+    return list({one.pk: one for one in found.values()}.values())
+
+
+def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
+    """The decisions about these findings that are still to be carried out, by finding.  One query."""
+    rows = list(rows)
+    waiting = ForeignOrder.objects.filter(
+        backend__in={row.backend_id for row in rows}, done__isnull=True
+    ).select_related("by")
+    by_right = {_key(one, one.right): one for one in waiting}
+    found = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
+    return {pk: order for pk, order in found.items() if order is not None}
+
+
+def findings_of(orders: Iterable[ForeignOrder]) -> dict[int, int]:
+    """The finding that each decision is about, by their numbers.  One query."""
+    orders = list(orders)
+    rows = BackendFinding.objects.filter(
+        backend__in={one.backend_id for one in orders},
+        kind="foreign",
+        holder__in={one.holder for one in orders},
+    )
+    found = {_key(row, row.what): row.pk for row in rows} if orders else {}
+    mine = {one.pk: found.get(_key(one, one.right)) for one in orders}
+    return {pk: at for pk, at in mine.items() if at is not None}
+
+
+def _key(row: BackendFinding | ForeignOrder, what: str) -> tuple[object, ...]:
+    return row.backend_id, row.holder, row.grantor, row.type, tuple(row.path), what
+
+
+def _undecided(about: Foreign) -> None:
+    if ordered(about.rows):
+        raise Conflict("It is already decided that this goes; the sync carries it out.")
+
+
+def _mark(about: Foreign, **values: object) -> None:
+    BackendFinding.objects.filter(pk__in=[row.pk for row in about.rows]).update(**values)
+
+
+def _order(
+    current: ChangeInProgress,
+    about: Foreign,
+    rows: Sequence[BackendFinding],
+    by: Actor,
+    *,
+    replaced: bool = False,
+) -> None:
+    ForeignOrder.objects.bulk_create(
+        ForeignOrder(
+            backend=about.backend,
+            securable_id=row.securable_id,
+            type=row.type,
+            path=row.path,
+            right=row.what,
+            holder=row.holder,
+            grantor=row.grantor,
+            replaced=replaced,
+            revision=current.revision,
+            by=by.decides_as,
+            at=current.at,
+        )
+        for row in rows
+    )
+    outbox.ask(about.backend, current.revision)
+
+
+def _say(current: ChangeInProgress, kind: str, about: Foreign, authority: Authority, **more: str) -> None:
+    # a login of the backend is a person: the record knows them by their pseudonym alone
+    who = people.ensure(Principal.Kind.USER, about.first.holder) if about.signs_in else None
+    concerned = [one for one in (about.holder or who,) if one is not None]
+    holder = concerned[0].pseudonym if concerned else about.first.holder
+    rights, backend = ", ".join(about.rights), str(about.backend)
+    event = said(kind, about.node, *concerned, holder=holder, rights=rights, backend=backend, **more)
+    current.say(event, by=authority)
