@@ -19,7 +19,7 @@ setup: .venv/ready-dev ## the virtual environment with everything that tests nee
 	@scripts/venv.sh requirements-build.txt && touch $@
 
 run: .venv/ready ## everything on a fresh machine, then the console; PORT=8001 make run for another port
-	@exec $(PYTHON) -m authzsite.processes
+	@exec $(PYTHON) -m authzsite.runtime.processes
 
 system: ## Chromium and Java for the tests, when root on Debian and missing
 	@scripts/system.sh

@@ -18,8 +18,8 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from authzsite import outgoing
-from authzsite.keys import kept_secret
+from authzsite.runtime import outgoing
+from authzsite.runtime.keys import kept_secret
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1/128")

@@ -71,7 +71,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
-    "authzsite.middleware.page_headers",
+    "authzsite.runtime.middleware.page_headers",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -80,7 +80,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "authzsite.middleware.BusyAnswers",
+    "authzsite.runtime.middleware.BusyAnswers",
 ]
 
 ROOT_URLCONF = "authzsite.urls"
@@ -304,7 +304,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [CHECKOUT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "authzsite.storage.VersionedStatic"},
+    "staticfiles": {"BACKEND": "authzsite.runtime.storage.VersionedStatic"},
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False
@@ -336,7 +336,7 @@ LOGGING = {
     "disable_existing_loggers": False,
     "formatters": {
         "plain": {
-            "()": "authzsite.logs.NoSecretsFormatter",
+            "()": "authzsite.runtime.logs.NoSecretsFormatter",
             "format": "%(asctime)s %(levelname)-7s %(name)s: %(message)s",
         },
     },

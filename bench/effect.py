@@ -52,7 +52,7 @@ def servers(folder: Path) -> Iterator[str]:
 @contextmanager
 def workers() -> Iterator[None]:
     """The workers and the beat, as `make run` starts them."""
-    from authzsite.processes import _commands
+    from authzsite.runtime.processes import _commands
 
     wanted = {name: line for name, line in _commands(0).items() if name != "web"}
     running = [subprocess.Popen(line) for line in wanted.values()]

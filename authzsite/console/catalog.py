@@ -12,7 +12,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
@@ -27,6 +26,7 @@ from authzsite.console.requests import Request, asker_of
 from authzsite.console.shelf import Shelf
 from authzsite.console.shell import page
 from authzsite.console.tree import leaf, tree
+from authzsite.downloads import csv_file
 from catalog.models import Detail, Placement
 from catalog.nodes import Node
 from catalog.queries import mode_of
@@ -244,4 +244,4 @@ def as_csv(request: Request, id: int) -> HttpResponseBase:
     place = visit(request, id)
     rows = Shelf(place, request.GET).rows
     lines = ([f"{place.node.ref.id}", row.type, row.name] for row in rows.iterator(2000))
-    return sheet.answer(f"catalog-{id}", ["in", "type", "name"], lines)
+    return csv_file.answer(f"catalog-{id}", ["in", "type", "name"], lines)

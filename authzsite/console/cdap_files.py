@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from django.http.response import HttpResponseBase
 
-from authzsite import sheet
 from authzsite.console.by_name import text_of
 from authzsite.console.cdap import Names, listed
 from authzsite.console.cdap_desk import desk_at, held_on, reaches
@@ -14,6 +13,7 @@ from authzsite.console.cdap_entities import Asked, able, asked_in
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
 from authzsite.console.requests import Request
+from authzsite.downloads import csv_file
 from policies.record import access_log
 
 
@@ -25,11 +25,11 @@ def of_names(request: Request, id: int) -> HttpResponseBase:
     if names.desk.looks:
         access_log.looked(names.desk.place.asker, "names as a file", names.desk.root, via="console")
     head = ["name", "holder", "shown as", "may", "since revision", "matches now", "matched when given"]
-    return sheet.answer(f"names-{id}", head, _names(names))
+    return csv_file.answer(f"names-{id}", head, _names(names))
 
 
 def _names(names: Names) -> Iterator[list[object]]:
-    for some in sheet.chunks(names.named.iterator(sheet.CHUNK)):
+    for some in csv_file.chunks(names.named.iterator(csv_file.CHUNK)):
         reach = reaches(names.desk, some)
         telling = [text for text in some if reach[text].warning or not names.lost]
         for text, rows in names.given(telling).items():
@@ -43,10 +43,10 @@ def _names(names: Names) -> Iterator[list[object]]:
 def of_entities(request: Request, id: int) -> HttpResponseBase:
     """What is there and exists for the viewer, and what they may do with it."""
     asked = asked_in(request, desk_at(request, id))
-    return sheet.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(asked))
+    return csv_file.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(asked))
 
 
 def _entities(asked: Asked) -> Iterator[list[object]]:
-    for some in sheet.chunks(asked.rows.iterator(sheet.CHUNK)):
+    for some in csv_file.chunks(asked.rows.iterator(csv_file.CHUNK)):
         for one in asked.desk.entities(some):
             yield [text_of(one), one.type, able(asked.desk, one)]

@@ -9,7 +9,6 @@ from django.http import Http404
 from django.http.response import HttpResponseBase
 
 from accounts.models import Membership, Principal
-from authzsite import sheet
 from authzsite.console import accounts, compare, duties, people, roles, sees, sync
 from authzsite.console.differs import asked_for
 from authzsite.console.door import signed_in
@@ -20,7 +19,8 @@ from authzsite.console.place import visit
 from authzsite.console.requests import Request, asker_of
 from authzsite.console.role import Seen, rights, visit_role
 from authzsite.console.rules import telling
-from authzsite.sheet import CHUNK, chunks, moment
+from authzsite.downloads import csv_file
+from authzsite.downloads.csv_file import CHUNK, chunks, moment
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from policies.decisions import ownership, slices
@@ -38,7 +38,7 @@ def of_people(request: Request) -> HttpResponseBase:
     circle = circle_of(request)
     asked = people.asked_in(request)
     head = ["kind", "name", "shown as", "groups"]
-    return sheet.answer("people", head, _people(circle, circle.people(*asked).iterator(CHUNK)))
+    return csv_file.answer("people", head, _people(circle, circle.people(*asked).iterator(CHUNK)))
 
 
 def _people(circle: Circle, rows: Iterable[Principal]) -> Iterator[list[object]]:
@@ -66,7 +66,7 @@ def of_members(request: Request, id: int) -> HttpResponseBase:
         [row.group.name, row.member, row.member.label, moment(row.valid_from), moment(row.valid_until)]
         for row in told.iterator(CHUNK)
     )
-    return sheet.answer(f"groups-{id}", ["group", "member", "shown as", "begins", "ends"], lines)
+    return csv_file.answer(f"groups-{id}", ["group", "member", "shown as", "begins", "ends"], lines)
 
 
 @reads
@@ -78,10 +78,10 @@ def of_accounts(request: Request) -> HttpResponseBase:
     services = accounts.services_of(kind, text)
     if services is not None:
         head = ["service account", "answers for it", "token", "state"]
-        return sheet.answer("service-accounts", head, _services(services.order_by("name").iterator(CHUNK)))
+        return csv_file.answer("service-accounts", head, _services(services.order_by("name").iterator(CHUNK)))
     head = ["account", "shown as", "acts as", "token", "last sign-in", "state"]
     rows = accounts.people_of(kind, text).order_by("username", "pk")
-    return sheet.answer("accounts", head, map(_account, rows.iterator(CHUNK)))
+    return csv_file.answer("accounts", head, map(_account, rows.iterator(CHUNK)))
 
 
 def _account(row: Any) -> list[object]:
@@ -107,7 +107,7 @@ def of_what_is_seen(request: Request, id: int) -> HttpResponseBase:
     look = sees.look_at(request, id)
     one = look.seen.person
     lines = ([one, one.label, row.ref.id, row.type, look.eyes.can(row)] for row in look.rows())
-    return sheet.answer(f"seen-by-{id}", ["principal", "shown as", "object", "type", "can"], lines)
+    return csv_file.answer(f"seen-by-{id}", ["principal", "shown as", "object", "type", "can"], lines)
 
 
 @reads
@@ -116,7 +116,7 @@ def of_comparison(request: Request) -> HttpResponseBase:
     """Two roles, or a person and a role, object by object; nothing until both are named."""
     desk, only = compare.asked_in(request)
     head = ["object", "type", "first", "first gives", "second", "second gives", "which"]
-    return sheet.answer("compared", head, _compared(desk, compare.fitting(desk.lines(), only)))
+    return csv_file.answer("compared", head, _compared(desk, compare.fitting(desk.lines(), only)))
 
 
 def _compared(desk: compare.Desk, lines: Iterable[compare.Line]) -> Iterator[list[object]]:
@@ -138,7 +138,7 @@ def of_roles(request: Request) -> HttpResponseBase:
         if text.casefold() in row.name.casefold() and is_personal(row.name) == personal
     )
     head = ["role", "realm", "held by", "allows", "denies", "owner"]
-    return sheet.answer("roles", head, _roles(circle, found))
+    return csv_file.answer("roles", head, _roles(circle, found))
 
 
 def _roles(circle: Circle, found: Iterable[Placement]) -> Iterator[list[object]]:
@@ -155,7 +155,7 @@ def of_holders(request: Request, id: int) -> HttpResponseBase:
     if seen.all_holders:
         access_log.looked(seen.place.asker, "holders as a file", seen.node, via="console")
     head = ["role", "holder", "person", "shown as", "begins", "ends"]
-    return sheet.answer(f"holders-{id}", head, _holders(seen))
+    return csv_file.answer(f"holders-{id}", head, _holders(seen))
 
 
 def _holders(seen: Seen) -> Iterator[list[object]]:
@@ -184,7 +184,7 @@ def of_gifts(request: Request, id: int) -> HttpResponseBase:
         for effect in Effect.values
         if rights(one, seen.grants[one.id], effect)
     )
-    return sheet.answer(f"gives-{id}", ["role", "object", "type", "rights", "effect"], lines)
+    return csv_file.answer(f"gives-{id}", ["role", "object", "type", "rights", "effect"], lines)
 
 
 @reads
@@ -195,7 +195,7 @@ def of_owned(request: Request) -> HttpResponseBase:
     if chosen.root and chosen.circle.gives_access:
         access_log.looked(chosen.circle.asker, "owners as a file", chosen.root, via="console")
     rows = chosen.rows.iterator(CHUNK) if chosen.asked else ()
-    return sheet.answer("owners", ["object", "type", "owner", "shown as"], _owned(rows))
+    return csv_file.answer("owners", ["object", "type", "owner", "shown as"], _owned(rows))
 
 
 def _owned(rows: Iterable[Placement]) -> Iterator[list[object]]:
@@ -216,7 +216,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
         raise Http404
     access_log.looked(place.asker, "rules as a file", place.node, via="console")
     head = ["object", "on", "right", "effect", "role", "holder", "begins", "ends", "revision"]
-    return sheet.answer(f"rules-{id}", head, _rules(place.node))
+    return csv_file.answer(f"rules-{id}", head, _rules(place.node))
 
 
 def _rules(node: Node) -> Iterator[list[object]]:
@@ -244,7 +244,7 @@ def of_duties(request: Request, id: int) -> HttpResponseBase:
     node = office.place.node
     access_log.looked(office.place.asker, "duties", node, via="console")
     lines = ([node.ref.id, one.holder, one.holder.label, one.duty, one.node.ref.id] for one in office.rows)
-    return sheet.answer(f"duties-{id}", ["object", "holder", "shown as", "duty", "given on"], lines)
+    return csv_file.answer(f"duties-{id}", ["object", "holder", "shown as", "duty", "given on"], lines)
 
 
 @reads
@@ -259,7 +259,7 @@ def of_findings(request: Request) -> HttpResponseBase:
     head = ["backend", "state", "holder", "right", "object", "place", "granted by"]
     head += ["seen first", "accepted until"]
     told = rows.select_related("backend").order_by("backend", "kind", "holder", "pk")
-    return sheet.answer("sync", head, _findings(told.iterator(CHUNK)))
+    return csv_file.answer("sync", head, _findings(told.iterator(CHUNK)))
 
 
 def _findings(rows: Iterable[BackendFinding]) -> Iterator[list[object]]:

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator
 from django.http.response import HttpResponseBase
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console.catalog import child_of
 from authzsite.console.door import signed_in
 from authzsite.console.herd import Held, Herd, held_oneself, listed
@@ -17,6 +16,7 @@ from authzsite.console.herd_users import user_at
 from authzsite.console.methods import reads
 from authzsite.console.refusal import refused
 from authzsite.console.requests import Request
+from authzsite.downloads import csv_file
 from catalog.models import Placement
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE, OPS
 from policies.decisions.lookups.entries import holders_on
@@ -29,12 +29,14 @@ from policies.record import access_log
 def of_namespaces(request: Request, id: int) -> HttpResponseBase:
     """Every namespace with its data owners, and what one may do in it."""
     herd = listed(request, id)
-    rows: Iterable[Placement] = herd.without_owner if herd.lacking else herd.named.iterator(sheet.CHUNK)
-    return sheet.answer(f"namespaces-{id}", ["namespace", "data owners", "you may"], _namespaces(herd, rows))
+    rows: Iterable[Placement] = herd.without_owner if herd.lacking else herd.named.iterator(csv_file.CHUNK)
+    return csv_file.answer(
+        f"namespaces-{id}", ["namespace", "data owners", "you may"], _namespaces(herd, rows)
+    )
 
 
 def _namespaces(herd: Herd, rows: Iterable[Placement]) -> Iterator[list[object]]:
-    for some in sheet.chunks(rows):
+    for some in csv_file.chunks(rows):
         places = [child_of(herd.desk.herd, row) for row in some]
         owners = herd.desk.data_owners(places)
         for one in places:
@@ -46,7 +48,7 @@ def _namespaces(herd: Herd, rows: Iterable[Placement]) -> Iterator[list[object]]
 def of_mine(request: Request, id: int) -> HttpResponseBase:
     """One's own permissions, namespace by namespace."""
     lines = map(_held, held_oneself(herd_at(request, id)))
-    return sheet.answer(f"mine-{id}", ["namespace", "may", "how"], lines)
+    return csv_file.answer(f"mine-{id}", ["namespace", "may", "how"], lines)
 
 
 def _held(one: Held) -> list[object]:
@@ -58,7 +60,7 @@ def _held(one: Held) -> list[object]:
 def of_roles(request: Request, id: int) -> HttpResponseBase:
     """Who holds which role, and what each data owner looks after."""
     head = ["role", "holder", "shown as", "looks after"]
-    return sheet.answer(f"herd-roles-{id}", head, _roles(herd_at(request, id)))
+    return csv_file.answer(f"herd-roles-{id}", head, _roles(herd_at(request, id)))
 
 
 def _roles(desk: Desk) -> Iterator[list[object]]:
@@ -78,7 +80,7 @@ def of_user(request: Request, id: int) -> HttpResponseBase:
         return refused(request, user.desk.place, ANY_DATA_OWNER)
     user.record()
     lines = ([user.name, *_held(one)] for one in user.rows())
-    return sheet.answer(f"entries-of-a-user-{id}", ["user id", "namespace", "may", "how"], lines)
+    return csv_file.answer(f"entries-of-a-user-{id}", ["user id", "namespace", "may", "how"], lines)
 
 
 @reads
@@ -91,15 +93,15 @@ def of_entries(request: Request, id: int) -> HttpResponseBase:
     access_log.looked(desk.place.asker, "review access", desk.node, via="console")
     rows = holders_on(desk.node, text=request.GET.get("q", "").strip()[:255], now=desk.place.now)
     head = ["namespace", "holder", "shown as", *ON_NAMESPACE]
-    return sheet.answer(f"entries-{id}", head, _entries(desk, rows.iterator(sheet.CHUNK)))
+    return csv_file.answer(f"entries-{id}", head, _entries(desk, rows.iterator(csv_file.CHUNK)))
 
 
 def _entries(desk: Desk, rows: Iterable[Principal]) -> Iterator[list[object]]:
     given = Grant.objects.open().within(desk.place.now).filter(securable=desk.node.id)
-    for some in sheet.chunks(rows):
+    for some in csv_file.chunks(rows):
         held: dict[tuple[int | None, str], str] = {}
         for row in given.filter(holder__in=some).order_by("pk"):
-            until = sheet.moment(row.valid_until)
+            until = csv_file.moment(row.valid_until)
             # of two that give the same the one without an end counts
             if held.get((row.holder_id, row.privilege)) != "yes":
                 held[row.holder_id, row.privilege] = f"until {until}" if until else "yes"

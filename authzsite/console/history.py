@@ -13,7 +13,6 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import naming, record, words
 from authzsite.console.door import signed_in
 from authzsite.console.errors import show
@@ -26,6 +25,7 @@ from authzsite.console.parts import Action, Crumbs, Empty
 from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
+from authzsite.downloads import csv_file
 from catalog.nodes import Node
 from policies.record import history
 from policies.record.history import Filter, Sight
@@ -284,7 +284,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     root = realm_in(request, history.realms(asker)) if node is None and "realm" in request.GET else None
     asked = read(request, seen, node or root, root.name if root else "")
     head = ["revision", "when", "by", "what", "object", "reason"]
-    return sheet.answer("history", head, [] if asked.problems else _every(asked, seen))
+    return csv_file.answer("history", head, [] if asked.problems else _every(asked, seen))
 
 
 def to_take_away(asker: Principal) -> Sight | None:

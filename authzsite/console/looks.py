@@ -14,7 +14,6 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.history import EXPORT_HISTORY, not_yours_to_take, someone, to_take_away
@@ -25,6 +24,7 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Empty
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
+from authzsite.downloads import csv_file
 from policies.models import AccessRecord
 from policies.record import history
 from policies.record.history import Names, Sight
@@ -154,7 +154,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     asked, actor, problem = _asked(request, seen)
     head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
     rows = _records(replace(asked, before=None), seen, actor)
-    return sheet.answer("refusals-and-looks", head, () if problem else _lines(rows, seen))
+    return csv_file.answer("refusals-and-looks", head, () if problem else _lines(rows, seen))
 
 
 def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:

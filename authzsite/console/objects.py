@@ -11,7 +11,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import applied, history, naming, record, rules, sync, words
 from authzsite.console.by_name import page_of_name
 from authzsite.console.door import signed_in
@@ -26,6 +25,7 @@ from authzsite.console.place import visit, visit_past
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.who_has import SHOWN, Asked, ends_of
+from authzsite.downloads import csv_file
 from policies.record import access_log
 from policies.sync.status import status_on
 
@@ -278,7 +278,7 @@ def access_csv(request: Request, id: int) -> HttpResponseBase:
         raise Http404
     access_log.looked(place.asker, "access as a file", place.node, via="console")
     head = ["object", "principal", "name", "can", "how", "ends"]
-    return sheet.answer(f"access-{place.node.id}", head, _csv_lines(Head(place, "object")))
+    return csv_file.answer(f"access-{place.node.id}", head, _csv_lines(Head(place, "object")))
 
 
 def _csv_lines(head: Head) -> Iterator[list[object]]:

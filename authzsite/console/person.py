@@ -8,7 +8,6 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
-from authzsite import sheet
 from authzsite.console import naming, picture, record, words
 from authzsite.console.door import signed_in
 from authzsite.console.keyset import told
@@ -18,6 +17,7 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty, Who
 from authzsite.console.person_visit import Visit, visit
 from authzsite.console.requests import Request, number_in
+from authzsite.downloads import csv_file
 from policies.decisions.ownership import owners_of
 from policies.record import history
 from policies.record.history import Filter
@@ -92,7 +92,7 @@ def person_csv(request: Request, id: int) -> HttpResponseBase:
     """The same table as a file, to its end."""
     seen = visit(request, id, "person")
     head = ["principal", "name", "object", "type", "can", "usable", "how", "ends"]
-    return sheet.answer(f"reach-{id}", head, _csv_lines(seen))
+    return csv_file.answer(f"reach-{id}", head, _csv_lines(seen))
 
 
 def _csv_lines(seen: Visit) -> Iterator[list[object]]:

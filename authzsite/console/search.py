@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.chosen import ticking
 from authzsite.console.door import signed_in
@@ -23,6 +22,7 @@ from authzsite.console.palette import Sought, text_in
 from authzsite.console.parts import Action, Empty, Face, Who
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
+from authzsite.downloads import csv_file
 from catalog.models import Detail
 from catalog.nodes import Node
 from policies.decisions.lookups.object_search import After
@@ -112,7 +112,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     """Every object of that name, as a file."""
     sought = Sought(circle_of(request), text_in(request))
     head = ["object", "type", "name", "owner", "comment"]
-    return sheet.answer("found", head, _csv_lines(sought) if sought.text else ())
+    return csv_file.answer("found", head, _csv_lines(sought) if sought.text else ())
 
 
 def _csv_lines(sought: Sought) -> Iterator[list[object]]:

@@ -12,7 +12,6 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
-from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.head import Head
@@ -24,6 +23,7 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
 from authzsite.console.sync_backend import There, there
 from authzsite.console.sync_runs import Step, lines_of, state_of, step_of
+from authzsite.downloads import csv_file
 from policies.models import Backend, SyncItem, SyncRun
 
 SHOWN = 50
@@ -71,13 +71,13 @@ def runs_csv(request: Request, id: int) -> HttpResponseBase:
     one = there(request, id)
     _, rows = _runs(request, one)
     head = ["backend", "run", "started", "ended", "state", "revision", "steps", "done", "removals", "removed"]
-    lines = _told(one.name, rows.order_by("-pk").iterator(sheet.CHUNK))
-    return sheet.answer(f"runs-{id}", [*head, "errors"], lines)
+    lines = _told(one.name, rows.order_by("-pk").iterator(csv_file.CHUNK))
+    return csv_file.answer(f"runs-{id}", [*head, "errors"], lines)
 
 
 def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
     for run in rows:
-        when = (sheet.moment(run.started), sheet.moment(run.ended))
+        when = (csv_file.moment(run.started), csv_file.moment(run.ended))
         counts = (run.total, run.done, run.removals, run.removed)
         errors = "; ".join(map(str, run.errors))
         yield [name, run.pk, *when, state_of(run).word, run.revision, *counts, errors]

@@ -11,7 +11,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.conflict import done_before
 from authzsite.console.door import signed_in
@@ -21,6 +20,7 @@ from authzsite.console.requests import Request, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from authzsite.console.sync_backend import There, there
+from authzsite.downloads import csv_file
 from catalog.queries import nodes
 from lakewarden.backends.errors import BackendError
 from policies.authority import Actor
@@ -71,7 +71,7 @@ def as_csv(request: Request, id: int) -> HttpResponseBase:
     one, _ = _visit(request, id)
     access_log.looked(one.place.asker, "what is gone as a file", one.place.node, via="console")
     head = ["object", "type", "grants on it", "objects in it", "what goes with it"]
-    return sheet.answer(f"gone-{id}", head, _told(vanished(one.row)))
+    return csv_file.answer(f"gone-{id}", head, _told(vanished(one.row)))
 
 
 def _told(gone: Sequence[Gone]) -> Iterator[list[object]]:

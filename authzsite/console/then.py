@@ -15,7 +15,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite import evidence
 from authzsite.console import modes, naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.gone import head_of
@@ -28,6 +27,7 @@ from authzsite.console.parts import Action, Diff, DiffLine, Empty, Note, Path, R
 from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request, number_in
 from authzsite.console.shell import page
+from authzsite.downloads import evidence
 from catalog.nodes import Node
 from catalog.past import mode_at, node_at
 from policies.decisions.lookups import live_history

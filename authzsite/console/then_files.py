@@ -9,7 +9,6 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite import sheet
 from authzsite.console import naming, person_then, then
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
@@ -18,6 +17,7 @@ from authzsite.console.place import Place, visit_past
 from authzsite.console.requests import Request
 from authzsite.console.role import Seen, rights, visit_role
 from authzsite.console.role_then import gave_then, held_then
+from authzsite.downloads import csv_file
 from catalog.past import node_at
 from policies.decisions.lookups import live_history
 from policies.decisions.lookups.access import AccessMap
@@ -53,7 +53,7 @@ def of_object(request: Request, id: int) -> HttpResponseBase:
         head, lines = VIEWS[asked.view](place, asked.then, asked.until)
     except Invalid:
         return _back(request, "object_then", id)
-    return sheet.answer(f"access-{id}-then", head, lines)
+    return csv_file.answer(f"access-{id}-then", head, lines)
 
 
 def _back(request: Request, name: str, id: int) -> HttpResponseBase:
@@ -124,11 +124,11 @@ def of_person(request: Request, id: int) -> HttpResponseBase:
     head = ["object", "type", "first", "first could"]
     if not asked.compares:
         lines = ([row.node.ref.id, row.node.type, *sides, row.left] for row in rows)
-        return sheet.answer(f"reach-{id}-then", head, lines)
+        return csv_file.answer(f"reach-{id}-then", head, lines)
     one, other = sides
     both = ([row.node.ref.id, row.node.type, one, row.left, other, row.right, row.kind] for row in rows)
     head += ["second", "second could", "change"]
-    return sheet.answer(f"reach-{id}-compared", head, both)
+    return csv_file.answer(f"reach-{id}-compared", head, both)
 
 
 # A role
@@ -145,9 +145,9 @@ def of_role(request: Request, id: int) -> HttpResponseBase:
     live_history.must_be_live(seen.node.realm_id, at.revision)
     access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
     if request.GET.get("show") == "held":
-        return sheet.answer(f"holders-{id}-then", ["role", "as of", "revision", "holder"], _held(seen, at))
+        return csv_file.answer(f"holders-{id}-then", ["role", "as of", "revision", "holder"], _held(seen, at))
     head = ["role", "as of", "revision", "object", "type", "rights", "effect"]
-    return sheet.answer(f"gives-{id}-then", head, _gave(seen, at))
+    return csv_file.answer(f"gives-{id}-then", head, _gave(seen, at))
 
 
 def _held(seen: Seen, at: Past) -> Lines:

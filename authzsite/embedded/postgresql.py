@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from authzsite.embedded import keeper
 from authzsite.embedded.server import CannotStart, Server, make_private, package
-from authzsite.keys import put_new
+from authzsite.runtime.keys import put_new
 
 CONSOLE = "lakewarden"  # role and database of the console itself
 SUPERUSER = "postgres"

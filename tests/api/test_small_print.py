@@ -9,7 +9,7 @@ import pytest
 from django.test import Client
 
 from accounts import people, tokens
-from authzsite import sheet
+from authzsite.downloads import csv_file
 from tests.herd.world import a_herd, namespaces
 
 SCOPES = ("check", "report", "request", "manage", "audit")
@@ -30,12 +30,12 @@ READS = {
 
 @pytest.mark.parametrize("text", ["=1+1", " =1+1", "\t=1", " \t +1", "\u00a0@x", "\ufeff-1", "\r=1", "-1"])
 def test_no_cell_is_taken_for_a_formula(text: str) -> None:
-    assert sheet.cell(text) == f"'{text}"
+    assert csv_file.cell(text) == f"'{text}"
 
 
 @pytest.mark.parametrize("text", ["ana", " ana", "a=b", "", "1 - 2"])
 def test_other_cells_stay_as_they_are(text: str) -> None:
-    assert sheet.cell(text) == text
+    assert csv_file.cell(text) == text
 
 
 @pytest.mark.parametrize(

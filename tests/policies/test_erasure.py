@@ -14,8 +14,8 @@ from django.utils import timezone
 
 from accounts import people, tokens
 from accounts.models import Principal, Token, User
-from authzsite import evidence
 from authzsite.console import record
+from authzsite.downloads import evidence
 from catalog.models import Placement
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from django.utils import timezone
 
 from accounts import people
-from authzsite import evidence
+from authzsite.downloads import evidence
 from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.record import bundle, notes

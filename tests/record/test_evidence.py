@@ -19,7 +19,7 @@ import pytest
 
 from accounts import people
 from accounts.models import Membership
-from authzsite import evidence
+from authzsite.downloads import evidence
 from catalog.nodes import Node
 from lakewarden.record import bundle, chain
 from lakewarden.record.bundle import Broken

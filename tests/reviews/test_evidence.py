@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from authzsite import review_evidence
+from authzsite.downloads import review_evidence
 from catalog.nodes import Node
 from lakewarden.record import bundle
 from lakewarden.record.__main__ import main

@@ -222,7 +222,7 @@ def test_one_that_trusted_everybody_no_longer_does(tmp_path: Path, passwords: bo
 
 
 def test_what_make_run_finds_open_it_closes(tmp_path: Path) -> None:
-    from authzsite.processes import _make_private
+    from authzsite.runtime.processes import _make_private
 
     umask = os.umask(0o022)
     try:

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from authzsite.logs import NoSecretsFormatter
+from authzsite.runtime.logs import NoSecretsFormatter
 
 LINES = {
     "a URL": "connect postgresql://lake:s3cret-word@db:5432/shop failed",

@@ -20,7 +20,7 @@ import pytest
 from authzsite import embedded
 
 ROOT = Path(__file__).resolve().parents[2]
-COMMAND = [sys.executable, "-m", "authzsite.processes"]
+COMMAND = [sys.executable, "-m", "authzsite.runtime.processes"]
 READY = "Ctrl-C stops everything"
 
 

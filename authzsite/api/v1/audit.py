@@ -12,12 +12,12 @@ from django.http import HttpResponseBase, StreamingHttpResponse
 from rest_framework.request import Request
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.named import Asked
 from authzsite.api.v1.ranges import Ranged
+from authzsite.downloads import csv_file
 from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
 from policies.record import access_log, audit, history
@@ -123,7 +123,7 @@ def _whole(question: audit.Asked, seen: Sight, asked: Asked) -> HttpResponseBase
     most = named.whole(asked, "limit", least=1)
     entries = islice(_entries(question, seen), most)
     if asked["format"] == "csv":
-        return sheet.answer("history", COLUMNS, map(flat, entries))
+        return csv_file.answer("history", COLUMNS, map(flat, entries))
     version = asked.get("version", "1.9") if asked["format"] == "ocsf" else ""
     lines = (json.dumps(ocsf.event(one, version) if version else one) + "\n" for one in entries)
     return StreamingHttpResponse(lines, content_type="application/x-ndjson")

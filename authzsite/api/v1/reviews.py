@@ -10,12 +10,12 @@ from django.http import FileResponse, HttpResponse
 from rest_framework.request import Request
 
 from accounts.models import Principal
-from authzsite import review_evidence
 from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.review_bodies import plan_of, row_wire, verdicts_of, wire, wires
+from authzsite.downloads import review_evidence
 from policies.decisions.lookups.visible_objects import admitted
 from policies.errors import NotFound, Refused
 from policies.models import Review

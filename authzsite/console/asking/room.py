@@ -16,7 +16,6 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.asking import risk, told
 from authzsite.console.door import signed_in
@@ -27,6 +26,7 @@ from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
 from authzsite.console.waiting import SHOWN as ON_HOME
 from authzsite.console.waiting import Waits, waits
+from authzsite.downloads import csv_file
 from policies.models import AccessRequest
 from policies.models.requests import WAITING
 from policies.requests import seeing
@@ -192,7 +192,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     board = Board(asker_of(request), Asked.read(request))
     head = ["request", "asked at", "asked by", "for", "object", "type", "action", "reason", "ticket"]
     lines = (line for one in board.whole().iterator(CHUNK) for line in _lines(one))
-    return sheet.answer("requests", [*head, "state", "given at", "ends"], lines)
+    return csv_file.answer("requests", [*head, "state", "given at", "ends"], lines)
 
 
 def _lines(one: AccessRequest) -> Iterator[list[object]]:

@@ -16,7 +16,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import naming, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Item
@@ -26,6 +25,7 @@ from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.roles import nonce_in
 from authzsite.console.shell import page, say
 from authzsite.console.waiting import Waits, waits
+from authzsite.downloads import csv_file
 from catalog.nodes import Node, nodes
 from catalog.queries import find_all
 from lakewarden.law import dialects
@@ -181,15 +181,18 @@ def as_csv(request: Request) -> HttpResponseBase:
     """What waits for one's review, then all that one opened."""
     asker = asker_of(request)
     head = ["who", "shown as", "object", "type", "rights", "why", "opened", "until", "state"]
-    own = emergency_access.of_person(asker).iterator(sheet.CHUNK)
-    return sheet.answer("emergencies", head, _told(chain(to_review(asker), own)))
+    own = emergency_access.of_person(asker).iterator(csv_file.CHUNK)
+    return csv_file.answer("emergencies", head, _told(chain(to_review(asker), own)))
 
 
 def _told(rows: Iterable[Emergency]) -> Iterator[list[object]]:
-    for some in sheet.chunks(rows):
+    for some in csv_file.chunks(rows):
         places = nodes(row.securable_id for row in some)
         for row in some:
-            node, times = places.get(row.securable_id), (sheet.moment(row.opened), sheet.moment(row.until))
+            node, times = (
+                places.get(row.securable_id),
+                (csv_file.moment(row.opened), csv_file.moment(row.until)),
+            )
             what = (node.ref.id, node.type) if node else ("", "")
             rights = "; ".join(row.privileges)
             yield [row.person, row.person.label, *what, rights, row.reason, *times, state_of(row).word]

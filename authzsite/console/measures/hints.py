@@ -12,7 +12,6 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager, Toggle
@@ -22,6 +21,7 @@ from authzsite.console.methods import reads
 from authzsite.console.parts import Action, Empty
 from authzsite.console.requests import Request, asker_of, number_in
 from authzsite.console.shell import page
+from authzsite.downloads import csv_file
 from catalog.nodes import Node
 from policies.analytics.hint_kinds import KINDS
 from policies.analytics.hints import Place, Room, Told
@@ -122,7 +122,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     asker, asked = asker_of(request), _asked(request)
     found = Room(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
     head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
-    return sheet.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
+    return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
 
 
 def _lines(found: Room, kind: str) -> Iterator[list[object]]:

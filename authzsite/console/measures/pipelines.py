@@ -13,7 +13,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRefresh
 
-from authzsite import sheet
 from authzsite.console import admins, words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager
@@ -23,6 +22,7 @@ from authzsite.console.methods import reads, writes
 from authzsite.console.parts import Crumbs, Empty, Reason
 from authzsite.console.requests import Request, asker_of, number_in, numbers_in
 from authzsite.console.shell import page, say
+from authzsite.downloads import csv_file
 from policies.analytics.pipelines import control, known
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import PipelineRun
@@ -89,17 +89,17 @@ def as_csv(request: Request) -> HttpResponseBase:
     """Every run that one may see, to the oldest."""
     by_realm = {one.realm_id: one for one in watched(asker_of(request))}
     head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
-    rows = _of(by_realm).iterator(sheet.CHUNK)
-    return sheet.answer("pipeline-runs", head, _told(rows, by_realm))
+    rows = _of(by_realm).iterator(csv_file.CHUNK)
+    return csv_file.answer("pipeline-runs", head, _told(rows, by_realm))
 
 
 def _told(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> Iterator[list[object]]:
-    for some in sheet.chunks(rows):
+    for some in csv_file.chunks(rows):
         names = runs.askers(some)
         for row in some:
             by, state = names.get(row.by, runs.ERASED), runs.state_of(row).word
-            what = (known.get(row.name).label, places[row.realm_id].name, sheet.moment(row.asked), by)
-            when = (sheet.moment(row.started), sheet.moment(row.ended))
+            what = (known.get(row.name).label, places[row.realm_id].name, csv_file.moment(row.asked), by)
+            when = (csv_file.moment(row.started), csv_file.moment(row.ended))
             yield [*what, row.revision, state, *when, row.trouble]
 
 

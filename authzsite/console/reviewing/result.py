@@ -13,7 +13,6 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.dateparse import parse_datetime
 
-from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.lists import Pager, Toggle
@@ -24,6 +23,7 @@ from authzsite.console.reviewing import pictures
 from authzsite.console.reviewing.rows import Told
 from authzsite.console.reviewing.visit import Visit, meet
 from authzsite.console.shell import page
+from authzsite.downloads import csv_file
 from policies.models import ReviewRow, review_states
 from policies.record import access_log
 from policies.reviews import closing, evidence, proving, worklist
@@ -335,7 +335,7 @@ def as_csv(request: Request, id: int) -> HttpResponseBase:
     if not visit.standing.reads:
         raise Http404
     access_log.looked(visit.asker, f"file of review {id}", visit.root, via="console")
-    return sheet.answer(f"review-{id}", HEAD, _csv(visit))
+    return csv_file.answer(f"review-{id}", HEAD, _csv(visit))
 
 
 def _csv(visit: Visit) -> Iterator[list[object]]:

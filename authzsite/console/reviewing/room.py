@@ -12,7 +12,6 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite import sheet
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.known import circle_of
@@ -24,6 +23,7 @@ from authzsite.console.reviewing.pictures import Bar, parts_of
 from authzsite.console.shell import page
 from authzsite.console.waiting import SHOWN as ON_HOME
 from authzsite.console.waiting import Waits, waits
+from authzsite.downloads import csv_file
 from policies.models import Review, review_states
 from policies.reviews import worklist
 from policies.reviews.summing import summed
@@ -96,18 +96,18 @@ def as_csv(request: Request) -> HttpResponseBase:
     asker = asker_of(request)
     waits = {one.review.pk: one.open for one in worklist.owing(asker)}
     head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
-    rows = worklist.reviews_for(asker).iterator(sheet.CHUNK)
-    return sheet.answer("reviews", head, _told(rows, waits))
+    rows = worklist.reviews_for(asker).iterator(csv_file.CHUNK)
+    return csv_file.answer("reviews", head, _told(rows, waits))
 
 
 def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[object]]:
-    for some in sheet.chunks(rows):
+    for some in csv_file.chunks(rows):
         sums = summed(some)
         for one in some:
             counts = sums.get(one.pk, {})
             told = (one.pk, one.title, one.starter, review_states.REVIEW.words[one.state])
             many = (sum(counts.values()), counts.get("open", 0), waits.get(one.pk, 0))
-            yield [*told, *many, sheet.moment(one.due), sheet.moment(one.closed)]
+            yield [*told, *many, csv_file.moment(one.due), csv_file.moment(one.closed)]
 
 
 def _actions(may: bool) -> list[Action]:

@@ -8,7 +8,6 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from authzsite import review_evidence
 from authzsite.console import words
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads, writes
@@ -17,6 +16,7 @@ from authzsite.console.reviewing.result import EXPORT, may_export
 from authzsite.console.reviewing.visit import meet
 from authzsite.console.reviewing.work import SILENCE
 from authzsite.console.shell import page, say
+from authzsite.downloads import review_evidence
 from policies.record import access_log
 
 

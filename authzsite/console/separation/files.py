@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from django.http.response import HttpResponseBase
 
-from authzsite import sheet
 from authzsite.console.door import signed_in
 from authzsite.console.methods import reads
 from authzsite.console.parts import Path
@@ -14,6 +13,7 @@ from authzsite.console.requests import Request
 from authzsite.console.separation.room import rules_of
 from authzsite.console.separation.rule import only
 from authzsite.console.separation.sight import desk_at, path_of, refused, rule_at
+from authzsite.downloads import csv_file
 from policies.models import SeparationRule
 from policies.separation import Book
 from policies.separation.conflicts import Found
@@ -28,7 +28,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
     if not desk.sees:
         return refused(request, desk, "see the rules of separation")
     rows = [[one.name, one.one, one.other, one.bare, one.let] for one in rules_of(desk)]
-    return sheet.answer(f"separation-{id}", ["rule", "one", "other", "conflicts", "exceptions"], rows)
+    return csv_file.answer(f"separation-{id}", ["rule", "one", "other", "conflicts", "exceptions"], rows)
 
 
 @reads
@@ -41,7 +41,7 @@ def of_conflicts(request: Request, id: int) -> HttpResponseBase:
     book = only(desk, rule)
     found = desk.found(book) if rule.closed is None else []
     head = ["rule", "who", "shown as", "the one by", "the other by", "since", "let until", "answers for it"]
-    return sheet.answer(f"conflicts-{id}", head, _conflicts(rule, book, found))
+    return csv_file.answer(f"conflicts-{id}", head, _conflicts(rule, book, found))
 
 
 def _conflicts(rule: SeparationRule, book: Book, found: list[Found]) -> Iterator[list[object]]:
@@ -49,8 +49,8 @@ def _conflicts(rule: SeparationRule, book: Book, found: list[Found]) -> Iterator
     for one in found:
         who, let = one.clash.person, one.clash.exception
         ways = [_way(path_of(way, seen)) for way in one.clash.both.pairs[0]]
-        until = (sheet.moment(let.valid_until), let.owner) if let else ("", "")
-        yield [rule.name, who, who.label, *ways, sheet.moment(one.since), *until]
+        until = (csv_file.moment(let.valid_until), let.owner) if let else ("", "")
+        yield [rule.name, who, who.label, *ways, csv_file.moment(one.since), *until]
 
 
 def _way(path: Path) -> str:

@@ -16,8 +16,8 @@ from django.core.management.base import CommandParser
 from accounts import tokens
 from authzsite.demo import lake, passwords, shop
 from authzsite.embedded import CannotStart
-from authzsite.keys import kept_secret
 from authzsite.management.base import OperatorCommand
+from authzsite.runtime.keys import kept_secret
 
 EXAMPLES = Path(settings.BASE_DIR) / "examples"
 

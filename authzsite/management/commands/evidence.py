@@ -10,7 +10,7 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from authzsite import evidence
+from authzsite.downloads import evidence
 from authzsite.management.base import OperatorCommand, known
 from catalog.past import find_at
 from lakewarden.law.objects import ObjectRef

@@ -7,7 +7,7 @@ from pathlib import Path
 from django.core.management.base import CommandParser
 from django.utils import timezone
 
-from authzsite import review_evidence
+from authzsite.downloads import review_evidence
 from authzsite.management.base import OperatorCommand, realm_root
 from policies.errors import NotFound
 from policies.models import Review

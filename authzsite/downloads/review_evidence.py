@@ -10,7 +10,7 @@ from typing import IO, Any
 
 from django.template.loader import render_to_string
 
-from authzsite.sheet import cell
+from authzsite.downloads.csv_file import cell
 from lakewarden.record import chain
 from lakewarden.record.review import POPULATION, ROWS
 from policies.models import Review

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.sheet import cell
+from authzsite.downloads.csv_file import cell
 from lakewarden.backends import kinds
 from lakewarden.law.facts import OWNER
 from lakewarden.record import chain
