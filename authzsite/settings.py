@@ -254,7 +254,7 @@ SESSION_COOKIE_NAME = "lakewarden_session"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_NAME = "lakewarden_csrf"
-CSRF_FAILURE_VIEW = "authzsite.console.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "authzsite.console.kit.error_pages.csrf_failure"
 
 AXES_HANDLER = "accounts.sign_in_limits.Limits"  # holds without Redis and across processes
 AXES_FAILURE_LIMIT = 8
@@ -262,7 +262,7 @@ AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]  # more limits: accounts/sign_in_limits.py
 AXES_CLIENT_IP_CALLABLE = "accounts.addresses.address_of"
 AXES_RESET_ON_SUCCESS = True
-AXES_LOCKOUT_CALLABLE = "authzsite.console.session.locked_out"
+AXES_LOCKOUT_CALLABLE = "authzsite.console.accounts.sign_in.locked_out"
 AXES_ENABLE_ACCESS_FAILURE_LOG = False
 AXES_DISABLE_ACCESS_LOG = True
 AXES_VERBOSE = False

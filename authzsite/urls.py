@@ -9,6 +9,6 @@ urlpatterns = [
 ]
 
 handler400 = "authzsite.api.early.bad_request"
-handler403 = "authzsite.console.errors.forbidden"
-handler404 = "authzsite.console.errors.not_found"
+handler403 = "authzsite.console.kit.error_pages.forbidden"
+handler404 = "authzsite.console.kit.error_pages.not_found"
 handler500 = "authzsite.api.early.server_error"

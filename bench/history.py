@@ -60,7 +60,7 @@ class Question:
 
 def alone(shop: Shop) -> dict[str, Asked]:
     """Each filter of the history, some for what is frequent, what is rare, and what is long ago."""
-    from authzsite.console.history_kinds import kinds_in
+    from authzsite.console.history.kinds import kinds_in
     from policies.models import Change
 
     middle = Change.objects.get(revision=shop.began + SHORT * 4 // 5).at
@@ -90,7 +90,7 @@ def alone(shop: Shop) -> dict[str, Asked]:
 
 
 def _who(part: str, name: str) -> Asked:
-    from authzsite.console.history import somebody
+    from authzsite.console.history.views import somebody
 
     return Asked({part: somebody(name)}, {part: name})
 
@@ -101,7 +101,7 @@ def _request(number: str) -> Asked:
 
 def together(shop: Shop) -> dict[str, Asked]:
     """Any two filters, and things that never meet though each is there."""
-    from authzsite.console.history_kinds import kinds_in
+    from authzsite.console.history.kinds import kinds_in
 
     every = alone(shop)
     pairs = {

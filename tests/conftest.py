@@ -263,5 +263,5 @@ def _forget_slices() -> Iterator[None]:
         sys.modules["policies.decisions.switches"].off.forget()
     if "policies.record.inquiries" in sys.modules:
         sys.modules["policies.record.inquiries"].tally.forget()
-    if "authzsite.console.modes" in sys.modules:
-        sys.modules["authzsite.console.modes"].modes.forget()
+    if "authzsite.console.settings.modes" in sys.modules:
+        sys.modules["authzsite.console.settings.modes"].modes.forget()

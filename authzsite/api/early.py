@@ -13,24 +13,24 @@ from authzsite.api.herd import bodies
 from authzsite.api.herd.problems import information
 from authzsite.api.surface import respond
 from authzsite.api.v1.call import problem
-from authzsite.console import errors
-from authzsite.console.requests import Request
+from authzsite.console.kit import error_pages
+from authzsite.console.kit.http import Request
 
 TEXT = "This request could not be read, or it names a host that this site does not answer for."
 
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """The 400 for a foreign host name, a suspicious header and the like."""
-    return _in_form(request, 400, TEXT) or errors.bad_request(cast("Request", request), exception)
+    return _in_form(request, 400, TEXT) or error_pages.bad_request(cast("Request", request), exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
     """The 503 while the console's database is away, and the 500 for all else."""
     if not outage.is_outage(sys.exc_info()[1]):
-        return errors.server_error(cast("Request", request))
+        return error_pages.server_error(cast("Request", request))
     if gravitino.is_ours(request.path):
         return gravitino.out_of_order()
-    response = _in_form(request, 503, outage.TEXT) or errors.out_of_order(cast("Request", request))
+    response = _in_form(request, 503, outage.TEXT) or error_pages.out_of_order(cast("Request", request))
     response.headers["Retry-After"] = outage.RETRY_AFTER
     return response
 

@@ -36,7 +36,7 @@ class BusyAnswers:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Busy):
             return None
-        from authzsite.console.errors import show  # loads models, which this module must not
+        from authzsite.console.kit.error_pages import show  # loads models, which this module must not
 
         answer = show(request, 503, heading="Try again in a moment", text=BUSY)  # type: ignore[arg-type]
         answer.headers["Retry-After"] = "5"

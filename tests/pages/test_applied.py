@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import people
-from authzsite.console import applied
-from authzsite.console.parts import State
+from authzsite.console.kit.display.parts import State
+from authzsite.console.sync import applied
 from policies.models import Backend, OutboxEntry
 from policies.sync import worker
 from policies.sync.status import SyncStatus

@@ -13,8 +13,8 @@ from django.test import Client
 from psycopg.conninfo import conninfo_to_dict
 
 from accounts import people
-from authzsite.console.connect_form import Wanted, prefilled
-from authzsite.console.realm import Ward
+from authzsite.console.settings.realm import Ward
+from authzsite.console.sync.connections.form import Wanted, prefilled
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds

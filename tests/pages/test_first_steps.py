@@ -13,7 +13,7 @@ from django.core.management import call_command
 from django.test import Client
 
 from accounts.models import User
-from authzsite.console.glossary_words import WORDS
+from authzsite.console.help.glossary import WORDS
 from catalog.nodes import Node
 from policies.models import Change
 from tests.factories import a_metalake

@@ -309,9 +309,14 @@ def test_a_wrong_verb_gets_a_page_that_says_so(shop: Node, signed_in: Callable[[
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
 def test_error_pages_stand_even_without_a_session(status: int, rf: Any) -> None:
-    from authzsite.console import errors
+    from authzsite.console.kit import error_pages
 
-    names = {400: errors.bad_request, 403: errors.forbidden, 404: errors.not_found, 500: errors.server_error}
+    names = {
+        400: error_pages.bad_request,
+        403: error_pages.forbidden,
+        404: error_pages.not_found,
+        500: error_pages.server_error,
+    }
     answer = names[status](rf.get("/nowhere"))
     assert answer.status_code == status
     assert b"Nothing was changed" in answer.content or status == 500

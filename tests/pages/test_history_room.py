@@ -14,7 +14,7 @@ import pytest
 from django.test import Client
 from django.urls import get_resolver
 
-from authzsite.console.history_kinds import KINDS
+from authzsite.console.history.kinds import KINDS
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.events import SENTENCES

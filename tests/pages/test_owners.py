@@ -11,7 +11,7 @@ from django.test import Client
 
 from accounts.models import User
 from accounts.people import make_account
-from authzsite.console import owners as console
+from authzsite.console.objects import owners as console
 from catalog.nodes import Node
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from accounts.people import ensure
-from authzsite.console import reach_paged
-from authzsite.console.known import Circle
-from authzsite.console.reach import FILTERS, Asked, Reach
-from authzsite.console.reach_paged import PagedReach
+from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.people import reach_pages
+from authzsite.console.people.reach import FILTERS, Asked, Reach
+from authzsite.console.people.reach_pages import PagedReach
 from catalog.nodes import Node
 from catalog.past import nodes_at
 from policies.record import revisions
@@ -51,7 +51,7 @@ def reach(kind: type[Reach], viewer: str, person: str, asked: Asked) -> Reach:
 def test_pages_tell_the_same_as_everything_together(
     viewer: str, busy: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach_paged, "SHOWN", 3)
+    monkeypatch.setattr(reach_pages, "SHOWN", 3)
     whole = reach(Reach, viewer, "ana", Asked())
     paged = reach(PagedReach, viewer, "ana", Asked())
     for how, _ in FILTERS:
@@ -67,7 +67,7 @@ def test_pages_tell_the_same_as_everything_together(
 def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
     text: str, busy: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach_paged, "SHOWN", 3)
+    monkeypatch.setattr(reach_pages, "SHOWN", 3)
     found = walked("ana", "ana", text, "")
     assert len(found) == len(set(found))
     every = reach(Reach, "ana", "ana", Asked()).all
@@ -77,8 +77,8 @@ def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
 def test_a_file_holds_what_the_pages_hold_and_says_the_same(
     busy: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reach_paged, "SHOWN", 3)
-    monkeypatch.setattr(reach_paged, "PIECE", 2)
+    monkeypatch.setattr(reach_pages, "SHOWN", 3)
+    monkeypatch.setattr(reach_pages, "PIECE", 2)
     for asked in (Asked(), Asked(how="owned"), Asked(text="t_"), Asked(text="zzz")):
         whole = list(reach(PagedReach, "marek", "ana", asked).whole())
         assert [one.node.id for one, _ in whole] == walked("marek", "ana", asked.text, asked.how)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import people
-from authzsite.console import sync_history
+from authzsite.console.sync import history
 from policies.models import Backend, BackendFinding, Event, SyncRun
 from policies.record import revisions
 from policies.record.exports import applied
@@ -84,7 +84,7 @@ def test_evidence_tells_what_had_been_applied_by_then_and_what_is_true_only_now(
 def test_runs_are_filtered_and_go_on_behind_the_last_one_shown(
     looked: Backend, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sync_history, "SHOWN", 2)
+    monkeypatch.setattr(history, "SHOWN", 2)
     now = timezone.now()
     for number in range(4):
         SyncRun.objects.create(backend=looked, started=now + timedelta(days=number), state="shown")
@@ -136,7 +136,7 @@ def test_a_step_about_a_role_that_nothing_wants_any_more_names_it_in_words(
 def test_the_board_goes_on_page_by_page(
     looked: Backend, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("authzsite.console.differs.SHOWN", 2)
+    monkeypatch.setattr("authzsite.console.sync.drift.differences.SHOWN", 2)
     marek, seen = signed_in("marek"), set()
     address = f"/sync/{looked.pk}?s=bypass"
     for _ in range(20):

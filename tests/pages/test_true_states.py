@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import people
-from authzsite.console.reviewing.rows import effect
+from authzsite.console.reviews.rows import effect
 from policies.models import Backend, BackendFinding, ForeignOrder, Notice, OutboxEntry, ReviewRow, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.reviews.consequences import Consequence

@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import User
-from authzsite.console import when
-from authzsite.console.when import When
+from authzsite.console.kit.inputs import dates
+from authzsite.console.kit.inputs.dates import When
 from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import Assignment, Grant
@@ -32,7 +32,7 @@ def orders(shop: Node) -> Node:
 
 def read(text: str, *, later: bool = False) -> datetime | None:
     with timezone.override(BERLIN):
-        return when.local_moment(text, later=later)
+        return dates.local_moment(text, later=later)
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_of_an_hour_that_comes_twice_nobody_gets_more_than_was_meant() -> None:
 
 @pytest.mark.parametrize("typed", ["2030-03-31T02:00", "2030-03-31T02:59"])
 def test_an_hour_that_the_clock_leaves_out_is_said_to_be_none(typed: str) -> None:
-    with pytest.raises(when.Skipped, match="Europe/Berlin is put forward"):
+    with pytest.raises(dates.Skipped, match="Europe/Berlin is put forward"):
         read(typed)
 
 

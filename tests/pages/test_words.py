@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.test import Client
 from django.utils import timezone
 
-from authzsite.console import words
+from authzsite.console.kit.display import words
 from catalog.nodes import Node
 from policies.emergency import access as emergency_access
 from policies.emergency.access import Wanted

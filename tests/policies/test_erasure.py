@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts import people, tokens
 from accounts.models import Principal, Token, User
-from authzsite.console import record
+from authzsite.console.history import timeline
 from authzsite.downloads import evidence
 from catalog.models import Placement
 from catalog.nodes import Node
@@ -86,7 +86,7 @@ def test_the_history_is_whole_and_says_an_erased_person(shop: Node, xaver: Princ
     erasure.erase(xaver, by=BY, authority=AUTHORITY)
     assert verify()
     seen = history.sight(people.ensure("user", "marek"), [shop])
-    told = " ".join(row.sentence for row in record.rows(history.page(Filter(), seen, limit=200).entries))
+    told = " ".join(row.sentence for row in timeline.rows(history.page(Filter(), seen, limit=200).entries))
     assert "an erased person" in told
     assert "granted" in told
 

@@ -13,7 +13,7 @@ from accounts import people
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.api.strictjson import BadBody
-from authzsite.console.known import Circle
+from authzsite.console.kit.inputs.visible_principals import Circle
 from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
 from lakewarden.law import dialects

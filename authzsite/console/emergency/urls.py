@@ -2,10 +2,11 @@
 
 from django.urls import path
 
-from authzsite.console.emergency import one, room
+from authzsite.console.emergency import emergency
+from authzsite.console.emergency import views as emergency_views
 
 urlpatterns = [
-    path("emergency", room.room, name="emergencies"),
-    path("emergency.csv", room.as_csv, name="emergencies_csv"),
-    path("emergency/<number:id>", one.room, name="emergency"),
+    path("emergency", emergency_views.room, name="emergencies"),
+    path("emergency.csv", emergency_views.as_csv, name="emergencies_csv"),
+    path("emergency/<number:id>", emergency.room, name="emergency"),
 ]

@@ -10,11 +10,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.door import signed_in
-from authzsite.console.methods import reads_and_writes
-from authzsite.console.parts import Action
-from authzsite.console.requests import Request, account_of, asker_of
-from authzsite.console.shell import page, say
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display.parts import Action
+from authzsite.console.kit.http import Request, account_of, asker_of
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
 from policies.errors import Invalid
 from policies.models.notices import How
 from policies.notices import KINDS, inbox

@@ -2,9 +2,10 @@
 
 from django.urls import path
 
-from authzsite.console.inbox import room, settings
+from authzsite.console.inbox import settings
+from authzsite.console.inbox import views as inbox_views
 
 urlpatterns = [
-    path("inbox", room.room, name="inbox"),
+    path("inbox", inbox_views.room, name="inbox"),
     path("inbox/settings", settings.room, name="inbox_settings"),
 ]

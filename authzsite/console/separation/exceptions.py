@@ -10,20 +10,20 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console import naming, words
-from authzsite.console.choosing import Among
-from authzsite.console.conflict import done_before
-from authzsite.console.door import signed_in
-from authzsite.console.history import somebody
-from authzsite.console.methods import reads_and_writes
-from authzsite.console.parts import Diff, DiffLine, Note
-from authzsite.console.realm import show
-from authzsite.console.requests import Request
-from authzsite.console.roles import nonce_in
+from authzsite.console.history.views import somebody
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Diff, DiffLine, Note
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.dates import Skipped, local_moment
+from authzsite.console.kit.inputs.principal_picker import Among
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import say
+from authzsite.console.roles.views import nonce_in
+from authzsite.console.separation.context import Desk, candidates, refused, rule_at, side_words
 from authzsite.console.separation.rule import only
-from authzsite.console.separation.sight import Desk, candidates, refused, rule_at, side_words
-from authzsite.console.shell import say
-from authzsite.console.when import Skipped, local_moment
+from authzsite.console.settings.realm import show
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.models import SeparationRule
@@ -95,7 +95,7 @@ def _form(
         notes = [Note("", "This rule has ended; it stops nobody any more.")]
     context = {
         "heading": "Let somebody have both",
-        "place": f"{rule.name}: {one}; {naming.lower(other)}",
+        "place": f"{rule.name}: {one}; {terms.lower(other)}",
         "notes": notes,
         "here": request.path,
         "back": reverse("console:separation_rule", args=[rule.pk]),

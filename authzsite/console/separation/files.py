@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from django.http.response import HttpResponseBase
 
-from authzsite.console.door import signed_in
-from authzsite.console.methods import reads
-from authzsite.console.parts import Path
-from authzsite.console.requests import Request
-from authzsite.console.separation.room import rules_of
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display.parts import Path
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.separation.context import desk_at, path_of, refused, rule_at
 from authzsite.console.separation.rule import only
-from authzsite.console.separation.sight import desk_at, path_of, refused, rule_at
+from authzsite.console.separation.views import rules_of
 from authzsite.downloads import csv_file
 from policies.models import SeparationRule
 from policies.separation import Book

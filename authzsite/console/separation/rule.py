@@ -11,16 +11,16 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console import words
-from authzsite.console.conflict import done_before
-from authzsite.console.door import signed_in
-from authzsite.console.methods import reads, reads_and_writes
-from authzsite.console.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
-from authzsite.console.realm import show
-from authzsite.console.requests import Request
-from authzsite.console.roles import nonce_in
-from authzsite.console.separation.sight import Desk, Line, line, locked, refused, rule_at, side_words
-from authzsite.console.shell import say
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads, reads_and_writes
+from authzsite.console.kit.page import say
+from authzsite.console.roles.views import nonce_in
+from authzsite.console.separation.context import Desk, Line, line, locked, refused, rule_at, side_words
+from authzsite.console.settings.realm import show
 from policies.authority import Actor
 from policies.models import SeparationRule
 from policies.separation import Book

@@ -2,12 +2,13 @@
 
 from django.urls import path
 
-from authzsite.console.separation import exceptions, files, making, room, rule
+from authzsite.console.separation import exceptions, files, new_rule, rule
+from authzsite.console.separation import views as separation_views
 
 urlpatterns = [
-    path("realms/<number:id>/separation", room.room, name="separation"),
+    path("realms/<number:id>/separation", separation_views.room, name="separation"),
     path("realms/<number:id>/separation.csv", files.of_rules, name="separation_csv"),
-    path("realms/<number:id>/separation/new", making.new, name="separation_new"),
+    path("realms/<number:id>/separation/new", new_rule.new, name="separation_new"),
     path("separation/<number:id>", rule.room, name="separation_rule"),
     path("separation/<number:id>/conflicts.csv", files.of_conflicts, name="separation_rule_csv"),
     path("separation/<number:id>/end", rule.end, name="separation_end"),

@@ -1,4 +1,4 @@
-"""`{% icon "key" %}` draws from the sprite; `{% part shown %}` draws a value of `authzsite.console.parts`."""
+"""`{% icon "key" %}` draws from the sprite; `{% part shown %}` draws a value of `kit.display.parts`."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from authzsite.console import glossary_words as glossary
-from authzsite.console import words
+from authzsite.console.help import glossary
+from authzsite.console.kit.display import words
 
 register = template.Library()
 register.filter("number", words.number)

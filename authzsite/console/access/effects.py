@@ -1,0 +1,246 @@
+"""What a change does, as counted lines: losses first and never folded away, groups with the names inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
+from authzsite.console.sync.backend_state import Behind
+from catalog.nodes import Node
+from lakewarden.law.explain import Lack
+from policies.previews.grants import Effect, Preview
+from policies.services.personal import is_personal
+
+NAMES = 12
+COUNTED = (
+    ("lose", "loses", "lose"),
+    ("gain", "gains", "gain"),
+    ("lacking", "granted, not yet usable", ""),
+    ("same", "unchanged", ""),
+    ("denied", "still denied", ""),
+)
+SIGNS = {"lose": "lose", "gain": "gain", "lacking": "lack", "same": "same", "denied": "stop"}
+SAID = ("use", "read", "write", "grant")
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A preview in words, for a grant or, with `removal`, for a revocation."""
+
+    preview: Preview
+    node: Node
+    removal: bool = False
+    called: str = ""
+    """What the object is called in the lines, where its own name does not tell it apart."""
+
+    @property
+    def name(self) -> str:
+        return self.called or self.node.name
+
+    def tally(self) -> Tally:
+        counts = [(kind, one, look, self.preview.count(kind)) for kind, one, look in COUNTED]
+        told = [
+            Count(words.number(many), self._word(kind, one, many), look)
+            for kind, one, look, many in counts
+            if many
+        ]
+        return Tally(tuple(told))
+
+    def _word(self, kind: str, one: str, many: int) -> str:
+        if kind == "same" and self.removal:
+            return "keep it by another path" if many > 1 else "keeps it by another path"
+        return one.rstrip("s") if many > 1 and kind in ("lose", "gain") else one
+
+    def sum(self) -> str:
+        """5 gain, 1 loses."""
+        told = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
+        return f"{', '.join(told)}." if told else ""
+
+    def diff(self) -> Diff:
+        return Diff(tuple(self._lines()))
+
+    def _lines(self) -> Iterable[DiffLine]:
+        for effects in self._folded():
+            yield self._many(effects) if len(effects) > 1 else self._one(effects[0])
+
+    def _folded(self) -> list[list[Effect]]:
+        """People of one group with the same outcome are one line; each other person is one."""
+        folds: dict[tuple[Any, ...], list[Effect]] = {}
+        for at, effect in enumerate(self.preview.effects):
+            group = (effect.kind, effect.via.pk, effect.gains, effect.loses) if effect.via else (at,)
+            folds.setdefault(group, []).append(effect)
+        return list(folds.values())
+
+    def _one(self, effect: Effect) -> DiffLine:
+        person = effect.principal.label
+        subject = f"{person} of {effect.via.label}" if effect.via else person
+        text, note = self._outcome(effect, 1)
+        why = self._why(effect.principal) if effect.kind in ("denied", "lacking") else ""
+        return DiffLine(SIGNS[effect.kind], subject, text, note, why, "Why" if why else "")
+
+    def _many(self, effects: Sequence[Effect]) -> DiffLine:
+        first = effects[0]
+        group = first.via.label if first.via else ""
+        text, note = self._outcome(first, len(effects))
+        names = words.listed([one.principal.label for one in effects], NAMES)
+        return DiffLine(
+            SIGNS[first.kind], f"{words.number(len(effects))} of {group}", text, f"{names}. {note}".strip()
+        )
+
+    def _why(self, person: Principal) -> str:
+        action = "use" if self.node.type in terms.CONTAINERS else "read"
+        asked = {"who": str(person), "action": action, "what": self.node.ref.id, "type": self.node.type}
+        return f"{reverse('console:why')}?{urlencode(asked)}"
+
+    # One outcome
+
+    def _outcome(self, effect: Effect, many: int) -> tuple[str, str]:
+        told = {
+            "lose": self._lose,
+            "gain": self._gain,
+            "lacking": self._lack,
+            "same": self._same,
+            "denied": self._deny,
+        }
+        return told[effect.kind](effect, many)
+
+    def _gain(self, effect: Effect, many: int) -> tuple[str, str]:
+        if not effect.gains:
+            return f"may {self._acts(effect.after)} longer", self._windows(effect)
+        text = f"may {self._acts(effect.gains)}"
+        also = [
+            f"{terms.right(gift.privilege, gift.node.type, gift.node.kind)} {gift.node.name}"
+            for gift in effect.also
+        ]
+        note = f"Also gets {words.listed(list(dict.fromkeys(also)))}, needed to reach it." if also else ""
+        return text, note
+
+    def _lose(self, effect: Effect, many: int) -> tuple[str, str]:
+        if not effect.loses:
+            return f"may {self._acts(effect.after)} for less long", self._windows(effect)
+        lose = "lose" if many > 1 else "loses"
+        kept = effect.after & set(SAID)
+        note = f"Can still {self._acts(kept)}, by another path." if kept else ""
+        return f"{lose} {self._nouns(effect.loses)}", note
+
+    def _windows(self, effect: Effect) -> str:
+        return f"Until {_when(effect.ends_after)}, before it was {_when(effect.ends_before)}."
+
+    def _same(self, effect: Effect, many: int) -> tuple[str, str]:
+        if self.removal:
+            keeps = "keep" if many > 1 else "keeps"
+            return f"{keeps} {self._acts(effect.after)}" if effect.after & set(
+                SAID
+            ) else "had nothing by it", "By another path, which this does not touch."
+        return (
+            "",
+            f"Can {self._acts(effect.after)} already; this changes nothing."
+            if effect.after
+            else "This changes nothing.",
+        )
+
+    def _lack(self, effect: Effect, many: int) -> tuple[str, str]:
+        lacking = words.listed([self._lack_words(lack) for lack in effect.lacks])
+        text = "stay without it" if many > 1 else "stays without it"
+        return (text if self.removal else "cannot use it yet"), f"Still lacking: {lacking}."
+
+    def _lack_words(self, lack: Lack) -> str:
+        if lack.kind == "membership":
+            return f"membership of {self.node.realm}"
+        label = terms.right(lack.privilege, lack.object_type, self.node.kind)
+        return f"{label} {lack.name}" if label.startswith("Use ") else f"{label} on {lack.name}"
+
+    def _deny(self, effect: Effect, many: int) -> tuple[str, str]:
+        denial = next(lack for lack in effect.lacks if lack.kind == "denied")
+        roles = [
+            station.name for station in denial.via if station.kind == "role" and not is_personal(station.name)
+        ]
+        by = f"Role {roles[-1]} denies" if roles else "A rule denies"
+        act = terms.lower(terms.right(denial.privilege, self.node.type, self.node.kind))
+        return (
+            f"still cannot {act}",
+            f"{by} it on {denial.object_type} {denial.name}; a grant does not lift a denial.",
+        )
+
+    def _acts(self, actions: Iterable[str]) -> str:
+        """read and write orders; use schema sales; create tables in sales."""
+        name, found = self.name, set(actions)
+        if "read" in found and "use" in found and self.node.type in terms.CONTAINERS:
+            found.discard("read")
+        plain = [action for action in SAID if action in found and action in ("read", "write")]
+        told = [f"{words.listed(plain)} {name}"] if plain else []
+        if "use" in found and self.node.type in terms.CONTAINERS:
+            told.append(f"use {self.node.type} {name}")
+        told += [self._inside(action) for action in sorted(found) if ":" in action]
+        told += [
+            f"{terms.lower(terms.action(action, self.node.type))} in {name}"
+            for action in sorted(found)
+            if action.startswith("create_")
+        ]
+        if "grant" in found:
+            told.append(f"give access to {name}")
+        if "drop" in found:
+            told.append(f"drop {name}")
+        return words.listed(told) or f"nothing on {name}"
+
+    def _nouns(self, actions: Iterable[str]) -> str:
+        """read and write on orders; use of schema sales"""
+        name, found = self.name, set(actions)
+        plain = [action for action in ("read", "write") if action in found and not self._container]
+        told = [f"{words.listed(plain)} on {name}"] if plain else []
+        if "use" in found and self._container:
+            told.append(f"use of {self.node.type} {name}")
+        told += [f"{act} on every {type_} in {name}" for type_, act in map(_parted, sorted(found)) if type_]
+        if "grant" in found:
+            told.append(f"the right to give access to {name}")
+        told += [
+            terms.lower(terms.action(act, self.node.type))
+            for act in sorted(found)
+            if act.startswith("create_")
+        ]
+        return words.listed(told) or f"nothing on {name}"
+
+    @property
+    def _container(self) -> bool:
+        return self.node.type in terms.CONTAINERS
+
+    def _inside(self, action: str) -> str:
+        type_, _, act = action.partition(":")
+        return f"{act} every {type_} in {self.name}"
+
+
+def _parted(action: str) -> tuple[str, str]:
+    type_, _, act = action.rpartition(":")
+    return type_, act
+
+
+def _when(moment: float | None) -> str:
+    when = terms.from_seconds(moment)
+    return words.moment(when) if when else "without end"
+
+
+def out_there(there: Behind | None, *, removal: bool = False) -> str:
+    """What becomes of it in the backend."""
+    if there is None:
+        return ""
+    if there.row.state in ("failed", "paused", "silent"):
+        state = there.state().word.lower()
+        return f"{there.system} is {state}: decided at once, carried out when it is back, revocations first."
+    if there.row.restored:
+        return (
+            f"{there.system} changes nothing until somebody has seen its plan: decided at once, applied then."
+        )
+    if there.row.does == "report":
+        return (
+            f"{there.system} is only watched: it is decided here, and somebody else must carry it out there."
+        )
+    if removal:
+        return f"In {there.system} within seconds."
+    return f"In {there.system} within seconds: added first, then removed, so nobody is cut off in between."

@@ -1,0 +1,283 @@
+"""One account: whose it is, whether it is open, its password link, its sessions; disabling it, binding it."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.contrib.auth.tokens import default_token_generator
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.views.decorators.cache import never_cache
+
+from accounts import sessions
+from accounts.models import Keeping, Membership, Principal, Token, User
+from authzsite.console.accounts.views import admin_only, choosing, reason_in, state_of
+from authzsite.console.history import timeline
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts, Note, Reason
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.roles.views import nonce_in
+from catalog.nodes import nodes
+from policies.authority import Actor
+from policies.decisions import site_permissions
+from policies.decisions.site import named
+from policies.errors import Invalid, PolicyError
+from policies.models import Ownership
+from policies.record import history
+from policies.services import accounts
+from policies.services.grants import revision_now
+
+OWN = "why-own"
+DAYS = 3
+
+
+def _account(id: int) -> User:
+    """A person's account; that of a service account has a page of its own."""
+    rows = User.objects.exclude(principal__kind=Principal.Kind.SERVICE).select_related("principal")
+    found = rows.filter(pk=id).first()
+    if found is None:
+        raise Http404
+    return found
+
+
+@never_cache
+@reads_and_writes
+@signed_in
+@admin_only
+def room(request: Request, id: int) -> HttpResponse:
+    """What it is; enabling it again and making a link to set a password are buttons here."""
+    account = _account(id)
+    if request.method != "POST":
+        return _show(request, account)
+    actor, do = Actor(asker_of(request), "console"), request.POST.get("do", "")
+    if do == "link":
+        accounts.begin_password(account, by=actor, authority=site_permissions.of_admin(actor))
+        return _show(request, account, link=_link(request, account))
+    if do == "enable" and accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor)):
+        say(request, f"{account.username} can sign in again")
+    return redirect("console:account", id=id)
+
+
+def _link(request: Request, account: User) -> str:
+    number = urlsafe_base64_encode(force_bytes(account.pk))
+    token = default_token_generator.make_token(account)
+    return request.build_absolute_uri(reverse("console:welcome", args=[number, token]))
+
+
+def _show(request: Request, account: User, link: str = "") -> HttpResponse:
+    one, own = account.principal, account.pk == request.user.pk
+    places = sessions.of(account)
+    latest = (
+        history.page(history.Filter(person=one), history.sight(asker_of(request), []), limit=5).entries
+        if one
+        else ()
+    )
+    context = {
+        "crumbs": Crumbs((("Accounts", reverse("console:accounts")),)),
+        "heading": account.username,
+        "kind": "Account",
+        "lead": f"Signs in as {one.label}." if one else "Bound to nobody: it can do nothing yet.",
+        "actions": _actions(account, own=own),
+        "facts": _facts(account, len(places)),
+        "reason": Reason(OWN, "Nobody can disable their own account; another service admin can.")
+        if own
+        else None,
+        "account": account,
+        "link": link,
+        "link_note": Note("warn", "Copy the link now and hand it over.", _LINK_WORDS),
+        "person_url": reverse("console:person", args=[one.pk]) if one else "",
+        "latest": timeline.timeline(timeline.rows(latest)[:8]),
+    }
+    return page(request, "console/accounts/account.html", context, room="accounts", revision=revision_now())
+
+
+_LINK_WORDS = (
+    f"It is shown this once, works once, for {DAYS} days, and whoever has it can sign in as this person."
+)
+
+
+def _actions(account: User, *, own: bool) -> list[Action]:
+    bind = Action("Bind to a person", reverse("console:account_bind", args=[account.pk]))
+    if not account.is_active:
+        return [bind]
+    disable = reverse("console:account_disable", args=[account.pk])
+    return [bind, Action("Disable", disable, "danger", reason=OWN if own else "")]
+
+
+def _facts(account: User, places: int) -> Facts:
+    one = account.principal
+    tokens = Token.objects.filter(principal=one, revoked__isnull=True, run="").count() if one else 0
+    url = reverse("console:person", args=[one.pk]) if one else ""
+    told = [
+        Fact("State", state=state_of(account)),
+        Fact("Acts as", str(one) if one else "Nobody", url),
+        Fact("Last sign-in", words.moment(account.last_login) if account.last_login else "Never"),
+        Fact("Signed in", words.count(places, "browser") if places else "Nowhere"),
+        Fact("Tokens", words.count(tokens, "token") if tokens else "None"),
+    ]
+    return Facts(tuple(told))
+
+
+# Disabling
+
+
+@dataclass(frozen=True)
+class Closing:
+    """What disabling an account leaves behind."""
+
+    account: User
+
+    @cached_property
+    def owned(self) -> list[str]:
+        rows = Ownership.objects.open().filter(owner=self.account.principal)
+        places = nodes(rows.values_list("securable", flat=True))
+        return sorted(node.ref.id for node in places.values())
+
+    @cached_property
+    def kept(self) -> list[Principal]:
+        """The service accounts that this person alone answers for."""
+        rows = Keeping.objects.open().filter(keeper=self.account.principal).select_related("service")
+        return [row.service for row in rows.order_by("service__name")]
+
+    @cached_property
+    def tokens(self) -> int:
+        return Token.objects.filter(principal=self.account.principal, revoked__isnull=True).count()
+
+    @cached_property
+    def groups(self) -> list[str]:
+        rows = Membership.objects.open().filter(member=self.account.principal).select_related("group")
+        return sorted(row.group.label for row in rows)
+
+    def lines(self) -> Iterable[DiffLine]:
+        one = self.account.principal
+        name, places = one.label if one else self.account.username, len(sessions.of(self.account))
+        now = f" and is signed out in {words.count(places, 'browser')}" if places else ""
+        yield DiffLine("lose", name, f"can no longer sign in{now}")
+        if one is not None:
+            yield from self._left(name)
+
+    def _left(self, name: str) -> Iterable[DiffLine]:
+        if self.tokens:
+            many = words.count(self.tokens, "token")
+            yield DiffLine("lose", name, f"has {many} that open nothing while the account is disabled")
+        if self.owned:
+            what = words.count(len(self.owned), "object")
+            text = f"still owns {what}; nobody acts for it"
+            yield DiffLine("same", name, text, words.listed(self.owned, 6))
+        for service in self.kept:
+            text = "goes on; nobody answers for it"
+            yield DiffLine("same", service.label, text, "Name another, or disable it.")
+        if self.groups:
+            text = "Its grants, roles and groups stay as they are, and count again when it is enabled."
+            yield DiffLine("same", name, f"stays in {words.listed(self.groups, 6)}", text)
+
+
+@reads_and_writes
+@signed_in
+@admin_only
+def disable(request: Request, id: int) -> HttpResponse:
+    """What ends with it and what it leaves behind; then it is done."""
+    account = _account(id)
+    closing, notes = Closing(account), []
+    if request.method == "POST":
+        actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
+        try:
+            if done_before(actor) is None:
+                authority, reason = site_permissions.of_admin(actor), reason_in(request)
+                accounts.close(account, by=actor, authority=authority, reason=reason)
+            return _disabled(request, account, closing)
+        except Invalid as problem:
+            notes = [Note("bad", "Not disabled.", str(problem))]
+    name = account.username
+    context: dict[str, Any] = {
+        "heading": f"Disable account {name}?",
+        "place": "What it was given stays in the record and on the objects.",
+        "notes": notes,
+        "nothing": False,
+        "diff": Diff(tuple(closing.lines())),
+        "nonce": secrets.token_hex(12),
+        "seen": revision_now(),
+        "reason": reason_in(request),
+        "problems": {},
+        "button": f"Disable {name}",
+        "back": reverse("console:account", args=[account.pk]),
+    }
+    return page(request, "console/revoke.html", context, room="accounts")
+
+
+def _disabled(request: Request, account: User, closing: Closing) -> HttpResponse:
+    left = f"; {words.count(len(closing.owned), 'object')} wait for another owner" if closing.owned else ""
+    say(request, f"Account {account.username} is disabled{left}")
+    return redirect("console:account", id=account.pk)
+
+
+# Binding
+
+
+@reads_and_writes
+@signed_in
+@admin_only
+def bind(request: Request, id: int) -> HttpResponse:
+    """As whom it acts from now on; who used it is signed out."""
+    account = _account(id)
+    asked = choosing(request, lambda text: named(("user",), text), "Nobody of that name is known yet.")
+    if request.method != "POST" or not asked.saving:
+        asked.tell_nobody()
+        return _binding(request, account, asked, [])
+    if not asked.check_who():
+        return _binding(request, account, asked, [])
+    one = asked.chosen[0]
+    actor = Actor(asker_of(request), "console", request_id=asked.nonce)
+    try:
+        if done_before(actor) is None:
+            authority = site_permissions.of_admin(actor)
+            accounts.bind(account, one, by=actor, authority=authority, reason=asked.reason)
+    except PolicyError as problem:
+        return _binding(request, account, asked, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
+    say(request, f"{account.username} acts as {one.label} now")
+    return redirect("console:account", id=id)
+
+
+def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
+    name, one = account.username, account.principal
+    if one == new:
+        yield DiffLine("same", name, f"acts as {new.label} already")
+        return
+    if one is not None:
+        held = Token.objects.filter(principal=one, revoked__isnull=True).count()
+        revoked = f" {words.count(held, 'token')} of {one.label} {'is' if held == 1 else 'are'} revoked."
+        signed_out = "It is signed out everywhere." + (revoked if held else "")
+        yield DiffLine("lose", name, f"no longer acts as {one.label}", signed_out)
+    yield DiffLine("gain", name, f"acts as {new.label}", "With everything that was granted to them.")
+
+
+def _binding(request: Request, account: User, asked: Any, notes: list[Note]) -> HttpResponse:
+    lines = [line for new in asked.chosen for line in _bound(account, new)]
+    context = {
+        "heading": f"Bind account {account.username}",
+        "place": "An account acts as one person; a person has one account.",
+        "notes": notes,
+        "here": request.path,
+        "back": reverse("console:account", args=[account.pk]),
+        "nonce": asked.nonce,
+        "seen": revision_now(),
+        **asked.fields(),
+        "reason": asked.reason,
+        "problems": asked.problems,
+        "button": f"Bind to {terms.spoken(asked.chosen[0])}" if asked.chosen else "Bind",
+        "diff": Diff(tuple(lines)) if lines else None,
+        "preview_empty": "Name the person. What realms granted them is waiting under their name.",
+    }
+    status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
+    return page(request, "console/role/assign.html", context, room="accounts", status=status)

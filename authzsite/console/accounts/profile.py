@@ -1,0 +1,204 @@
+"""What is one's own: dates and numbers, the keys, where one is signed in, tokens, the services one keeps."""
+
+from __future__ import annotations
+
+import zoneinfo
+from dataclasses import dataclass
+from functools import cache
+
+from django.contrib.auth import authenticate, update_session_auth_hash
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from accounts import sessions
+from accounts.models import Keeping, Membership, Principal, SignIn, User
+from authzsite.console.accounts import tokens
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import formats, terms, words
+from authzsite.console.kit.display.parts import Action, Who
+from authzsite.console.kit.http import Request, account_of, asker_of, number_in
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from policies.authority import Actor
+from policies.errors import Invalid
+from policies.services import accounts
+
+
+@dataclass(frozen=True)
+class Place:
+    """One browser in which one is signed in."""
+
+    id: int
+    browser: str
+    address: str
+    seen: str
+    begun: str
+    this: bool
+
+
+@never_cache
+@sensitive_post_parameters("old", "password", "again")
+@reads_and_writes
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The page; each of its forms comes back to it."""
+    if request.method != "POST":
+        return _show(request, tokens.Form())
+    forms = {
+        "token": _make,
+        "revoke": _revoke,
+        "zone": _zone,
+        "formats": _formats,
+        "sign_out_others": _sign_out_others,
+        "sign_out_one": _sign_out_one,
+        "password": _password,
+    }
+    done = forms.get(request.POST.get("do", ""))
+    return done(request) if done else redirect("console:profile")
+
+
+def _make(request: Request) -> HttpResponse:
+    asker = asker_of(request)
+    form = tokens.Form.read(request.POST).make(asker, by=Actor(asker, "console"))
+    return _show(request, form, status=422 if form.problems else 200)
+
+
+def _revoke(request: Request) -> HttpResponse:
+    asker = asker_of(request)
+    say(request, tokens.revoke(request.POST, asker, by=Actor(asker, "console")))
+    return redirect("console:profile")
+
+
+# Dates and numbers
+
+
+def _zone(request: Request) -> HttpResponse:
+    asked = request.POST.get("zone", "")
+    if asked in _zones():
+        account = account_of(request)
+        account.time_zone = asked
+        account.save(update_fields=["time_zone"])
+        say(request, f"Times are shown in {asked}")
+    return redirect("console:profile")
+
+
+def _formats(request: Request) -> HttpResponse:
+    asked = request.POST.get("formats", "")
+    if asked in {one.code for one in formats.KNOWN}:
+        account = account_of(request)
+        account.formats = asked
+        account.save(update_fields=["formats"])
+        say(request, f"Dates and numbers are written like {formats.known(asked).name}")
+    return redirect("console:profile")
+
+
+@cache
+def _zones() -> tuple[str, ...]:
+    known = zoneinfo.available_timezones()
+    return ("UTC", *sorted(one for one in known if "/" in one and not one.startswith(("Etc/", "SystemV/"))))
+
+
+# Where one is signed in
+
+
+def _sign_out_others(request: Request) -> HttpResponse:
+    ended = sessions.end_others(account_of(request), request)
+    told = f"Signed out in {words.count(ended, 'other browser')}"
+    say(request, told if ended else "You are signed in nowhere else")
+    return redirect("console:profile")
+
+
+def _sign_out_one(request: Request) -> HttpResponse:
+    number = number_in(request.POST.get("place", ""))
+    this = request.session.session_key or ""
+    ended = number is not None and sessions.end_one(account_of(request), number, but=this)
+    say(request, "Signed out there" if ended else "That session had ended")
+    return redirect("console:profile")
+
+
+def _place(row: SignIn, this: str) -> Place:
+    seen, begun = words.ago(row.seen), words.moment(row.begun)
+    return Place(row.pk, browser(row.agent), row.address, seen, begun, row.key == this)
+
+
+def browser(agent: str) -> str:
+    """Firefox on Linux; what a browser says of itself, as far as that can be told."""
+    names = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"))
+    systems = (("Android", "Android"), ("iPhone", "an iPhone"), ("iPad", "an iPad"), ("Windows", "Windows"))
+    more = (("Mac OS", "a Mac"), ("Linux", "Linux"))
+    name = next((word for mark, word in (*names, ("Safari/", "Safari")) if mark in agent), "A browser")
+    system = next((word for mark, word in (*systems, *more) if mark in agent), "")
+    return f"{name} on {system}" if system else name
+
+
+# The password
+
+
+def _password(request: Request) -> HttpResponse:
+    account, asker = account_of(request), asker_of(request)
+    problem = _wrong(request, account)
+    if not problem:
+        try:
+            accounts.set_password(account, request.POST["password"], by=Actor(asker, "console"))
+        except Invalid as refusal:
+            problem = str(refusal)
+    if problem:
+        return _show(request, tokens.Form(), problem, status=422)
+    update_session_auth_hash(request, account)
+    request.session.pop(sessions.NOTED, None)  # it goes on under another key
+    say(request, "Your password is changed; other browsers are signed out")
+    return redirect("console:profile")
+
+
+def _wrong(request: Request, account: User) -> str:
+    form = request.POST
+    # counted as at the door, so that a session that was left open is no place to guess at
+    known = authenticate(request, username=account.username, password=form.get("old", ""))
+    if known is None or known.pk != account.pk:
+        return "This is not your password now."
+    if form.get("password", "") != form.get("again", ""):
+        return "The two new passwords differ."
+    return ""
+
+
+# The page
+
+
+def _show(request: Request, form: tokens.Form, wrong: str = "", *, status: int = 200) -> HttpResponse:
+    account, asker, this = account_of(request), asker_of(request), request.session.session_key or ""
+    places = [_place(row, this) for row in sessions.of(account)]
+    context = {
+        "heading": "Your settings",
+        "lead": f"{asker.label}, {asker}.",
+        "actions": [Action("All your access", reverse("console:person", args=[asker.pk]))],
+        "zone": account.time_zone,
+        "zones": _zones(),
+        "written": formats.known(account.formats).code,
+        "ways": formats.KNOWN,
+        "places": places,
+        "elsewhere": any(not one.this for one in places),
+        "kept": _kept(asker),
+        "has_password": account.has_usable_password(),
+        "wrong": wrong,
+        **tokens.shown(asker, form, who="you"),
+    }
+    return page(request, "console/profile.html", context, status=status)
+
+
+def _kept(asker: Principal) -> list[Who]:
+    """The service accounts that they answer for, directly or through a group.  One query."""
+    groups = Membership.objects.open().within(timezone.now()).filter(member=asker).values("group")
+    mine = Keeping.objects.open().filter(keeper=asker) | Keeping.objects.open().filter(keeper__in=groups)
+    rows = mine.select_related("service", "keeper").order_by("service__name")
+    return [
+        terms.who(
+            row.service,
+            "you answer for it" if row.keeper_id == asker.pk else f"{row.keeper.label} answers for it",
+            reverse("console:service", args=[row.service_id]),
+        )
+        for row in rows
+    ]

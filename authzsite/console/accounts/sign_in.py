@@ -1,0 +1,99 @@
+"""Signing in and out, and the small choices a person makes for themselves."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.contrib.auth import authenticate, login, logout
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters
+
+from authzsite.console.kit import form_resume
+from authzsite.console.kit.auth import SignIn, door, signed_in
+from authzsite.console.kit.http import Request, account_of
+from authzsite.console.kit.methods import reads, reads_and_writes, writes
+from authzsite.console.kit.page import KEYS_OFF, page
+
+
+@never_cache
+@sensitive_post_parameters("password")
+@reads_and_writes
+def sign_in(request: Request) -> HttpResponse:
+    """The door: a password, and back to where one wanted to go, with the form one had begun."""
+    next_ = _next(request)
+    if request.method == "GET":
+        return redirect(next_) if request.user.is_authenticated else door(request, SignIn(), next_=next_)
+    form = SignIn(request.POST)
+    user = authenticate(request, **form.cleaned_data) if form.is_valid() else None
+    if user is None:
+        problem = "Name and password do not match. Check both and try again."
+        return door(
+            request, form, next_=next_, packed=form_resume.earlier(request), problem=problem, status=200
+        )
+    login(request, user)
+    return redirect(form_resume.restore(request, request.POST.get("kept", "")) or next_)
+
+
+def _next(request: Request) -> str:
+    asked = request.POST.get("next") or request.GET.get("next") or ""
+    own = asked and form_resume.is_own(request, asked) and not asked.startswith(reverse("console:sign_in"))
+    return asked if own else reverse("console:home")
+
+
+def locked_out(
+    request: Request, response: HttpResponse | None, credentials: dict[str, Any] | None
+) -> HttpResponse:
+    """Too many wrong passwords: say so, for how long, and keep the form."""
+    minutes = round(float(settings.AXES_COOLOFF_TIME or 0) * 60)
+    problem = (
+        f"Too many wrong passwords for this name or from this address. Sign-in is closed for {minutes} "
+        "minutes; what you began is kept."
+    )
+    return door(
+        request,
+        SignIn(request.POST),
+        next_=_next(request),
+        packed=form_resume.earlier(request),
+        problem=problem,
+        status=429,
+    )
+
+
+@writes
+def sign_out(request: Request) -> HttpResponse:
+    logout(request)
+    return redirect(f"{reverse('console:sign_in')}?{urlencode({'out': 1})}")
+
+
+@writes
+@signed_in
+def resume(request: Request) -> HttpResponse:
+    """Show a kept form again to who is signed in."""
+    return redirect(form_resume.restore(request, request.POST.get("kept", "")) or reverse("console:home"))
+
+
+@writes
+@signed_in
+def preferences(request: Request) -> HttpResponse:
+    """Theme and single-letter keys, each sent by a form of its own."""
+    theme = request.POST.get("theme")
+    if theme is not None:
+        account = account_of(request)
+        account.theme = theme if theme in ("light", "dark") else "system"
+        account.save(update_fields=["theme"])
+    if "keys" in request.POST:
+        request.session[KEYS_OFF] = request.POST["keys"] == "off"
+    back = request.POST.get("next", "")
+    return HttpResponseRedirect(back if form_resume.is_own(request, back) else reverse("console:home"))
+
+
+@reads
+@signed_in
+def keys(request: Request) -> HttpResponse:
+    """What the keyboard does, and the words this console uses."""
+    return page(request, "console/keys.html")

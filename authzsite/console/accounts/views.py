@@ -1,0 +1,333 @@
+"""Accounts: who can sign in and which programs act here, for the site's service admins."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.entering import able
+from accounts.models import Keeping, Principal, Token, User
+from accounts.text import holdable
+from authzsite.console.accounts import site_admins
+from authzsite.console.kit.auth import View, signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.keyset import ordered, told
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Empty, Face, Note, State, Who
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.inputs.principal_picker import Among
+from authzsite.console.kit.methods import reads, reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.roles.views import nonce_in
+from policies.authority import Actor
+from policies.decisions import site_permissions
+from policies.decisions.site import locked_out_realms
+from policies.errors import PolicyError
+from policies.services import accounts
+from policies.services.grants import revision_now
+
+LISTED = 50
+KINDS = (
+    ("", "People"),
+    ("disabled", "Disabled"),
+    ("unbound", "Bound to nobody"),
+    ("services", "Service accounts"),
+    ("unkept", "Nobody answers"),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    who: Who
+    acts_as: str
+    used: str
+    tokens: str
+    state: State
+
+
+def admin_only(view: View) -> View:
+    """Let in service admins; tell everybody else who they are."""
+
+    @wraps(view)
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if not site_admins.may(request):
+            back = reverse("console:profile")
+            return site_admins.refused(
+                request, "You cannot manage accounts", back=back, back_words="Your own settings"
+            )
+        return view(request, *args, **kwargs)
+
+    return guarded
+
+
+# The list
+
+
+@reads
+@signed_in
+@admin_only
+def room(request: Request) -> HttpResponse:
+    """Accounts by name; who runs the site; realms that nobody can run any more."""
+    text, kind = asked_in(request)
+    after = number_in(request.GET.get("after", ""))
+    found, last = _lines(kind, text, after)
+    context = {
+        "heading": "Accounts",
+        "lead": "Who can sign in, and which programs act here under a name of their own.",
+        "actions": [
+            Action("Make a service account", reverse("console:service_new")),
+            Action("Make an account", reverse("console:account_new"), "primary"),
+        ],
+        "asked": text,
+        "kind": kind,
+        "toggles": _toggles(kind, text),
+        "rows": found,
+        "pager": Pager(
+            told(found[0].who.name, found[-1].who.name) if found else "",
+            _url(text, kind) if after else "",
+            _url(text, kind, last) if last else "",
+            reverse("console:accounts_csv") + _url(text, kind),
+        ),
+        "empty": Empty("No account fits", drawn=False, actions=(Action("Show all", "?"),)),
+        "admins": _admins(),
+        "repairs": _repairs(),
+    }
+    return page(request, "console/accounts/room.html", context, room="accounts", revision=revision_now())
+
+
+def asked_in(request: Request) -> tuple[str, str]:
+    """The text their names are to hold, and which of them."""
+    kind = request.GET.get("kind", "")
+    return request.GET.get("q", "").strip()[:255], kind if kind in dict(KINDS) else ""
+
+
+def _url(text: str, kind: str, after: int = 0) -> str:
+    asked = {"q": text, "kind": kind, "after": after}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def _people(text: str) -> QuerySet[User]:
+    rows = User.objects.exclude(principal__kind=Principal.Kind.SERVICE)
+    if not holdable(text):
+        return rows.none()
+    wanted = Q(username__icontains=text) | Q(principal__display_name__icontains=text)
+    return rows.filter(wanted) if text else rows
+
+
+def _services(text: str) -> QuerySet[Principal]:
+    rows = Principal.objects.filter(kind=Principal.Kind.SERVICE)
+    return rows.filter(name__icontains=text) if holdable(text) else rows.none()
+
+
+def _unkept(rows: QuerySet[Principal]) -> QuerySet[Principal]:
+    """Those for whom nobody answers who can still sign in."""
+    kept = dict(Keeping.objects.open().values_list("service", "keeper"))
+    here = able(set(kept.values()))
+    return rows.exclude(pk__in=[service for service, keeper in kept.items() if keeper in here])
+
+
+def _toggles(kind: str, text: str) -> tuple[Toggle, ...]:
+    people, services = _people(text), _services(text)
+    some = people.aggregate(
+        all=Count("pk"),
+        disabled=Count("pk", filter=Q(is_active=False)),
+        unbound=Count("pk", filter=Q(principal__isnull=True)),
+    )
+    counts = {
+        "": some["all"],
+        "disabled": some["disabled"],
+        "unbound": some["unbound"],
+        "services": services.count(),
+        "unkept": _unkept(services).count(),
+    }
+    return tuple(
+        Toggle(word, _url(text, code), code == kind, words.number(counts[code]))
+        for code, word in KINDS
+        if counts[code] or code in ("", kind)
+    )
+
+
+def people_of(kind: str, text: str) -> QuerySet[Any]:
+    """The accounts of people of a kind, with whom they are and whether a token of theirs is good."""
+    rows = _people(text).select_related("principal")
+    rows = rows.filter(is_active=False) if kind == "disabled" else rows
+    rows = rows.filter(principal__isnull=True) if kind == "unbound" else rows
+    return rows.annotate(tokens=_tokens("principal"))
+
+
+def services_of(kind: str, text: str) -> QuerySet[Principal] | None:
+    """The service accounts of a kind; None for a kind of people."""
+    if kind not in ("services", "unkept"):
+        return None
+    return _services(text) if kind == "services" else _unkept(_services(text))
+
+
+def _lines(kind: str, text: str, after: int | None) -> tuple[list[Line], int]:
+    """One page, and the number of its last row when more follow."""
+    services = services_of(kind, text)
+    if services is not None:
+        found = list(ordered(services, ("name",), after)[: LISTED + 1])
+        return _service_lines(found[:LISTED]), found[LISTED - 1].pk if len(found) > LISTED else 0
+    some: list[Any] = list(ordered(people_of(kind, text), ("username",), after)[: LISTED + 1])
+    return list(map(_person_line, some[:LISTED])), some[LISTED - 1].pk if len(some) > LISTED else 0
+
+
+def _tokens(principal: str) -> Exists:
+    good = Q(expires__isnull=True) | Q(expires__gt=timezone.now())
+    rows = Token.objects.filter(good, principal=OuterRef(principal), revoked__isnull=True, run="")
+    return Exists(rows)
+
+
+def _person_line(row: Any) -> Line:
+    url = reverse("console:account", args=[row.pk])
+    name = row.principal.label if row.principal else row.username
+    who = Who(name, Face("person", words.initials(name)), row.username, url)
+    used = words.moment(row.last_login) if row.last_login else "Never"
+    acts = str(row.principal) if row.principal else "Nobody"
+    return Line(who, acts, used, "Yes" if row.tokens else "None", state_of(row))
+
+
+def state_of(account: User) -> State:
+    """Whether one can sign in with it, as a mark and a word."""
+    if not account.is_active:
+        return State("paused", "Disabled")
+    if account.principal_id is None:
+        return State("unknown", "Bound to nobody")
+    return State("ok", "Enabled") if account.has_usable_password() else State("unknown", "No password yet")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A service account, with who answers for it, and whether a token of its own is good."""
+
+    row: Principal
+    keeper: Principal | None
+    tokens: bool
+    state: State
+
+
+def programs(rows: list[Principal]) -> list[Program]:
+    """What is to be said of service accounts.  Four queries."""
+    numbers = [row.pk for row in rows]
+    kept = Keeping.objects.open().filter(service__in=numbers).select_related("keeper")
+    keepers = {row.service_id: row.keeper for row in kept}
+    closed = set(
+        User.objects.filter(principal__in=numbers, is_active=False).values_list("principal", flat=True)
+    )
+    good = set(Principal.objects.filter(_tokens("pk"), pk__in=numbers).values_list("pk", flat=True))
+    here = able({one.pk for one in keepers.values()})
+    told = []
+    for row in rows:
+        keeper = keepers.get(row.pk)
+        answered = keeper is not None and keeper.pk in here
+        state = service_state(enabled=row.pk not in closed, answered=answered)
+        told.append(Program(row, keeper, row.pk in good, state))
+    return told
+
+
+def _service_lines(rows: list[Principal]) -> list[Line]:
+    lines = []
+    for one in programs(rows):
+        who = terms.who(one.row, "service account", reverse("console:service", args=[one.row.pk]))
+        keeper = one.keeper.label if one.keeper else "Nobody"
+        lines.append(Line(who, keeper, "", "Yes" if one.tokens else "None", one.state))
+    return lines
+
+
+def service_state(*, enabled: bool, answered: bool) -> State:
+    """Whether a service account acts, and whether somebody answers for what it does."""
+    if not enabled:
+        return State("paused", "Disabled")
+    return State("ok", "Enabled") if answered else State("failed", "Nobody answers for it")
+
+
+def _admins() -> list[dict[str, Any]]:
+    """Each name in the variable, with what is known of it."""
+    known = {one.name: one for one in site_admins.named()}
+    rows = User.objects.filter(username__in=known).select_related("principal")
+    accounts_ = {row.username: row for row in rows}
+    told = []
+    for name in sorted(settings.LAKEWARDEN_SERVICE_ADMINS):
+        account, one = accounts_.get(name), known.get(name)
+        url = reverse("console:account", args=[account.pk]) if account else ""
+        face = Face("person", words.initials(one.label if one else name))
+        state = state_of(account) if account else State("unknown", "No account of that name")
+        told.append({"who": Who(one.label if one else name, face, name, url), "state": state})
+    return told
+
+
+def _repairs() -> list[dict[str, Any]]:
+    return [
+        {
+            "who": Who(root.name, Face("thing", "lake"), f"owned by {owner.label}, who cannot sign in"),
+            "how": "",
+            "ends": None,
+            "action": Action(
+                "Set another owner",
+                reverse("console:realm_repair", args=[root.id]),
+                "mini",
+                more=f"of {root.name}",
+            ),
+        }
+        for root, owner in locked_out_realms()
+    ]
+
+
+# Making
+
+
+@reads_and_writes
+@signed_in
+@admin_only
+def new(request: Request) -> HttpResponse:
+    """A name to sign in with and the name people know; then the link that sets a password."""
+    typed = request.POST if request.method == "POST" else request.GET
+    name, shown_as = (typed.get(key, "").strip()[:255] for key in ("name", "display_name"))
+    if request.method != "POST":
+        return _form(request, name, shown_as, [])
+    actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
+    if done_before(actor) is not None:
+        return redirect("console:accounts")
+    try:
+        authority = site_permissions.of_admin(actor)
+        made = accounts.make_person(name, shown_as, by=actor, authority=authority, reason=reason_in(request))
+    except PolicyError as problem:
+        return _form(request, name, shown_as, [Note("bad", "Not made.", str(problem))])
+    say(request, f"Account {name} is made; it has no password yet")
+    return redirect("console:account", id=made.pk)
+
+
+def reason_in(request: Request) -> str:
+    return request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+
+
+def _form(request: Request, name: str, shown_as: str, notes: list[Note]) -> HttpResponse:
+    context = {
+        "notes": notes,
+        "name": name.replace("\0", ""),
+        "display_name": shown_as.replace("\0", ""),
+        "reason": reason_in(request),
+        "nonce": secrets.token_hex(12),
+        "back": reverse("console:accounts"),
+    }
+    status = 422 if notes else 200
+    return page(request, "console/accounts/new.html", context, room="accounts", status=status)
+
+
+def choosing(request: Request, search: Callable[[str], QuerySet[Principal]], nobody: str) -> Among:
+    """The one person or group that a form names."""
+    data = request.POST if request.method == "POST" else request.GET
+    return Among(data, search=search, nobody_words=nobody, at_most=1)

@@ -1,0 +1,1 @@
+"""The past of objects, people and roles: how things stood at a moment."""

@@ -1,0 +1,71 @@
+"""The top of the pages about what is gone, or hidden from who may read its history: its name and its past."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.urls import reverse
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Facts, Lineage, Note, Station, Tab, Tabs
+from authzsite.console.objects.access import Place
+from authzsite.console.objects.header import Head
+from catalog.models import Placement
+from policies.models import Change
+
+HIDDEN = "You may read its history. What it holds is not yours to see."
+
+
+class PastHead(Head):
+    """Names without links, and the two tabs that tell of the past."""
+
+    def context(self) -> dict[str, Any]:
+        node = self.node
+        return {
+            "lineage": self.lineage(),
+            "heading": node.name,
+            "kind": terms.kind_of(node.type),
+            "lead": self._lead(),
+            "actions": self._end(),
+            "facts": Facts(()),
+            "tabs": self.tabs(),
+            "there": None,
+        }
+
+    @cached_property
+    def ended(self) -> Change | None:
+        """The change with which it went, alone or with what was above it; None while it is there."""
+        place = Placement.objects.filter(securable=self.node.id).order_by("-opened").first()
+        return Change.objects.filter(revision=place.closed).first() if place and place.closed else None
+
+    def _lead(self) -> str:
+        if self.ended is None:
+            return HIDDEN
+        when = words.said(words.moment(self.ended.at))
+        return f"It is gone since {when}, revision {words.number(self.ended.revision)}. Its history stays."
+
+    def _end(self) -> list[Action]:
+        if self.ended is None:
+            return []
+        url = f"{reverse('console:history')}?revision={self.ended.revision}"
+        return [Action("See how it went", url, "")]
+
+    def lineage(self) -> Lineage:
+        levels = zip(self.node.levels, self.node.names, strict=True)
+        return Lineage(tuple(Station(name, terms.kind_of(level.type).lower()) for level, name in levels))
+
+    def tabs(self) -> Tabs:
+        past = "role_then" if self.node.type == "role" else "object_then"
+        return Tabs(tuple(self._tab(*one) for one in (("object_history", "History"), (past, "Past"))))
+
+    def _tab(self, code: str, label: str) -> Tab:
+        return Tab(label, reverse(f"console:{code}", args=[self.node.id]), code == self.tab)
+
+    def banner(self) -> Note | None:
+        return None
+
+
+def head_of(place: Place, tab: str) -> Head:
+    """The top of a page about an object's history."""
+    return PastHead(place, tab) if place.only_past else Head(place, tab)

@@ -1,0 +1,327 @@
+"""The past of an object: who had access at a moment, what has changed since, who had it in between."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Collection, Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.as_of.header import head_of
+from authzsite.console.history.views import somebody
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.links import leading
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads, writes
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place, visit_past
+from authzsite.console.objects.header import Head
+from authzsite.console.settings import modes
+from authzsite.downloads import evidence
+from catalog.nodes import Node
+from catalog.past import mode_at, node_at
+from policies.decisions.lookups import live_history
+from policies.decisions.lookups.access import AccessMap
+from policies.decisions.lookups.visible_objects import owner_of
+from policies.errors import Invalid
+from policies.record import access_log, compare, revisions
+from policies.record.compare import Course, Difference, Spell
+from policies.record.exports.evidence import Question
+from policies.record.revisions import Past
+from policies.services import duties
+
+SHOWN = 50
+VIEWS = (("", "Who had access then"), ("changes", "What changed since"), ("between", "Who had it in between"))
+REASON = "why-not-evidence"
+EXPORT = "export_history"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Two moments of the past as the address names them, a view, and what was wrong with either."""
+
+    at: str
+    to: str
+    view: str
+    then: Past | None
+    until: Past | None
+    problems: dict[str, str]
+    after: int = 0
+
+    def url(self, **changed: object) -> str:
+        kept = {"at": self.at, "to": self.to, "show": self.view, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One person then: what they could do and by which ways."""
+
+    who: Who
+    could: str
+    how: tuple[Path, ...]
+
+
+@dataclass(frozen=True)
+class Time:
+    """One spell of somebody's access, in words."""
+
+    who: Who
+    could: str
+    since: str
+    until: str
+
+
+def read(request: Request) -> Asked:
+    """The moments in an address; none means nothing was asked yet."""
+    at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
+    then, until = moment_of(at), moment_of(to) if to else revisions.latest()
+    problems = {
+        name: "Write a day, a day with a time, or a revision that there was."
+        for name, text, found in (("at", at, then), ("to", to, until))
+        if text and found is None
+    }
+    if then and until and (until.revision, until.moment) < (then.revision, then.moment):
+        problems["to"] = "The later moment must not lie before the earlier one."
+    view, skipped = request.GET.get("show", ""), number_in(request.GET.get("after", "")) or 0
+    return Asked(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
+
+
+def moment_of(text: str) -> Past | None:
+    """`2026-01-31` is that day's end, `2026-01-31T12:00` that minute, `1284` the state after that change."""
+    if text.isascii() and text.isdigit() and len(text) < 18:
+        return revisions.at_revision(int(text))
+    found = revisions.moment_in(text, whole=True)
+    return revisions.at_moment(min(found, timezone.now())) if found else None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The Then tab of an object."""
+    place = visit_past(request, id)
+    if place.node.type in terms.ROOMS and not place.only_past:
+        return redirect(terms.page_of(id, place.node.type))
+    head = head_of(place, "object_then")
+    if not place.may_look:
+        hidden = Empty(
+            f"Who had access to {head.node.name} is not yours to see",
+            f"It is shown to those who may grant it: {head.owner_words()}.",
+        )
+        return _page(request, head, {"hidden": hidden})
+    asked = read(request)
+    access_log.looked(place.asker, "access in the past", place.node, via="console")
+    return _page(request, head, {"asked": asked, **_form(asked, place), **_answer(asked, place)})
+
+
+def _page(request: Request, head: Head, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+    return page(
+        request,
+        "console/object/then.html",
+        {**head.context(), **context},
+        room="catalog",
+        realm=head.node.realm,
+        revision=head.place.slice.revision,
+        banner=head.banner(),
+        status=status,
+    )
+
+
+def _form(asked: Asked, place: Place) -> dict[str, Any]:
+    may = duties.has(place.asker, EXPORT, place.node)
+    return {
+        "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
+        "zone": words.zone(),
+        "evidence": reverse("console:object_evidence", args=[place.node.id]),
+        "evidence_reason": None if may else Reason(REASON, _whom_to_ask(place.node)),
+    }
+
+
+def _whom_to_ask(node: Node) -> str:
+    """Who takes evidence away here, and where nobody does, who says who may.  Three or four queries."""
+    found = {one.holder: None for one in duties.along(node) if one.duty == EXPORT}
+    if found:
+        who = words.listed([terms.spoken(one) for one in found], 3)
+        return f"Evidence is taken away by who has the duty to export the history here: {who}."
+    owner = owner_of(next(iter(node.above()), node))
+    gives = f"{terms.spoken(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
+    return f"Nobody has the duty to export the history here yet. It is given by {gives}."
+
+
+def _answer(asked: Asked, place: Place) -> dict[str, Any]:
+    node = place.node
+    if asked.then is None or asked.until is None or asked.problems:
+        return {}
+    live_history.must_be_live(node.realm_id, asked.then.revision)
+    views = {"changes": _changes, "between": _between}
+    answer = views.get(asked.view, _state)(asked, asked.then, asked.until, place)
+    if "pager" in answer:
+        sheet = reverse("console:object_then_csv", args=[node.id]) + asked.url()
+        answer["pager"] = replace(answer["pager"], csv=sheet)
+    return {"past": _said(asked), **answer}
+
+
+def _said(asked: Asked) -> Note:
+    then, until = asked.then, asked.until
+    assert then is not None and until is not None  # noqa: S101 - asked by _answer
+    text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
+    if asked.view:
+        end = words.moment(until.moment) if asked.to else "now"
+        text += f" to {end}, revision {words.number(until.revision)}"
+    return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
+
+
+def _state(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+    node = place.node
+    was = node_at(node.id, then.revision)
+    if was is None:
+        return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
+    access = AccessMap(was, now=then.moment, as_of=then.revision, whole=True)
+    found, way = reached_by(access), was.lineage
+    open_ = leading(place.asker, None, [way[:depth] for depth in range(1, len(way) + 1)])
+    named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
+    text = f"{words.count(len(found), 'person', 'people')} reached by a rule then.{named}"
+    return {
+        "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
+        "rows": [_row(access, person, open_) for person in found[asked.after : asked.after + SHOWN]],
+        "pager": _pager(asked, text, len(found)),
+        "empty": Empty("Nobody had access then", "No rule on it or above it reached anybody."),
+    }
+
+
+def reached_by(access: AccessMap) -> list[Principal]:
+    """Those whom some rule reached, or who could do something without one, by name."""
+    had = ((one, access.access_of(one)) for one in access.people.values())
+    reached = (one for one, its in had if its.paths or its.can)
+    return sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
+
+
+def had_by(access: AccessMap, person: Principal, open_: Collection[int] = ()) -> tuple[str, tuple[Path, ...]]:
+    """What one person could do, in words, and by which ways, with links to what opens to the viewer."""
+    had, was = access.access_of(person), access.node
+    labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
+    how = terms.paths((path.rule for path in had.paths), was, labels, open_=open_)
+    return terms.can(had.can, was.type, owns=had.owns), how
+
+
+def _row(access: AccessMap, person: Principal, open_: Collection[int]) -> Row:
+    return Row(_who(person), *had_by(access, person, open_))
+
+
+def _pager(asked: Asked, text: str, many: int) -> Pager:
+    following = asked.after + SHOWN
+    next_ = asked.url(after=following) if following < many else ""
+    return Pager(text, asked.url() if asked.after else "", next_)
+
+
+def _changes(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+    node = place.node
+    found = compare.differences(node.id, then, until)
+    lines = tuple(_line(row, node.type) for row in found[asked.after : asked.after + SHOWN])
+    return {
+        "diff": Diff(lines) if lines else None,
+        "pager": _pager(asked, f"{words.count(len(found), 'person differs', 'people differ')}.", len(found)),
+        "empty": Empty("Nobody’s access differs", "Somebody may have had it for a while in between."),
+    }
+
+
+def could(actions: Collection[str], type_: str) -> str:
+    return terms.can(actions, type_, owns="set_owner" in actions)
+
+
+def _line(row: Difference, type_: str) -> DiffLine:
+    before, after = (could(actions, type_) for actions in (row.before, row.after))
+    kind = {"gain": "gain", "lose": "lose"}.get(row.kind, "change")
+    told = {"gain": f"has gained {terms.lower(after)}", "lose": f"has lost {terms.lower(before)}"}
+    text = told.get(row.kind, f"could {terms.lower(before)}, now can {terms.lower(after)}")
+    return DiffLine(kind, row.principal.label, text)
+
+
+def _between(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+    node = place.node
+    try:
+        found = compare.courses(node, then, until)
+    except Invalid as problem:
+        return {"empty": Empty("That time is too long", f"{problem}.")}
+    times = [row for course in found for row in _times(course, node.type)]
+    text = f"{words.count(len(found), 'person', 'people')} had access at some time."
+    return {
+        "times": times[asked.after : asked.after + SHOWN],
+        "pager": _pager(asked, text, len(times)),
+        "empty": Empty("Nobody had access in that time", "No rule on it or above it reached anybody."),
+    }
+
+
+def _times(course: Course, type_: str) -> Iterator[Time]:
+    for spell in course.spells:
+        yield Time(_who(course.principal), could(spell.actions, type_), _edge(spell.since), _until(spell))
+
+
+def _until(spell: Spell) -> str:
+    return _edge(spell.until) if spell.until else "not ended by then"
+
+
+def _edge(edge: Past) -> str:
+    return f"{words.moment(edge.moment)}, revision {words.number(edge.revision)}"
+
+
+def _who(person: Principal) -> Who:
+    return Who(person.label, terms.face_of(person), str(person), reverse("console:person", args=[person.pk]))
+
+
+@writes
+@signed_in
+def take_away(request: Request, id: int) -> HttpResponseBase:
+    """Evidence of a moment as an archive; for who may export the history here."""
+    place = visit_past(request, id)
+    then = moment_of(request.POST.get("at", "").strip()[:40]) or revisions.latest()
+    if not duties.has(place.asker, EXPORT, place.node):
+        access_log.refused(place.asker, EXPORT, place.node, via="console")
+        return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
+    was = node_at(place.node.id, then.revision)
+    if was is None:
+        context = {"hidden": _unknown(place, f"{place.node.name} was not there then.")}
+        return _page(request, head_of(place, "object_then"), context, status=422)
+    person, sample, seed = (request.POST.get(name, "").strip()[:255] for name in ("person", "sample", "seed"))
+    who = somebody(person) if person else None
+    if (person and who is None) or (sample and not number_in(sample)):
+        wrong = f"Nobody is called {person}." if person and who is None else "A sample is a number of people."
+        return _page(request, head_of(place, "object_then"), {"hidden": _unknown(place, wrong)}, status=422)
+    access_log.looked(place.asker, "evidence", place.node, via="console")
+    name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
+    content, reach = io.BytesIO(), duties.held(place.asker, EXPORT)
+    evidence.write(content, Question(was, then, who, number_in(sample), seed, reach), name=name)
+    response = HttpResponse(content.getvalue(), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{_safe(name)}"'
+    return response
+
+
+def _unknown(place: Place, wrong: str) -> Empty:
+    back = Action("Back", reverse("console:object_then", args=[place.node.id]))
+    return Empty(wrong, "Nothing was taken away.", drawn=False, actions=(back,))
+
+
+def _not_yours(place: Place) -> Empty:
+    owner = f"Ask the owner of {place.node.realm} for the duty to export the history."
+    return Empty(
+        "Taking the history away is a duty of its own",
+        _whom_to_ask(place.node) if place.may_look else owner,  # who has a duty is not for everybody
+        actions=(Action("Back", reverse("console:object_then", args=[place.node.id])),),
+    )
+
+
+def _safe(name: str) -> str:
+    return "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name
+    )

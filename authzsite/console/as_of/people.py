@@ -1,0 +1,197 @@
+"""What somebody reached at a moment of the past, beside now, another moment, or another person."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.as_of import objects as as_of_objects
+from authzsite.console.history.views import somebody
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.links import leading
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Empty, Face, Note, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.kit.methods import reads
+from authzsite.console.people.person_access import visit
+from authzsite.console.people.reach import Reach, Reached
+from catalog.nodes import Node
+from catalog.past import nodes_at
+from lakewarden.law.facts import Slice
+from policies.decisions.lookups.access_report import slice_at
+from policies.record import revisions as past
+from policies.record.revisions import Past
+
+SHOWN = 50
+
+
+@dataclass
+class ReachThen(Reach):
+    """The same questions as of today, asked of the facts and names of a moment."""
+
+    past: Past = field(default_factory=past.latest)
+
+    def __post_init__(self) -> None:
+        self.now = self.past.moment
+
+    @cached_property
+    def slices(self) -> list[Slice]:
+        revision = self.past.revision
+        return [slice_at(self.person, realm, now=self.now, as_of=revision) for realm in self.circle.realms]
+
+    @cached_property
+    def places(self) -> dict[int, Node]:
+        keys = {rule.object for _, rule in self.rules if isinstance(rule.object, int)}
+        found = nodes_at(keys, self.past.revision)
+        return {key: one for key, one in found.items() if self.circle.sees(self.person, one)}
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Whom and when the address asks about; `of` names another person to compare with."""
+
+    at: str
+    to: str
+    of: str
+    after: int
+    left: Past | None
+    right: Past | None
+    other: Principal | None
+    problems: dict[str, str]
+
+    @property
+    def compares(self) -> bool:
+        return bool(self.to or self.of)
+
+    def url(self, **changed: object) -> str:
+        kept = {"at": self.at, "to": self.to, "of": self.of, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass(frozen=True)
+class Row:
+    """One object, what could be done to it at the one side and at the other; `kind` says how they differ.
+
+    Its page `opens` to the viewer, who may know of access without seeing its object.
+    """
+
+    node: Node
+    left: str
+    right: str = ""
+    kind: str = ""
+    sign: str = ""
+    opens: bool = False
+
+    @property
+    def what(self) -> Who:
+        node = self.node
+        above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+        url = terms.page_of(node.id, node.type) if self.opens else ""
+        return Who(node.name, Face("thing", terms.icon_of(node.type)), above, url)
+
+
+def read(request: Request, circle: Circle) -> Asked:
+    at, to, of = (request.GET.get(name, "").strip()[:255] for name in ("at", "to", "of"))
+    left, right = (as_of_objects.moment_of(text[:40]) if text else past.latest() for text in (at, to))
+    other = _other(circle, of)
+    wrong = "Write a day, a day with a time, or a revision that there was."
+    problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
+    if of and other is None:
+        problems["of"] = f"Nobody is called {of}."
+    skipped = number_in(request.GET.get("after", "")) or 0
+    return Asked(at, to, of, skipped, left, right, other, problems)
+
+
+def _other(circle: Circle, text: str) -> Principal | None:
+    """Another one whom the viewer may know; of nobody else it is said that they exist."""
+    found = somebody(text) if text else None
+    return circle.people().filter(pk=found.pk).first() if found else None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The Past tab of a person."""
+    seen = visit(request, id, "person_then")
+    asked = read(request, seen.circle)
+    context = {"asked": asked, "zone": words.zone(), **_answer(asked, seen.circle, seen.person)}
+    return seen.page(request, "console/person/then.html", context)
+
+
+def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
+    rows = answered(asked, circle, person)
+    if rows is None:
+        return {}
+    sheet = reverse("console:person_then_csv", args=[person.pk]) + asked.url()
+    shown = rows[asked.after : asked.after + SHOWN]
+    open_ = leading(circle.asker, circle.sight, (row.node.lineage for row in shown))
+    return {
+        "past": _said(asked, person),
+        "rows": [replace(row, opens=row.node.id in open_) for row in shown],
+        "heads": heads(asked, person),
+        "pager": replace(_pager(asked, len(rows)), csv=sheet),
+        "empty": Empty("No difference", "Both reach the same, as far as you may know.")
+        if asked.compares
+        else Empty("Nothing was reached then", "No rule that you may know of spoke of anything."),
+    }
+
+
+def answered(asked: Asked, circle: Circle, person: Principal) -> list[Row] | None:
+    """All that was asked for, by name; None when nothing was asked, or not so that it can be answered."""
+    if asked.problems or not (asked.at or asked.compares) or asked.left is None or asked.right is None:
+        return None
+    left = ReachThen(circle, person, past=asked.left)
+    if not asked.compares:
+        return [Row(one.node, one.words) for one in left.all]
+    return _compared(left, ReachThen(circle, asked.other or person, past=asked.right))
+
+
+def _compared(left: Reach, right: Reach) -> list[Row]:
+    """Every object on which the two differ, by name."""
+    one, two = ({reached.node.id: reached for reached in side.all} for side in (left, right))
+    found = [_row(one.get(key), two.get(key)) for key in {**one, **two}]
+    return sorted(
+        (row for row in found if row.left != row.right), key=lambda row: (row.node.names, row.node.type)
+    )
+
+
+def _row(left: Reached | None, right: Reached | None) -> Row:
+    reached = left or right
+    assert reached is not None  # noqa: S101 - one of the two names the object
+    kind = "gain" if left is None else "lose" if right is None else "change"
+    sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
+    one, other = (side.words if side else "Nothing" for side in (left, right))
+    return Row(reached.node, one, other, kind, sign)
+
+
+def _said(asked: Asked, person: Principal) -> Note:
+    text = "; ".join(heads(asked, person))
+    return Note("warn", "This is the past" if asked.at or asked.to else "Two people beside each other", text)
+
+
+def heads(asked: Asked, person: Principal) -> list[str]:
+    """Whose reach it is and when; of two sides, when two are compared."""
+    sides = [(person, asked.at, asked.left)]
+    if asked.compares:
+        sides.append((asked.other or person, asked.to, asked.right))
+    return [_side(*side) for side in sides]
+
+
+def _side(person: Principal, text: str, at: Past | None) -> str:
+    when = f"{words.moment(at.moment)}, revision {words.number(at.revision)}" if at and text else "now"
+    return f"{person.label}, {when}"
+
+
+def _pager(asked: Asked, many: int) -> Pager:
+    following = asked.after + SHOWN
+    what = ("object differs", "objects differ") if asked.compares else ("object", "objects")
+    next_ = asked.url(after=following) if following < many else ""
+    return Pager(words.count(many, *what), asked.url() if asked.after else "", next_)

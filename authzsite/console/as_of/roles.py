@@ -1,0 +1,113 @@
+"""A role as it was at a moment: what it gave on which objects, and who held it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.as_of.objects import moment_of
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Chip, Crumbs, Face, Note, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.roles.role import Seen, rights, visit_role
+from catalog.nodes import Node
+from catalog.past import nodes_at
+from policies.decisions import ask
+from policies.decisions.lookups import live_history
+from policies.models import Assignment, Grant
+from policies.models.grants import Effect
+from policies.record import access_log, history
+from policies.record.history import Sight
+from policies.record.revisions import Past
+
+WRONG = "Write a day, a day with a time, or a revision that there was."
+
+
+@dataclass(frozen=True)
+class Gave:
+    """One object then, what was allowed on it and what denied."""
+
+    what: Who
+    allowed: str
+    denied: Chip | None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The role's past; nothing until a moment is chosen."""
+    seen = visit_role(request, id, past=True)
+    at = request.GET.get("at", "").strip()[:40]
+    then = moment_of(at) if at else None
+    name = seen.node.name
+    context = {
+        "crumbs": Crumbs((("Roles", reverse("console:roles")), (name, reverse("console:role", args=[id])))),
+        "heading": f"The past of {name}",
+        "kind": "Role",
+        "at": at,
+        "zone": words.zone(),
+        "problem": WRONG if at and then is None else "",
+    }
+    if then is not None:
+        live_history.must_be_live(seen.node.realm_id, then.revision)
+        access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
+        held = [_holder(row.holder) for row in held_then(seen, then)]
+        sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
+        context |= {"past": _said(then), "gave": _gave(seen, then), "held": held}
+        context |= {"gave_csv": sheet, "held_csv": f"{sheet}&show=held"}
+    return page(request, "console/role/then.html", context, room="roles", realm=seen.node.realm)
+
+
+def _said(then: Past) -> Note:
+    text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
+    return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
+
+
+def _gave(seen: Seen, then: Past) -> list[Gave]:
+    return [_row(*one) for one in gave_then(seen, then)]
+
+
+def gave_then(seen: Seen, then: Past) -> list[tuple[Node, list[Grant]]]:
+    """What it gave on each object that the viewer may know of, by name."""
+    rows: dict[int, list[Grant]] = {}
+    facts = Grant.objects.as_of(then.revision).within(then.moment)
+    for row in facts.filter(role=seen.node.id, securable__isnull=False):
+        rows.setdefault(row.securable_id or 0, []).append(row)
+    places = nodes_at(rows, then.revision).values()
+    sight = history.sight(seen.place.asker, [seen.root])
+    shown = (one for one in places if _may_know(seen, sight, one))
+    return [(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
+
+
+def _may_know(seen: Seen, sight: Sight, node: Node) -> bool:
+    """Whether the viewer may see the object now, or may view its history."""
+    place = seen.place
+    return sight.sees(node) or bool(ask.may_see(place.slice, node, now=place.now))
+
+
+def _row(node: Node, rows: list[Grant]) -> Gave:
+    above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+    face, url = Face("thing", terms.icon_of(node.type)), terms.page_of(node.id, node.type)
+    denied = rights(node, rows, Effect.DENY)
+    chip = Chip("denied", f"{denied} denied") if denied else None
+    return Gave(Who(node.name, face, above, url), rights(node, rows, Effect.ALLOW), chip)
+
+
+def held_then(seen: Seen, then: Past) -> QuerySet[Assignment]:
+    """Who held it, by name, as far as the viewer may know."""
+    rows = Assignment.objects.as_of(then.revision).within(then.moment).filter(role=seen.node.id)
+    if not seen.all_holders:
+        rows = rows.filter(holder=seen.place.asker)
+    return rows.select_related("holder").order_by("holder__display_name", "holder__name")
+
+
+def _holder(one: Principal) -> Who:
+    return terms.who(one, str(one), reverse("console:person", args=[one.pk]))

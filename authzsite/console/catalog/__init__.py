@@ -1,0 +1,1 @@
+"""Catalog: the tree beside a list of what lies in a container."""

@@ -1,0 +1,136 @@
+"""What lies in a container, as its list asks for it: filtered, by letter, fifty at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import CharField, Count, Exists, OuterRef, QuerySet, Value
+from django.db.models.functions import Collate, Left, Upper
+from django.http import QueryDict
+
+from authzsite.console.catalog.tree import SHOWN, after, inside, mark_of, shown_types
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Letter, Letters, Pager, Toggle
+from authzsite.console.objects.access import Place
+from catalog.models import Placement
+from catalog.nodes import any_of
+from catalog.queries import holds
+from policies.models import Ownership
+
+ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+OTHERS = 14
+"""So many letters beyond the alphabet have a bar of their own."""
+TALL = 20
+LONGEST = 255
+HOW = (("", "All"), ("mine", "Yours"), ("ownerless", "No owner"))
+
+
+@dataclass
+class Shelf:
+    """One list; all that was asked of it stands in its address."""
+
+    place: Place
+    data: QueryDict
+
+    @cached_property
+    def text(self) -> str:
+        asked = self.data.get("q", "").strip()[:LONGEST]
+        return asked.replace("\0", "\N{SYMBOL FOR NULL}")
+
+    @cached_property
+    def type(self) -> str:
+        asked = self.data.get("type", "")
+        return asked if asked in shown_types(self.place.node) else ""
+
+    @cached_property
+    def how(self) -> str:
+        asked = self.data.get("how", "")
+        return asked if asked in dict(HOW) else ""
+
+    @property
+    def filtered(self) -> bool:
+        return bool(self.text or self.type or self.how)
+
+    def url(self, **changed: str) -> str:
+        kept = {"q": self.text, "type": self.type, "how": self.how, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+    @cached_property
+    def rows(self) -> QuerySet[Any]:
+        """All that was asked for, by name, whatever page one is on."""
+        rows = inside(self.place, self.type)
+        if self.how == "mine":
+            owned = [key for key, bits in self.place.slice.bits.items() if bits.owned]
+            rows = rows.filter(any_of("securable_id", owned))
+        if self.how == "ownerless":
+            rows = rows.exclude(Exists(Ownership.objects.open().filter(securable=OuterRef("securable"))))
+        return rows.filter(holds(self.text)) if self.text else rows
+
+    @cached_property
+    def page(self) -> list[Placement]:
+        """The rows of this page, and one more where others follow."""
+        rows = self.rows.filter(after(self.data.get("after", "")))
+        letter = self.data.get("from", "")[:1]
+        if letter and letter != "\0":
+            rows = rows.filter(folded__gte=Collate(Upper(Value(letter)), "C"))
+        return list(rows[: SHOWN + 1])
+
+    @property
+    def shown(self) -> list[Placement]:
+        return self.page[:SHOWN]
+
+    @cached_property
+    def by_letter(self) -> dict[str, int]:
+        """How many begin with each letter.  One query, which counts them all."""
+        first = Left("folded", 1, output_field=CharField())
+        rows = self.rows.order_by().annotate(letter=first).values_list("letter")
+        return dict(rows.annotate(Count("pk")))
+
+    @property
+    def count(self) -> int:
+        return sum(self.by_letter.values())
+
+    def count_words(self) -> str:
+        if self.text:
+            return f"{words.number(self.count)} {'matches' if self.count == 1 else 'match'} “{self.text}”"
+        what = {"mine": " of yours", "ownerless": " without an owner"}.get(self.how, "")
+        return f"{words.count(self.count, 'object')}{what} in {self.place.node.name}"
+
+    def letters(self) -> Letters | None:
+        """The bars to jump by, where there is more than a page."""
+        if self.count <= SHOWN:
+            return None
+        beyond = sorted(set(self.by_letter) - set(ALPHABET), key=lambda one: -self.by_letter[one])[:OTHERS]
+        tallest = max(self.by_letter.values())
+        here = self.shown[0].name[:1].upper() if self.shown else ""
+        drawn = (self._letter(one, tallest, here) for one in sorted([*ALPHABET, *beyond]))
+        return Letters(tuple(drawn))
+
+    def _letter(self, letter: str, tallest: int, here: str) -> Letter:
+        many = self.by_letter.get(letter, 0)
+        height = max(2, round(TALL * many / tallest)) if many else 0
+        url = self.url(**{"from": letter}) if many else ""
+        told = words.count(many, "name")
+        return Letter(letter, told, url, height, TALL - height, letter == here)
+
+    def toggles(self) -> Iterable[Toggle]:
+        kinds = [one for one in shown_types(self.place.node) if one in ("schema", "table", "view")]
+        if len(shown_types(self.place.node)) > 1:
+            yield Toggle("All kinds", self.url(type=""), not self.type)
+            for one in kinds:
+                yield Toggle(terms.kind_of(one) + "s", self.url(type=one), one == self.type)
+        for how, word in HOW[1:]:
+            yield Toggle(word, self.url(how="" if how == self.how else how), how == self.how)
+
+    def pager(self) -> Pager | None:
+        last = self.page[SHOWN - 1] if len(self.page) > SHOWN else None
+        start = self.url() if self.data.get("after") or self.data.get("from") else ""
+        next_ = self.url(after=mark_of(last)) if last else ""
+        text = "Nothing comes after this"
+        if self.shown:
+            text = f"{self.shown[0].name} to {self.shown[-1].name}, by name"
+        return Pager(text, start, next_) if start or next_ else None

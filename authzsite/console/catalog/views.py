@@ -1,0 +1,247 @@
+"""Catalog: the tree beside a list, both holding what one may see and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.catalog.catalog_list import Shelf
+from authzsite.console.catalog.tree import leaf, tree
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Nodes
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Fact, Facts, Who
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.inputs.object_selection import ticking
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.header import Head
+from authzsite.console.settings.modes import banner
+from authzsite.console.sync.backend_state import behind
+from authzsite.downloads import csv_file
+from catalog.models import Detail, Placement
+from catalog.nodes import Node
+from catalog.queries import mode_of
+from lakewarden.law.facts import Level
+from policies.decisions import ask
+from policies.decisions.lookups.visible_objects import owners_along, realms_of
+from policies.models import Ownership
+from policies.services.grants import revision_now
+
+ASIDE = ("role", "tag", "policy", "job_template", "job", "user", "group", "column")
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    owner: str
+    you: str
+    comment: str
+    id: int = 0
+    may_grant: bool = False
+
+
+# The list
+
+
+@reads
+@signed_in
+def top(request: Request) -> HttpResponse:
+    """The realm one is in, or the choice among several."""
+    realms = realms_of(asker_of(request))
+    if len(realms) == 1:
+        return redirect(terms.page_of(realms[0].id, realms[0].type))
+    owners = _owners_of([root.id for root in realms])
+    context = {
+        "heading": "Catalog",
+        "lead": "The realms you are a member of.",
+        "tree": _forest(request, realms),
+        "rows": [
+            Row(
+                Who(
+                    root.name,
+                    Face("thing", "lake"),
+                    terms.kind_of(root.type),
+                    terms.page_of(root.id, root.type),
+                ),
+                owners[root.id].label if root.id in owners else "",
+                "Member",
+                "",
+            )
+            for root in realms
+        ],
+        "above": "",  # nothing lies above a realm from which an owner could come down
+        "count_words": words.count(len(realms), "realm"),
+        "pager": None,
+        "empty": Empty(
+            "No realm has admitted you yet",
+            "Whoever runs this Lakewarden, or the owner of a realm, can add you.",
+        ),
+    }
+    return page(request, "console/catalog.html", context, room="catalog", revision=revision_now())
+
+
+def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
+    leaves = tuple(leaf(one.id, one.name, one.type, 1, at, len(realms)) for at, one in enumerate(realms, 1))
+    return Nodes(leaves)
+
+
+@reads
+@signed_in
+def browse(request: Request, id: int) -> HttpResponse:
+    """What is in a metalake, a catalog or a schema."""
+    place = visit(request, id)
+    if place.node.type not in terms.CONTAINERS:
+        return redirect(terms.page_of(id, place.node.type))
+    shelf = Shelf(place, request.GET)
+    context = {
+        **_top(place),
+        "tree": tree(place, None if shelf.filtered else shelf.count),
+        "shelf": shelf,
+        "toggles": list(shelf.toggles()),
+        "letters": shelf.letters(),
+        **ticking(list_rows(place, shelf.shown)),
+        "count_words": shelf.count_words(),
+        "csv": reverse("console:browse_csv", args=[id]) + shelf.url(),
+        "pager": shelf.pager(),
+        "empty": _empty(place.node, filtered=shelf.filtered),
+    }
+    node = place.node
+    return page(
+        request,
+        "console/catalog.html",
+        context,
+        room="catalog",
+        realm=node.realm,
+        revision=place.slice.revision,
+        banner=banner(node.realm, mode_of(node.realm_id)),
+    )
+
+
+def _empty(node: Node, *, filtered: bool) -> Empty:
+    if filtered:
+        everything = Action("Show everything", reverse("console:browse", args=[node.id]))
+        return Empty(
+            "Nothing matches",
+            "Lists hold what you may see. Drop the filter to see all of it.",
+            drawn=False,
+            actions=(everything,),
+        )
+    return Empty(
+        f"Nothing you may see is in {node.name}", "Lists hold what you may see; ask its owner for more."
+    )
+
+
+def list_rows(place: Place, found: Sequence[Placement]) -> list[Row]:
+    """Rows with owner, what one can do oneself, and the comment.  Two queries, however many rows."""
+    keys = [row.securable_id for row in found]
+    owners = _owners_of(keys)
+    comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
+    return [
+        _row(place, row, owners.get(row.securable_id), comments.get(row.securable_id, "")) for row in found
+    ]
+
+
+def _owners_of(keys: Sequence[int]) -> dict[int, Principal]:
+    """Who owns each of the securables of those keys, where somebody does."""
+    rows = Ownership.objects.open().filter(securable__in=keys).select_related("owner")
+    return {row.securable_id: row.owner for row in rows}
+
+
+def _row(place: Place, row: Placement, owner: Principal | None, comment: str) -> Row:
+    able = _able(place, row)
+    url, icon = terms.page_of(row.securable_id, row.type), terms.icon_of(row.type)
+    return Row(
+        what=Who(row.name, Face("thing", icon), terms.kind_of(row.type), url),
+        owner=owner.label if owner else "",
+        you=terms.can(able, row.type, owns="drop" in able).replace("Everything", "Own"),
+        comment=comment[:200],
+        id=row.securable_id,
+        may_grant="grant" in able,
+    )
+
+
+def _able(place: Place, row: Placement) -> list[str]:
+    node = child_of(place.node, row)
+    return [
+        name
+        for name in ("use", "read", "write", "drop", "grant")
+        if ask.answer(place.slice, name, node, now=place.now)
+    ]
+
+
+def child_of(node: Node, row: Placement) -> Node:
+    return Node(
+        row.securable_id,
+        node.realm_id,
+        node.kind,
+        (*node.levels, Level(row.type, row.securable_id)),
+        (*node.names, row.name),
+    )
+
+
+def _top(place: Place) -> dict[str, Any]:
+    node = place.node
+    level, owner = _nearest(place)
+    detail = Detail.objects.filter(securable=node.id).first()
+    crumbs = [(one.name, reverse("console:browse", args=[one.id])) for one in node.above()]
+    reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
+    reason = None if place.may_grant else Head(place, "object").grant_reason()
+    grant = Action(
+        f"Grant on {node.name}",
+        reverse("console:grant", args=[node.id]),
+        "primary",
+        reason=reason.id if reason else "",
+        opens="layer",
+        key="a",
+    )
+    return {
+        "crumbs": Crumbs(tuple(crumbs)) if crumbs else None,
+        "heading": node.name,
+        "kind": terms.kind_of(node.type),
+        "lead": (detail.comment if detail else "") or "Lists and counts hold what you may see.",
+        "actions": [*_settings(node), reach, grant],
+        "reason": reason,
+        "facts": Facts(tuple(_facts(place, level, owner))),
+        "above": f"Owner of {level}" if owner else "",
+    }
+
+
+def _settings(node: Node) -> Iterable[Action]:
+    if node.type == "metalake":
+        yield Action("Settings", reverse("console:realm", args=[node.id]), "plain")
+
+
+def _nearest(place: Place) -> tuple[str, Principal | None]:
+    """Who owns it, or the nearest above that has an owner; and that one's name."""
+    owners, node = owners_along(place.node), place.node
+    key = next((key for key in reversed(node.lineage) if key in owners), None)
+    return (terms.level_of(node, key)[-1], owners[key]) if key is not None else ("", None)
+
+
+def _facts(place: Place, level: str, owner: Principal | None) -> Iterable[Fact]:
+    note = f"of {level}" if level != place.node.name else ""
+    yield Fact("Owner", owner.label, note=note) if owner else Fact("Owner", "No owner")
+    able = [name for name in ("use", "drop", "grant") if place.may(name)]
+    yield Fact("You can", terms.can(able, place.node.type, owns="drop" in able))
+    there = behind(place.node)
+    if there:
+        yield Fact(f"In {there.system}", state=there.state())
+
+
+@reads
+@signed_in
+def as_csv(request: Request, id: int) -> HttpResponseBase:
+    """Everything one may see directly below an object, as a file."""
+    place = visit(request, id)
+    rows = Shelf(place, request.GET).rows
+    lines = ([f"{place.node.ref.id}", row.type, row.name] for row in rows.iterator(2000))
+    return csv_file.answer(f"catalog-{id}", ["in", "type", "name"], lines)

@@ -1,0 +1,1 @@
+"""CDAP realms: rights on names, what the names match, and the entities of an instance."""

@@ -1,0 +1,99 @@
+"""What a change of rights on a name does, in counted lines: losses first, groups with the names inside."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from authzsite.console.cdap.context import Desk, noun_of
+from authzsite.console.cdap.links import text_of
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from policies.previews.patterns import Effect, Foretold
+
+NAMED = 5
+SIGNS = ("lose", "gain", "same")
+
+
+@dataclass(frozen=True)
+class Told:
+    """A foretelling in words; `removal` for what is taken."""
+
+    desk: Desk
+    target: Authorizable
+    foretold: Foretold
+    removal: bool = False
+
+    @property
+    def noun(self) -> str:
+        return noun_of(self.target)
+
+    def matches(self) -> str:
+        """dataset:ns1.* matches 2 datasets now: ns1.orders and ns1.stock."""
+        many = self.foretold.many
+        if not many:
+            if not self.target.is_pattern:
+                return "It is not there yet; what is made under this name will have these rights."
+            return f"No {self.noun} is like it now. Those made later will be."
+        if not self.target.is_pattern:
+            return "It is there."
+        names = [text_of(one).partition(":")[2] for one in self.foretold.entities[:NAMED]]
+        more = f" and {words.number(many - len(names))} more" if many > len(names) else ""
+        listed = f"{', '.join(names)}{more}" if more else words.listed(names)
+        return f"{words.count(many, self.noun)} now: {listed}. Those made later too."
+
+    def tally(self) -> Tally:
+        told = (("lose", "lose", "loses"), ("gain", "gain", "gains"), ("same", "unchanged", "unchanged"))
+        counts = [(kind, self.foretold.count(kind), several, one) for kind, several, one in told]
+        return Tally(
+            tuple(
+                Count(words.number(many), one if many == 1 else several, kind if kind != "same" else "")
+                for kind, many, several, one in counts
+                if many
+            )
+        )
+
+    def sum(self) -> str:
+        told = [f"{one.number} {one.words}" for one in self.tally().counts if one.kind]
+        return f"{', '.join(told)}." if told else ""
+
+    def diff(self) -> Diff:
+        folds: dict[tuple[object, ...], list[Effect]] = {}
+        for at, effect in enumerate(self.foretold.effects):
+            key = (effect.via, effect.before, effect.after) if effect.via else (at,)
+            folds.setdefault(key, []).append(effect)
+        ordered = sorted(folds.values(), key=lambda some: SIGNS.index(some[0].kind))
+        lines = [self._line(some) for some in ordered]
+        if self.foretold.unseen:
+            more = f"{words.number(self.foretold.unseen)} more"
+            lines.append(DiffLine("change", more, "are not worked out here"))
+        return Diff(tuple(lines))
+
+    def _line(self, effects: Sequence[Effect]) -> DiffLine:
+        first = effects[0]
+        names = words.listed([one.person.label for one in effects], 12)
+        if first.via and len(effects) > 1:
+            subject, note = f"{words.number(len(effects))} of {first.via}", f"{names}."
+        else:
+            subject = f"{terms.spoken(first.person)}{f' of {first.via}' if first.via else ''}"
+            note = ""
+        waits = first.kind == "same" and not self.removal and not self.foretold.entities
+        return DiffLine("lack" if waits else first.kind, subject, self._outcome(first, len(effects)), note)
+
+    def _outcome(self, effect: Effect, people: int) -> str:
+        if effect.kind == "same":
+            if not self.foretold.entities:
+                return "loses nothing that is there" if self.removal else "gains what is made later"
+            kept = "keep" if people > 1 else "keeps"
+            return f"{kept} it by another name" if self.removal else "can do that already"
+        verb = {"gain": ("gain", "gains"), "lose": ("lose", "loses")}[effect.kind][people == 1]
+        return f"{verb} {words.listed(list(self._changes(effect)))}"
+
+    def _changes(self, effect: Effect) -> Iterable[str]:
+        for code, before, after in zip(self.foretold.codes, effect.before, effect.after, strict=True):
+            if before != after:
+                label = terms.lower(self.desk.actions[code])
+                many = abs(after - before)
+                what = words.count(many, self.noun) if self.target.is_pattern else str(self.target)
+                yield f"{label} on {what}"

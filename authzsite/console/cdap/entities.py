@@ -1,0 +1,124 @@
+"""The entities of a CDAP, namespace by namespace: of those that are there what exists for the viewer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+
+from authzsite.console.cdap.context import Desk, desk_at
+from authzsite.console.cdap.links import text_of
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Empty, Face, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from catalog.models import Placement
+from catalog.nodes import Node
+from catalog.queries import below
+from lakewarden.law.dialects.cdap.authorizable import TYPES
+from policies.decisions import ask
+from policies.decisions.lookups import pattern_matches
+
+SHOWN = 50
+HOLDING = ("namespace", "application")
+"""What has entities in it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    kind: str
+    you: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for: what is in an object, with a text in the name."""
+
+    desk: Desk
+    node: Node
+    inside: str
+    text: str
+
+    @property
+    def rows(self) -> QuerySet[Placement]:
+        rows = below(self.node).filter(type__in=TYPES).order_by("type", "name", "pk")
+        return rows.filter(name__icontains=self.text) if self.text else rows
+
+    def url(self, name: str = "cdap_entities", **changed: str) -> str:
+        kept = {"in": self.inside, "q": self.text, **changed}
+        return self.desk.url(name, **{name: value for name, value in kept.items() if value})
+
+
+def asked_in(request: Request, desk: Desk) -> Asked:
+    """Raises Http404 for what is no namespace or application, or not to be seen."""
+    inside, text = request.GET.get("in", ""), request.GET.get("q", "").strip()[:255].replace("\0", "")
+    return Asked(desk, _container(desk, inside) if inside else desk.root, inside, text)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What is in the instance, in a namespace or in an application."""
+    asked = asked_in(request, desk_at(request, id))
+    desk, node, inside, text = asked.desk, asked.node, asked.inside, asked.text
+    start = number_in(request.GET.get("after", "")) or 0
+    window = list(asked.rows[start : start + SHOWN + 1])
+    more = asked.url(after=str(start + SHOWN)) if len(window) > SHOWN else ""
+    context = {
+        "heading": node.name if inside else f"Entities of {node.name}",
+        "kind": terms.kind_of(node.type) if inside else "",
+        "crumbs": desk.crumbs(*_way(desk, node)),
+        "lead": "Everything that is there." if desk.looks else "Lists hold what you may see.",
+        "actions": [Action("Who has access", desk.text_url(text_of(node)))] if inside else [],
+        "asked": text,
+        "inside": inside,
+        "rows": [_row(desk, one) for one in desk.entities(window[:SHOWN])],
+        "pager": Pager(
+            "By kind and name", asked.url() if start else "", more, asked.url("cdap_entities_csv")
+        ),
+        "empty": _empty(node, text),
+    }
+    return desk.show(request, "console/cdap/entities.html", context)
+
+
+def _container(desk: Desk, text: str) -> Node:
+    """The namespace or application of that name, which the viewer may see.  Raises Http404."""
+    target = desk.named(text)
+    found = desk.entities(pattern_matches.entities(desk.root, target)[:1])
+    if target.is_pattern or target.type not in HOLDING or not found:
+        raise Http404
+    return found[0]
+
+
+def _way(desk: Desk, node: Node) -> list[tuple[str, str]]:
+    if node.id == desk.root.id:
+        return []
+    above = [one for one in node.above() if one.id != desk.root.id]
+    entities = ("Entities", desk.url("cdap_entities"))
+    return [entities, *((one.name, desk.url("cdap_entities", **{"in": text_of(one)})) for one in above)]
+
+
+def _row(desk: Desk, node: Node) -> Row:
+    text = text_of(node)
+    url = desk.url("cdap_entities", **{"in": text}) if node.type in HOLDING else desk.text_url(text)
+    what = Who(node.name, Face("thing", terms.icon_of(node.type)), url=url)
+    return Row(what, terms.kind_of(node.type), able(desk, node))
+
+
+def able(desk: Desk, node: Node) -> str:
+    """What the viewer may do with an entity, in words."""
+    slice_, now = desk.place.slice, desk.place.now
+    held = [code for code in desk.actions if ask.answer(slice_, code, node, now=now)]
+    return desk.labels(held) or "Nothing"
+
+
+def _empty(node: Node, text: str) -> Empty:
+    if text:
+        return Empty(f"Nothing matches “{text}”", drawn=False)
+    return Empty(
+        f"Nothing you may see is in {node.name}", "Entities are registered as they are made in CDAP."
+    )

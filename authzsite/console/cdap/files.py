@@ -1,0 +1,52 @@
+"""The tables of a CDAP as files, to their end, for whoever may see the page and under the same filter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.http.response import HttpResponseBase
+
+from authzsite.console.cdap.context import desk_at, held_on, reaches
+from authzsite.console.cdap.entities import Asked, able, asked_in
+from authzsite.console.cdap.links import text_of
+from authzsite.console.cdap.views import Names, listed
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.downloads import csv_file
+from policies.record import access_log
+
+
+@reads
+@signed_in
+def of_names(request: Request, id: int) -> HttpResponseBase:
+    """Who was given what on which name, and what that matches now and matched then."""
+    names = listed(request, id)
+    if names.desk.looks:
+        access_log.looked(names.desk.place.asker, "names as a file", names.desk.root, via="console")
+    head = ["name", "holder", "shown as", "may", "since revision", "matches now", "matched when given"]
+    return csv_file.answer(f"names-{id}", head, _names(names))
+
+
+def _names(names: Names) -> Iterator[list[object]]:
+    for some in csv_file.chunks(names.named.iterator(csv_file.CHUNK)):
+        reach = reaches(names.desk, some)
+        telling = [text for text in some if reach[text].warning or not names.lost]
+        for text, rows in names.given(telling).items():
+            for one in held_on(names.desk, rows):
+                held = (text, one.code, one.who.name, one.may, one.since)
+                yield [*held, reach[text].now, reach[text].then]
+
+
+@reads
+@signed_in
+def of_entities(request: Request, id: int) -> HttpResponseBase:
+    """What is there and exists for the viewer, and what they may do with it."""
+    asked = asked_in(request, desk_at(request, id))
+    return csv_file.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(asked))
+
+
+def _entities(asked: Asked) -> Iterator[list[object]]:
+    for some in csv_file.chunks(asked.rows.iterator(csv_file.CHUNK)):
+        for one in asked.desk.entities(some):
+            yield [text_of(one), one.type, able(asked.desk, one)]

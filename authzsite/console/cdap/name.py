@@ -1,0 +1,181 @@
+"""One name that rights are given on: what it matches, who was given what on it, who reaches it otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.http import Http404, HttpResponse
+
+from authzsite.console.cdap.context import Desk, Held, Reach, desk_at, held_on, noun_of, reaches
+from authzsite.console.cdap.links import text_of
+from authzsite.console.history import timeline
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Chip, Empty, Face, Fact, Facts, Note, Path, State, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from catalog.nodes import Node
+from lakewarden.law.dialects.cdap.authorizable import Authorizable
+from policies.decisions import ask
+from policies.decisions.lookups import pattern_matches
+from policies.record import access_log
+
+SHOWN = 50
+
+
+@dataclass(frozen=True)
+class Row:
+    """A holder of rights on the very name."""
+
+    who: Who
+    may: str
+    since: str
+    action: Action | None
+
+
+@dataclass(frozen=True)
+class Reaching:
+    """A holder who reaches the entity by another name."""
+
+    who: Who
+    may: str
+    how: Path
+
+
+@dataclass
+class Name:
+    """One name as one viewer meets it."""
+
+    desk: Desk
+    target: Authorizable
+
+    @property
+    def text(self) -> str:
+        return str(self.target)
+
+    @cached_property
+    def may_grant(self) -> bool:
+        return self.desk.may_grant(self.target)
+
+    @cached_property
+    def held(self) -> list[Held]:
+        rows = self.desk.grants().filter(pattern=self.text).select_related("holder").order_by("opened")
+        return held_on(self.desk, rows)
+
+    @cached_property
+    def reach(self) -> Reach:
+        if self.held:
+            return reaches(self.desk, [self.text])[self.text]
+        [now] = pattern_matches.counted(self.desk.root, [(self.target, None)])
+        return Reach(now, now, not self.target.is_pattern)
+
+    @cached_property
+    def matched(self) -> list[Node]:
+        """The first entities that are like it and exist for the viewer."""
+        return self.desk.entities(pattern_matches.entities(self.desk.root, self.target)[:SHOWN])
+
+    def facts(self) -> Facts:
+        node = ask.entity_node(self.desk.root, self.target)
+        slice_, now = self.desk.place.slice, self.desk.place.now
+        able = [code for code in self.desk.actions if ask.answer(slice_, code, node, now=now)]
+        found = [Fact("Kind", terms.kind_of(self.target.type))]
+        if self.desk.looks or self.target.is_pattern:
+            found.append(Fact("Matches now" if self.target.is_pattern else "There", state=self._state()))
+        if not self.target.is_pattern:
+            found.append(Fact("You may", self.desk.labels(able) or "Nothing"))
+        if self.reach.warning and self.reach.now:
+            found.append(Fact("When given", words.count(self.reach.then, noun_of(self.target))))
+        return Facts(tuple(found))
+
+    def _state(self) -> State:
+        if self.target.is_pattern or not self.reach.now:
+            return self.reach.state(noun_of(self.target))
+        return State("ok", "Yes")
+
+    def warning(self) -> Note | None:
+        if not self.held or not self.reach.warning:
+            return None
+        if self.reach.now:
+            more = words.count(self.reach.now - self.reach.then, noun_of(self.target))
+            said = f"{more} came since it was first given."
+            return Note("warn", said, "Whoever has rights on this name has them on those too.")
+        if self.target.is_pattern:
+            return Note(
+                "warn", "It matches nothing now.", "What is made later and is like it will be reached."
+            )
+        told = "What is made again under this name has these rights; take them back if that is not meant."
+        return Note("warn", "There is no such entity.", told)
+
+    def rows(self) -> list[Row]:
+        moments = timeline.moments_of({one.since for one in self.held})
+        return [self._row(one, moments) for one in self.held]
+
+    def _row(self, one: Held, moments: dict[int, datetime]) -> Row:
+        url = self.desk.url("cdap_revoke", text=self.text, who=one.code)
+        revoke = Action("Revoke", url, "mini", more=f"from {one.who.name}") if self.may_grant else None
+        return Row(one.who, one.may, words.day(moments[one.since]) if one.since in moments else "", revoke)
+
+    def others(self) -> list[Reaching]:
+        """Who reaches the entity by names that are like it, or that stand above it where rights come down."""
+        if self.target.is_pattern:
+            return []
+        return [one for text in self._texts() for one in self._by(text)]
+
+    def _texts(self) -> Iterable[str]:
+        levels: list[Authorizable] = [self.target]
+        while self.desk.comes_down and levels[-1].parent is not None:
+            levels.append(levels[-1].parent)
+        for level in levels:
+            yield from (text for text in pattern_matches.texts_on(self.desk.root, level) if text != self.text)
+        if self.desk.comes_down:
+            yield f"instance:{self.desk.root.name}"
+
+    def _by(self, text: str) -> Iterable[Reaching]:
+        rows = self.desk.grants().filter(pattern=text).select_related("holder")
+        for one in held_on(self.desk, rows):
+            yield Reaching(one.who, one.may, Path((Chip("from", text, self.desk.text_url(text)),)))
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What it matches now, and who was given what on it."""
+    desk = desk_at(request, id)
+    target = desk.named(request.GET.get("text", ""))
+    if not desk.sees(target):
+        access_log.refused(desk.place.asker, "look", None, name=f"{desk.root.name}/{target}", via="console")
+        raise Http404
+    name = Name(desk, target)
+    if desk.looks:
+        access_log.looked(desk.place.asker, f"access to {target}"[:64], desk.root, via="console")
+    return desk.show(request, "console/cdap/name.html", _context(name))
+
+
+def _context(name: Name) -> dict[str, object]:
+    desk, target = name.desk, name.target
+    reason = "" if name.may_grant else "why-not-grant"
+    warning = name.warning()
+    return {
+        "heading": name.text,
+        "kind": "Pattern" if target.is_pattern else "Entity",
+        "crumbs": desk.crumbs(),
+        "actions": [Action("Give access", desk.url("cdap_grant", text=name.text), "primary", reason=reason)],
+        "no_grant": desk.no_grant(name.text) if reason else None,
+        "facts": name.facts(),
+        "notes": [warning] if warning else [],
+        "rows": name.rows(),
+        "nobody": Empty("Nothing is given on this very name", drawn=False),
+        "others": name.others(),
+        "pattern": target.is_pattern,
+        "matched": [_matched(desk, one) for one in name.matched],
+        "more": max(0, name.reach.now - SHOWN),
+        "nothing": Empty("Nothing that is there now is like it", drawn=False),
+    }
+
+
+def _matched(desk: Desk, node: Node) -> Who:
+    text = text_of(node)
+    return Who(text, Face("thing", terms.icon_of(node.type)), url=desk.text_url(text))

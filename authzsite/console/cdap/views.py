@@ -1,0 +1,181 @@
+"""A CDAP: what is given on which names, and what those names match now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console.cdap.context import Desk, Reach, desk_at, held_on, noun_of, reaches
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Empty, Face, Fact, Facts, State, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from catalog.models import Mode
+from catalog.queries import all_below, mode_of
+from lakewarden.law.dialects.cdap.authorizable import TYPES
+from policies.models import Grant
+from policies.services import patterns
+
+SHOWN = 50
+JUDGED = 500
+"""Up to so many names it is told which of them match nothing, or more than when given."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    holders: str
+    may: str
+    state: State
+
+
+@dataclass
+class Names:
+    """The names on which something is given, as one page of them."""
+
+    desk: Desk
+    text: str
+    after: str
+    lost: bool
+
+    @property
+    def named(self) -> QuerySet[Grant, str]:
+        """All that the filter leaves, by name."""
+        rows = self.desk.grants().order_by("pattern").values_list("pattern", flat=True).distinct()
+        return rows.filter(pattern__icontains=self.text) if self.text else rows
+
+    @cached_property
+    def every(self) -> list[str]:
+        rows = self.named
+        return list((rows.filter(pattern__gt=self.after) if self.after else rows)[: JUDGED + 1])
+
+    @cached_property
+    def judged(self) -> dict[str, Reach]:
+        """What each name matches, as far as that is told of so many."""
+        return reaches(self.desk, self.every[:JUDGED] if self.lost else self.every[:SHOWN])
+
+    @cached_property
+    def found(self) -> list[str]:
+        """The page and one more."""
+        names = [one for one in self.judged if self.judged[one].warning] if self.lost else self.every
+        return names[: SHOWN + 1]
+
+    def given(self, some: Sequence[str]) -> dict[str, list[Grant]]:
+        """What is given on some of them.  One query."""
+        by_text: dict[str, list[Grant]] = {text: [] for text in some}
+        for row in self.desk.grants().filter(pattern__in=some).select_related("holder"):
+            by_text[row.pattern].append(row)
+        return by_text
+
+    def rows(self) -> list[Row]:
+        return [self._row(text, rows) for text, rows in self.given(self.found[:SHOWN]).items()]
+
+    def _row(self, text: str, rows: list[Grant]) -> Row:
+        target, held = patterns.named(self.desk.root, text), held_on(self.desk, rows)
+        what = Who(text, Face("thing", terms.icon_of(target.type)), url=self.desk.text_url(text))
+        holders = words.listed([one.who.name for one in held], 3)
+        codes = {code for one in held for code in one.codes}
+        return Row(what, holders, self.desk.labels(codes), self.judged[text].state(noun_of(target)))
+
+    def url(self, **changed: str) -> str:
+        return self.desk.url(**self._asked(**changed)) or "?"
+
+    def _asked(self, **changed: str) -> dict[str, str]:
+        asked = {"q": self.text, "s": "lost" if self.lost else "", **changed}
+        return {name: value for name, value in asked.items() if value}
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        return (
+            Toggle("All", self.url(s=""), not self.lost),
+            Toggle("To look at", self.url(s="lost"), self.lost),
+        )
+
+    def pager(self) -> Pager:
+        next_ = self.url(after=self.found[SHOWN - 1]) if len(self.found) > SHOWN else ""
+        csv = self.desk.url("instance_csv", **self._asked())
+        return Pager("By name", self.url() if self.after else "", next_, csv)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What is given on which names: everybody's for who may look, else one's own."""
+    names = listed(request, id)
+    desk = names.desk
+    reason = "" if desk.administers else "why-not-grant"
+    context = {
+        "heading": desk.root.name,
+        "kind": "CDAP instance",
+        "lead": "What is given on which names, and what those names match now."
+        if desk.looks
+        else "What you were given, on which names. Lists hold what you may see.",
+        "actions": [
+            *_making_roles(desk),
+            Action("Entities", desk.url("cdap_entities"), "", "schema"),
+            Action("Give access", desk.url("cdap_grant"), "primary", reason=reason, key="a"),
+        ],
+        "no_grant": desk.no_grant(desk.root.name) if reason else None,
+        "facts": _facts(desk),
+        "asked": names.text,
+        "lost": names.lost,
+        "toggles": names.toggles() if desk.looks else (),
+        "rows": names.rows(),
+        "pager": names.pager(),
+        "empty": _empty(desk, names),
+    }
+    return desk.show(request, "console/cdap/room.html", context)
+
+
+def listed(request: Request, id: int) -> Names:
+    """The names of the instance of that number, with the filter that the address names.  Raises Http404."""
+    text = request.GET.get("q", "").strip()[:255].replace("\0", "")
+    after = request.GET.get("after", "")[:2000].replace("\0", "")
+    return Names(desk_at(request, id), text, after, request.GET.get("s") == "lost")
+
+
+def _making_roles(desk: Desk) -> list[Action]:
+    if not desk.administers:
+        return []
+    return [Action("Make a role", f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
+
+
+def _facts(desk: Desk) -> Facts:
+    settings = desk.realm.settings
+    who = desk.administrator
+    switched = mode_of(desk.root.realm_id) == Mode.Choice.ON and settings.get("authentication") != "off"
+    found = [
+        Fact("Rules", f"CDAP {settings['policy']}"),
+        Fact("Administrator", who.label if who else "Nobody"),
+        Fact("Admin group", str(settings.get("admin_group") or "None")),
+        Fact("Master user", str(settings.get("master_user") or "None")),
+        Fact("Enforced", "" if not switched else "Yes", state=None if switched else State("paused", "Off")),
+    ]
+    found.append(Fact("Pushed to storage", "No"))
+    if desk.looks:
+        many = all_below(desk.root.id).filter(type__in=TYPES).count()
+        found.append(Fact("Entities", words.number(many), desk.url("cdap_entities")))
+    return Facts(tuple(found))
+
+
+def _empty(desk: Desk, names: Names) -> Empty:
+    if names.lost:
+        return Empty(
+            "Every name matches what it matched when it was given",
+            "Names that match nothing, or more than when they were given, are listed here.",
+            drawn=False,
+            actions=(Action("Show all", desk.url()),),
+        )
+    if names.text:
+        everything = Action("Show all", desk.url())
+        return Empty(f"Nothing is given on “{names.text}”", drawn=False, actions=(everything,))
+    if desk.looks:
+        how = "Rights are given on names, exact or with * and ?, before or after what they name is there."
+        return Empty("Nothing is given here yet", how if desk.by_pattern else "Rights are given on entities.")
+    return Empty("You were given nothing here yet", f"Access is given by {desk.granting_words()}.")

@@ -1,0 +1,1 @@
+"""Help: the words of the console and where to read on."""

@@ -1,0 +1,30 @@
+"""Help: the words of the console, and where to read on."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+
+from authzsite.console.help.glossary import GROUPS
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Every word, by where one meets it."""
+    text = request.GET.get("q", "").strip()[:255]
+    folded = text.casefold()
+    groups = [
+        (heading, [one for one in some if folded in f"{one.word} {one.text}".casefold()])
+        for heading, some in GROUPS
+    ]
+    context = {
+        "heading": "Help and words",
+        "lead": "What the console's words mean. A question mark beside one leads here.",
+        "asked": text,
+        "groups": [(heading, some) for heading, some in groups if some],
+    }
+    return page(request, "console/help.html", context)

@@ -1,0 +1,281 @@
+"""The grid of a namespace: people and patterns by permissions, as it is and as a form wants it to be."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import QueryDict
+from django.urls import reverse
+
+from accounts.models import Principal
+from accounts.people import BadName, checked_name
+from accounts.text import holdable
+from authzsite.console.herd.context import Desk
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Chip, Who
+from authzsite.console.kit.http import number_in
+from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
+from policies.decisions.lookups.entries import bearers, holders_on
+from policies.models import Grant
+from policies.services.entries import Turn
+
+SHOWN = 40
+MOST_ROWS = 100
+FIRST = 4
+"""So many permissions are always shown; the two later ones fold."""
+KINDS = ("user", "service", "pattern")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One permission of one holder; `turned` where the form wants it to change."""
+
+    code: str
+    label: str
+    value: str
+    held: bool
+    wanted: bool
+    ends: Chip | None = None
+
+    @property
+    def turned(self) -> bool:
+        return self.held != self.wanted
+
+
+@dataclass(frozen=True)
+class Row:
+    code: str
+    who: Who
+    cells: tuple[Cell, ...]
+    new: bool = False
+
+
+@dataclass
+class Grid:
+    """What a form holds of a namespace's entries; `problems` name, by field, why it cannot be saved."""
+
+    desk: Desk
+    place_in_list: QueryDict
+    data: QueryDict
+    problems: dict[str, str] = field(default_factory=dict)
+
+    # Where in the list
+
+    @cached_property
+    def text(self) -> str:
+        return self.place_in_list.get("q", "").strip()[:255]
+
+    @cached_property
+    def after(self) -> Q:
+        """What comes after the last row of the page before, whose number and name stand in the address."""
+        key, _, name = self.place_in_list.get("after", "")[:300].partition(":")
+        number = number_in(key)
+        if number is None or not holdable(name):
+            return Q()
+        return Q(folded__gt=name) | Q(folded=name, pk__gt=number)
+
+    @cached_property
+    def _listed(self) -> list[Principal]:
+        """The page's holders and one more; none for who may not review."""
+        if not self.desk.may_review:
+            return []
+        rows = holders_on(self.desk.node, text=self.text, now=self.desk.place.now)
+        return list(rows.filter(self.after)[: SHOWN + 1])
+
+    @property
+    def listed(self) -> list[Principal]:
+        return self._listed[:SHOWN]
+
+    @property
+    def next_after(self) -> str:
+        last = self.listed[-1] if len(self._listed) > SHOWN else None
+        return f"{last.pk}:{getattr(last, 'folded', '')}" if last else ""
+
+    # Columns
+
+    @cached_property
+    def wide(self) -> bool:
+        asked = self.data.get("fold", "")
+        return asked == "more" or (asked != "less" and self.data.get("wide") == "1")
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return ON_NAMESPACE if self.wide else ON_NAMESPACE[:FIRST]
+
+    @cached_property
+    def _sent_columns(self) -> tuple[str, ...]:
+        """The columns of the form that was sent; cells of others say nothing."""
+        return ON_NAMESPACE if self.data.get("wide") == "1" else ON_NAMESPACE[:FIRST]
+
+    # Holders
+
+    @cached_property
+    def added(self) -> Principal | None:
+        """The principal named in the empty row, if it can be one."""
+        name = self.data.get("add", "").strip()
+        if not name:
+            return None
+        try:
+            return self._holder(name)
+        except BadName as problem:
+            self.problems["add"] = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
+            return None
+
+    def _holder(self, name: str) -> Principal:
+        """Whoever has an entry under that name in any case; else the user, or the pattern, of that name."""
+        if "/" in name or "\\" in name:
+            raise BadName("a user id has no slashes")
+        known = bearers(checked_name(name), KINDS)
+        given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=known)
+        entered = {pk for (pk,) in given.values_list("holder")}
+        kind = "pattern" if name.startswith("*") else "user"
+        ordered = sorted(known, key=lambda one: (one.pk not in entered, one.name != name, one.kind != kind))
+        fitting = [one for one in ordered if one.pk in entered or one.kind == kind]
+        return fitting[0] if fitting else Principal(kind=kind, name=name)
+
+    @cached_property
+    def sent(self) -> list[Principal]:
+        """The holders of the rows that were sent, those not known yet as principals without a number."""
+        codes = [code for code in dict.fromkeys(self.data.getlist("row")) if code.partition(":")[2]]
+        asked = Q(pk__in=[])
+        for code in codes[:MOST_ROWS]:
+            kind, _, name = code.partition(":")
+            asked |= Q(kind=kind, name=name) if kind in KINDS and "\0" not in name else asked
+        known = {str(one): one for one in Principal.objects.filter(asked)} if codes else {}
+        return [one for code in codes[:MOST_ROWS] if (one := known.get(code) or _unknown(code))]
+
+    @cached_property
+    def holders(self) -> list[Principal]:
+        """The page's holders, then those that the form names."""
+        rows = {str(one): one for one in self.listed}
+        rows |= {str(one): one for one in self.sent if str(one) not in rows}
+        if self.added is not None and str(self.added) not in rows:
+            rows[str(self.added)] = self.added
+        return list(rows.values())
+
+    # As it is, as it is wanted
+
+    @cached_property
+    def held(self) -> Mapping[str, dict[str, Grant]]:
+        """The grants of each holder that hold now, by permission; what is wanted is all that is known
+        to who may not review."""
+        found: dict[str, dict[str, Grant]] = {str(one): {} for one in self.holders}
+        if not self.desk.may_review:
+            return found
+        names = {one.pk: str(one) for one in self.holders if one.pk}
+        rows = Grant.objects.open().within(self.desk.place.now)
+        for row in rows.filter(securable=self.desk.node.id, holder__in=names):
+            mine = found[names[row.holder_id or 0]]
+            if row.privilege not in mine or row.valid_until is None:
+                mine[row.privilege] = row
+        return found
+
+    @cached_property
+    def _cells(self) -> set[str]:
+        return set(self.data.getlist("may"))
+
+    def wanted(self, holder: Principal) -> frozenset[str]:
+        code = str(holder)
+        held = frozenset(self.held[code])
+        told = code in self.data.getlist("row")
+        wanted = set(held)
+        if told:
+            sent = {one for one in self._sent_columns if f"{one} {code}" in self._cells}
+            wanted = sent | {one for one in held if one not in self._sent_columns}
+        if self.data.get("clear") == code:
+            wanted = set()
+        if self.added is not None and code == str(self.added):
+            wanted |= self._added_codes
+        return frozenset(wanted)
+
+    @cached_property
+    def _added_codes(self) -> set[str]:
+        return {code for code in self.data.getlist("add_may") if code in ON_NAMESPACE}
+
+    @cached_property
+    def turns(self) -> list[Turn]:
+        """Only what differs; rows that differ in nothing are left out."""
+        told = ((one, self.wanted(one), frozenset(self.held[str(one)])) for one in self.holders)
+        return [Turn(one, wanted - held, held - wanted) for one, wanted, held in told if wanted != held]
+
+    def rows(self) -> list[Row]:
+        new = {str(one) for one in self.holders} - {str(one) for one in self.listed}
+        return [self._row(one, new=str(one) in new) for one in self.holders if self._shown(one)]
+
+    def _shown(self, holder: Principal) -> bool:
+        """A row that was only named, and is wanted to hold nothing, goes."""
+        return holder in self.listed or bool(self.held[str(holder)] or self.wanted(holder))
+
+    def _row(self, holder: Principal, *, new: bool) -> Row:
+        code, held, wanted = str(holder), self.held[str(holder)], self.wanted(holder)
+        cells = tuple(
+            Cell(
+                one,
+                PERMISSIONS[one].label,
+                f"{one} {code}",
+                one in held,
+                one in wanted,
+                terms.ends_chip(held[one].valid_until) if one in held else None,
+            )
+            for one in self.columns
+        )
+        later = [PERMISSIONS[one].label for one in wanted if one not in self.columns]
+        also = f"also {words.listed([terms.lower(one) for one in sorted(later)])}" if later else ""
+        note = "; ".join(filter(None, (note_of(holder), also)))
+        return Row(code, terms.who(holder, note, self._url(holder)), cells, new)
+
+    def _url(self, holder: Principal) -> str:
+        return user_url(self.desk, holder.name) if self.desk.is_data_owner else ""
+
+    # The form
+
+    @cached_property
+    def nonce(self) -> str:
+        asked = self.data.get("nonce", "")
+        return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+
+    @cached_property
+    def seen(self) -> int | None:
+        return number_in(self.data.get("seen", ""))
+
+    @cached_property
+    def reason(self) -> str:
+        return self.data.get("reason", "").strip()[:2000].replace("\0", "")
+
+    def check(self) -> bool:
+        if self.added is not None and not self._added_codes:
+            self.problems["add"] = f"Choose at least one permission for {self.added.label}."
+        return not self.problems
+
+
+def note_of(holder: Principal) -> str:
+    """What a row says under a name: whom a pattern speaks of, or the user id behind a name."""
+    if holder.kind == Principal.Kind.PATTERN:
+        return everybody_like(holder.name)
+    if holder.kind == Principal.Kind.SERVICE:
+        return "service"
+    return holder.name if holder.label != holder.name else ""
+
+
+def everybody_like(pattern: str) -> str:
+    """everybody; everybody whose user id ends with @corp"""
+    return f"everybody whose user id ends with {pattern[1:]}" if pattern[1:] else "everybody"
+
+
+def user_url(desk: Desk, name: str) -> str:
+    return f"{reverse('console:herd_user', args=[desk.herd.id])}?{urlencode({'id': name})}"
+
+
+def _unknown(code: str) -> Principal | None:
+    kind, _, name = code.partition(":")
+    if kind not in ("user", "pattern") or (kind == "pattern") != name.startswith("*"):
+        return None
+    try:
+        return Principal(kind=kind, name=checked_name(name)) if "/" not in name else None
+    except BadName:
+        return None

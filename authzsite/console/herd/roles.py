@@ -1,0 +1,249 @@
+"""The roles every Herd has, who holds them, and the administrator's assigning and taking of them."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts import people
+from accounts.models import Principal
+from accounts.people import BadName
+from authzsite.console.catalog.views import child_of
+from authzsite.console.herd.context import ASSIGN, Desk, data_owners, herd_at
+from authzsite.console.herd.views import COUNTED, crumbs, show
+from authzsite.console.history.views import somebody
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Reason, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import say
+from authzsite.console.kit.refusal import refused
+from authzsite.console.roles.views import nonce_in
+from catalog.nodes import Node
+from catalog.queries import below
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER, OPS, PERMISSIONS
+from policies.authority import Actor
+from policies.decisions.lookups.entries import bearers
+from policies.errors import PolicyError
+from policies.events import ROLE_ASSIGNED, ROLE_UNASSIGNED
+from policies.models import Assignment
+from policies.services import roles
+from policies.services.authorities import authorized
+from policies.services.grants import revision_now
+
+TEXTS = {
+    DATA_OWNER: "May decide what others may do, in the namespaces where they also have Grant and Read.",
+    OPS: "May keep storage policies that belong to no namespace.",
+}
+
+
+@dataclass(frozen=True)
+class Holder:
+    who: Who
+    after: str
+    action: Action | None
+
+
+@dataclass(frozen=True)
+class Role:
+    """One role on the page; `typed` and `problem` come from a form that could not be saved."""
+
+    name: str
+    label: str
+    text: str
+    rows: Sequence[Holder]
+    typed: str = ""
+    problem: str = ""
+    main: bool = False
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """Who holds which role, and for the administrator the forms to assign them."""
+    desk = herd_at(request, id)
+    if request.method == "POST":
+        if not desk.administers:
+            return refused(request, desk.place, ASSIGN)
+        return _assign(request, desk)
+    return _show(request, desk, {}, [])
+
+
+def _assign(request: Request, desk: Desk) -> HttpResponse:
+    name, typed = request.POST.get("role", ""), request.POST.get("who", "").strip()
+    if name not in desk.roles:
+        raise Http404
+    if not typed:
+        return _show(request, desk, {name: "Name a user id."}, [])
+    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    if done_before(actor) is None:
+        try:
+            with authorized(ROLE_ASSIGNED, desk.herd, ASSIGN, by=actor, reason=reason) as authority:
+                holder = _holder(typed)
+                new = roles.assign(desk.roles[name], holder, by=actor, authority=authority)
+        except BadName as problem:
+            return _show(request, desk, {name: f"{str(problem)[:1].upper()}{str(problem)[1:]}."}, [])
+        except PolicyError as problem:
+            return _show(request, desk, {}, [Note("bad", "Not saved.", str(problem))])
+        say(request, f"{holder.label} holds {name}{'' if new else ' already'}")
+    return redirect(_next(request, desk))
+
+
+def _holder(typed: str) -> Principal:
+    """The user, service account or group meant; a user of that name, made when absent."""
+    named = somebody(typed) if ":" in typed else None
+    if named is not None and named.kind != Principal.Kind.PATTERN:
+        return named
+    if typed.startswith("*"):
+        raise BadName("a role is held by a user, not by a wildcard")
+    if "/" in typed or "\\" in typed:
+        raise BadName("a user id has no slashes")
+    known = bearers(typed, ("user", "service")) if "\0" not in typed else []
+    exact = sorted(known, key=lambda one: (one.name != typed, one.kind != "user"))
+    return exact[0] if exact else people.ensure("user", typed)
+
+
+def _next(request: Request, desk: Desk) -> str:
+    """Back to the namespace whose steps led here, else to the roles."""
+    number = number_in(request.POST.get("next", "")) or 0
+    if below(desk.herd, "namespace").filter(securable=number).exists():
+        return reverse("console:namespace", args=[number])
+    return reverse("console:herd_roles", args=[desk.herd.id])
+
+
+def _show(request: Request, desk: Desk, problems: dict[str, str], notes: list[Note]) -> HttpResponse:
+    asked = request.POST if request.method == "POST" else request.GET
+    context: dict[str, Any] = {
+        "heading": "Data owners and operations",
+        "lead": f"Roles of {desk.herd.name}. Its administrator assigns them.",
+        "crumbs": crumbs(desk, here=False),
+        "notes": notes,
+        "roles": [_role(desk, name, asked, problems.get(name, "")) for name in (DATA_OWNER, OPS)],
+        "may_assign": desk.administers,
+        "here": reverse("console:herd_roles", args=[desk.herd.id]),
+        "nonce": secrets.token_hex(12),
+        "next": asked.get("next", "")[:18],
+        "csv": reverse("console:herd_roles_csv", args=[desk.herd.id]),
+        "locked": _locked(desk),
+    }
+    return show(request, "console/herd/roles.html", desk, context, status=422 if problems or notes else 200)
+
+
+def _locked(desk: Desk) -> Reason | None:
+    if desk.administers:
+        return None
+    who = desk.administrator
+    name = f"the administrator, {who.label}" if who else "nobody: the Herd has no administrator"
+    return Reason("why-not-assign", f"These roles are assigned by {name}.")
+
+
+def _role(desk: Desk, name: str, asked: Any, problem: str) -> Role:
+    typed = asked.get("who", "")[:255].replace("\0", "") if asked.get("role", DATA_OWNER) == name else ""
+    rows = list(_holders(desk, name)) if name in desk.roles else []
+    return Role(name, PERMISSIONS[name].label, TEXTS[name], rows, typed, problem, name == DATA_OWNER)
+
+
+def _namespaces(desk: Desk) -> list[Node]:
+    rows = below(desk.herd, "namespace").order_by("name", "pk")[:COUNTED]
+    return [child_of(desk.herd, row) for row in rows]
+
+
+def _holders(desk: Desk, name: str) -> Iterable[Holder]:
+    role = desk.roles[name]
+    after = looks_after(desk, role) if name == DATA_OWNER else {}
+    for one in held_by(role):
+        note = one.name if one.label != one.name else terms.lower(one.get_kind_display())
+        url = f"{reverse('console:herd_roles_take', args=[desk.herd.id])}?"
+        url += urlencode({"role": name, "who": str(one)})
+        take = Action("Take back", url, "mini", more=f"{name} from {one.label}") if desk.administers else None
+        told = words.listed(after.get(one.pk, []), 4)
+        yield Holder(terms.who(one, note), told or ("Nothing yet" if name == DATA_OWNER else ""), take)
+
+
+def held_by(role: Node) -> list[Principal]:
+    """The people, services and groups that hold a role, by name.  One query."""
+    rows = Assignment.objects.open().filter(role=role.id).select_related("holder")
+    return [row.holder for row in rows.order_by("holder__display_name", "holder__name")]
+
+
+def looks_after(desk: Desk, role: Node) -> dict[int, list[str]]:
+    """The namespaces that each data owner looks after, by name."""
+    places = _namespaces(desk)
+    found: dict[int, list[str]] = {}
+    known = data_owners(desk.herd, role, places, desk.place.now)
+    for node in places:
+        for one in known[node.id]:
+            found.setdefault(one.pk, []).append(node.name)
+    return found
+
+
+# Taking back
+
+
+@reads_and_writes
+@signed_in
+def take(request: Request, id: int) -> HttpResponse:
+    """What the holder can no longer do, and what is left without a data owner; then it is taken."""
+    desk = herd_at(request, id)
+    if not desk.administers:
+        return refused(request, desk.place, ASSIGN)
+    name, holder = request.GET.get("role", ""), somebody(request.GET.get("who", ""))
+    role = desk.roles.get(name)
+    if role is None or holder is None:
+        raise Http404
+    if not Assignment.objects.open().filter(role=role.id, holder=holder).exists():
+        raise Http404
+    if request.method == "POST":
+        return _take(request, desk, role, holder)
+    return _confirm(request, desk, role, holder)
+
+
+def _take(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpResponse:
+    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    with authorized(ROLE_UNASSIGNED, desk.herd, ASSIGN, by=actor, reason=reason) as authority:
+        roles.unassign(role, holder, by=actor, authority=authority)
+    say(request, f"{role.name} taken back from {holder.label}")
+    return redirect("console:herd_roles", id=desk.herd.id)
+
+
+def _confirm(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpResponse:
+    context = {
+        "heading": f"Take {role.name} back from {terms.spoken(holder)}?",
+        "place": "What was given on namespaces stays; without the role Grant cannot be used.",
+        "notes": (),
+        "nothing": False,
+        "diff": Diff(tuple(_losses(desk, role, holder))),
+        "seen": revision_now(),
+        "nonce": secrets.token_hex(12),
+        "reason": "",
+        "button": f"Take {role.name} back from {holder.label}",
+        "problems": {},
+        "back": reverse("console:herd_roles", args=[desk.herd.id]),
+    }
+    return show(request, "console/revoke.html", desk, context)
+
+
+def _losses(desk: Desk, role: Node, holder: Principal) -> Iterable[DiffLine]:
+    if role.name != DATA_OWNER:
+        yield DiffLine("lose", holder.label, "may no longer keep storage policies without a namespace")
+        return
+    places = _namespaces(desk)
+    known = data_owners(desk.herd, role, places, desk.place.now)
+    mine = [one.name for one in places if any(who.pk == holder.pk for who in known[one.id])]
+    told = f"can no longer say who may do what in {words.listed(mine, 12)}" if mine else "is no data owner"
+    yield DiffLine("lose", holder.label, told)
+    alone = [one.name for one in places if [who.pk for who in known[one.id]] == [holder.pk]]
+    if alone:
+        verb = "is" if len(alone) == 1 else "are"
+        yield DiffLine("lack", words.listed(alone, 12), f"{verb} left without a data owner")

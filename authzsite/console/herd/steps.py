@@ -1,0 +1,174 @@
+"""The four steps to a namespace that its data owner looks after: which are done, by whom, what comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.herd.context import Desk, holders_of
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Reason
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER
+from policies.models import Event, Grant
+
+DONE, NEXT, OPEN = "done", "next", "open"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step: `state` is done, next or open; `reason` stands where somebody else must do it."""
+
+    title: str
+    state: str
+    text: str
+    action: Action | None = None
+    reason: Reason | None = None
+
+    @property
+    def mark(self) -> str:
+        return {DONE: "yes", NEXT: "unsure"}.get(self.state, "na")
+
+    @property
+    def icon(self) -> str:
+        return {DONE: "check", NEXT: "down"}.get(self.state, "minus")
+
+    @property
+    def word(self) -> str:
+        return {DONE: "Done", NEXT: "Next", OPEN: "Later"}[self.state]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The steps of one namespace for one viewer, read with a constant number of queries."""
+
+    desk: Desk
+
+    @cached_property
+    def owners(self) -> list[Principal]:
+        return self.desk.own_data_owners
+
+    @cached_property
+    def candidates(self) -> list[Principal]:
+        """Who was given GRANT here, whether or not the role came yet; patterns aside."""
+        rows = Grant.objects.open().within(self.desk.place.now)
+        holders = rows.filter(securable=self.desk.node.id, privilege="GRANT").values("holder")
+        people = Principal.objects.filter(pk__in=holders).exclude(kind=Principal.Kind.PATTERN)
+        return list(people.order_by("display_name", "name")[:5])
+
+    @cached_property
+    def role_holders(self) -> list[Principal]:
+        role = self.desk.roles.get(DATA_OWNER)
+        return holders_of(role, self.desk.place.now)[:5] if role else []
+
+    @cached_property
+    def granted_on(self) -> Event | None:
+        """The latest time that a data owner granted here."""
+        rows = Event.objects.filter(kind="grant.added", object_key=self.desk.node.id)
+        mine = rows.filter(change__actor__in=[one.pseudonym for one in self.owners])
+        return mine.select_related("change").order_by("-change").first()
+
+    @property
+    def done(self) -> bool:
+        return bool(self.owners and self.granted_on)
+
+    @cached_property
+    def _facts(self) -> tuple[bool, bool, bool]:
+        """Whether the role, the first GRANT and the first own grant are there."""
+        if self.owners:
+            return True, True, self.granted_on is not None
+        return bool(self.role_holders) and not self._waiting_for_role, bool(self.candidates), False
+
+    @property
+    def _waiting_for_role(self) -> bool:
+        """Somebody has GRANT here and nobody of them holds the role."""
+        known = {one.pk for one in self.role_holders}
+        return bool(self.candidates) and not any(one.pk in known for one in self.candidates)
+
+    def rows(self) -> Sequence[Step]:
+        role, first, on = self._facts
+        states = [DONE, *(DONE if one else OPEN for one in (role, first, on))]
+        if OPEN in states:
+            states[states.index(OPEN)] = NEXT
+        return [self._made(), self._role(states[1]), self._first(states[2]), self._on(states[3])]
+
+    # Each step
+
+    def _made(self) -> Step:
+        told = self._told("object.registered", self.desk.node.id)
+        return Step(f"Make namespace {self.desk.node.name}", DONE, told or "It is there.")
+
+    def _role(self, state: str) -> Step:
+        title, holders = "Make somebody a data owner: assign the role DATA_OWNER", self.role_holders
+        shown = self.owners or holders
+        if state == DONE and shown:
+            role = self.desk.roles[DATA_OWNER]
+            told = self._told("role.assigned", role.id, shown[0])
+            return Step(title, state, told or f"Held by {words.listed([one.label for one in shown], 3)}.")
+        who = self.candidates[0] if self.candidates else None
+        text = (
+            f"{who.label} has Grant here and cannot use it without the role."
+            if who
+            else ("Who is to say what others may do needs the role first.")
+        )
+        url = reverse("console:herd_roles", args=[self.desk.herd.id])
+        asked = {"role": DATA_OWNER, "next": str(self.desk.node.id)}
+        asked |= {"who": who.name} if who else {}
+        return self._offered(title, state, text, Action("Assign the role", f"{url}?{urlencode(asked)}"))
+
+    def _first(self, state: str) -> Step:
+        title = f"Give the data owner Grant and Read on {self.desk.node.name}"
+        if state == DONE:
+            who = (self.owners or self.candidates)[0]
+            told = self._told("grant.added", self.desk.node.id, who)
+            return Step(title, state, told or f"{who.label} has it.")
+        asked: list[tuple[str, str]] = [("add_may", "READ"), ("add_may", "GRANT")]
+        asked += [("add", one.name) for one in self.role_holders[:1]]
+        url = f"{reverse('console:namespace', args=[self.desk.node.id])}?{urlencode(asked)}#grid"
+        return self._offered(title, state, "Grant to give access, Read to review it.", Action("Give it", url))
+
+    def _on(self, state: str) -> Step:
+        title = "The data owner says who may do what"
+        if state == DONE and self.granted_on is not None:
+            return Step(title, state, self._by(self.granted_on))
+        names = words.listed([one.label for one in self.owners], 3)
+        text = f"{names} may do so now, here or by API." if names else "Here in the grid, or by API."
+        if state == NEXT and self.desk.place.asker in self.owners:
+            return Step(title, state, text, Action("Give somebody access", "#grid"))
+        return Step(title, state, text)
+
+    def _offered(self, title: str, state: str, text: str, action: Action) -> Step:
+        """A step of the administrator's: a button for them, for others who that is."""
+        if state != NEXT:
+            return Step(title, state, text)
+        if self.desk.administers:
+            return Step(title, state, text, action)
+        who = self.desk.administrator
+        name = who.label if who else "nobody: the Herd has none"
+        return Step(
+            title,
+            state,
+            text,
+            reason=Reason(f"why-step-{len(title)}", f"This is for the administrator, {name}."),
+        )
+
+    # From the record
+
+    def _told(self, kind: str, object_key: int, person: Principal | None = None) -> str:
+        rows = Event.objects.filter(kind=kind, object_key=object_key)
+        if person is not None:
+            rows = rows.filter(people__contains=[person.pseudonym])
+        found = rows.select_related("change").order_by("-change").first()
+        if found is None:
+            return ""
+        return self._by(found, person)
+
+    def _by(self, event: Event, person: Principal | None = None) -> str:
+        row = Principal.objects.filter(pseudonym=event.change.actor).first()
+        actor = row.label if row else {"operator": "the site's operator"}.get(event.change.actor, "somebody")
+        to = f" to {person.label}" if person else ""
+        return f"Done by {actor}{to}, {words.said(words.moment(event.change.at))}."

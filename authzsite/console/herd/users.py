@@ -1,0 +1,225 @@
+"""One user id across a Herd: every entry that speaks of it, and taking all of them away at once."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.console.herd.context import ANY_DATA_OWNER, GRANTING, REVIEW, Desk, herd_at
+from authzsite.console.herd.effects import labels
+from authzsite.console.herd.grid import KINDS, everybody_like, user_url
+from authzsite.console.herd.views import Held, crumbs, show
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import (
+    Action,
+    Diff,
+    DiffLine,
+    Empty,
+    Face,
+    Fact,
+    Facts,
+    Note,
+    Reason,
+    Who,
+)
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads, reads_and_writes
+from authzsite.console.kit.page import say
+from authzsite.console.kit.refusal import refused
+from authzsite.console.roles.views import nonce_in
+from catalog.nodes import Node, nodes
+from policies.authority import Actor, require
+from policies.decisions.ask import ask
+from policies.decisions.lookups.entries import Entry, bearers, entries
+from policies.errors import Refused
+from policies.events import GRANT_REMOVED
+from policies.record import access_log
+from policies.services import entries as entry_services
+from policies.services.authorities import authorized
+from policies.services.grants import revision_now
+
+
+class User:
+    """Every entry of one user id that the viewer may review; the user sees all of their own."""
+
+    def __init__(self, desk: Desk, name: str):
+        self.desk, self.name = desk, name.strip()[:255]
+
+    @cached_property
+    def own(self) -> bool:
+        return self.name.upper() == self.desk.place.asker.name.upper()
+
+    @cached_property
+    def every(self) -> list[Entry]:
+        if not self.name or not holdable(self.name):
+            return []
+        known = [one.pk for one in bearers(self.name, KINDS)]
+        found = entries(self.desk.herd, holders=known, now=self.desk.place.now) if known else []
+        return sorted(found, key=lambda one: one.object_name)
+
+    @cached_property
+    def places(self) -> dict[int, Node]:
+        return nodes({one.object for one in self.every})
+
+    def may(self, operation: str, entry: Entry) -> bool:
+        return entry.object in self.places and self.desk.may(operation, self.places[entry.object])
+
+    @cached_property
+    def shown(self) -> list[Entry]:
+        return [one for one in self.every if self.own or self.may(REVIEW, one)]
+
+    @cached_property
+    def beyond(self) -> list[Entry]:
+        """Those that the viewer may not take."""
+        return [one for one in self.every if not self.may(GRANTING, one)]
+
+    @property
+    def told(self) -> bool:
+        """Whether the viewer may look the user id up at all: a data owner any, and everybody their own."""
+        return self.desk.is_data_owner or bool(self.own and self.name)
+
+    def record(self) -> None:
+        """That the viewer looked at somebody else."""
+        if self.shown and not self.own:
+            what = f"review access of a user on {len(self.shown)}"
+            access_log.looked(self.desk.place.asker, what, self.desk.herd, via="console")
+
+    @property
+    def heading(self) -> str:
+        return f"What {self.name} has" if self.name else "Look up a user id"
+
+    def rows(self) -> Iterable[Held]:
+        for one in self.shown:
+            url = reverse("console:namespace", args=[one.object])
+            how = "By wildcard" if one.kind == Principal.Kind.PATTERN else "By an entry of its own"
+            yield Held(Who(one.object_name, Face("thing", "schema"), url=url), labels(one.privileges), how)
+
+
+def user_at(request: Request, id: int) -> User:
+    """The user id that the address names, in the Herd of that number.  Raises Http404."""
+    return User(herd_at(request, id), request.GET.get("id", ""))
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The entries of a user id, on the namespaces one may read."""
+    user = user_at(request, id)
+    desk = user.desk
+    if not user.told:
+        return refused(request, desk.place, ANY_DATA_OWNER)
+    user.record()
+    context: dict[str, Any] = {
+        "heading": user.heading,
+        "crumbs": crumbs(desk, here=False),
+        "user": user.name,
+        "lead": everybody_like(user.name).capitalize() if user.name.startswith("*") else "",
+        "actions": [_removing(user)] if user.shown else [],
+        "facts": Facts((Fact("Namespaces", words.number(len(user.shown))),)) if user.name else None,
+        "rows": list(user.rows()),
+        "csv": f"{reverse('console:herd_user_csv', args=[id])}?{_asked(user)}",
+        "locked": _locked(user),
+        "empty": Empty(
+            f"No entry of {user.name} that you may see" if user.name else "Name a user id",
+            "You see entries on namespaces that you may read as their data owner.",
+            drawn=False,
+        ),
+    }
+    return show(request, "console/herd/user.html", desk, context)
+
+
+def _removing(user: User) -> Action:
+    label = (
+        f"Remove from {words.count(len(user.every), 'namespace')}" if not user.beyond else "Remove everywhere"
+    )
+    url = f"{reverse('console:herd_user_remove', args=[user.desk.herd.id])}?{_asked(user)}"
+    return Action(label, url, "danger", reason="why-not-remove" if user.beyond else "")
+
+
+def _asked(user: User) -> str:
+    return user_url(user.desk, user.name).partition("?")[2]
+
+
+def _locked(user: User) -> Reason | None:
+    if not user.shown or not user.beyond:
+        return None
+    seen = [one.object_name for one in user.beyond if one in user.shown]
+    where = words.listed(seen, 3) if seen else "other namespaces"
+    return Reason("why-not-remove", f"All or nothing: you lack Grant on {where}.")
+
+
+@reads_and_writes
+@signed_in
+def remove(request: Request, id: int) -> HttpResponse:
+    """Everything the user id has, taken in one change; all or nothing."""
+    user = user_at(request, id)
+    desk = user.desk
+    if not desk.is_data_owner:
+        return refused(request, desk.place, ANY_DATA_OWNER)
+    if not user.shown:
+        raise Http404
+    if request.method == "POST" and not user.beyond:
+        return _remove(request, user)
+    return _confirm(request, user)
+
+
+def _remove(request: Request, user: User) -> HttpResponse:
+    desk, actor = user.desk, Actor(user.desk.place.asker, "console", request_id=nonce_in(request))
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    if done_before(actor) is None:
+        try:
+            with authorized(GRANT_REMOVED, desk.herd, ANY_DATA_OWNER, by=actor, reason=reason):
+                _take(user, actor)
+        except Refused:
+            return _confirm(request, user)
+    many = words.count(len(user.every), "namespace")
+    say(request, f"{user.name} has no entry left on {many}", undo=done_before(actor))
+    return redirect(user_url(desk, user.name))
+
+
+def _take(user: User, actor: Actor) -> None:
+    """Under the lock, so that what is checked is what is taken.  Raises Refused."""
+    fresh = User(user.desk, user.name)
+    for one in fresh.every:
+        node = fresh.places[one.object]
+        answer = ask(user.desk.place.asker, GRANTING, node)
+        authority = require(answer.decision, actor, otherwise=f"You lack Grant on {node.name}.")
+        holder = Principal.objects.get(pk=one.holder)
+        entry_services.take(node, holder, by=actor, authority=authority)
+
+
+def _confirm(request: Request, user: User) -> HttpResponse:
+    desk = user.desk
+    notes: Sequence[Note] = ()
+    if user.beyond:
+        locked = _locked(user)
+        notes = [Note("bad", "Nothing was removed.", locked.text if locked else "")]
+    lines = [
+        DiffLine("lose", user.name, f"loses {labels(one.privileges)} on {one.object_name}")
+        for one in user.shown
+    ]
+    many = words.count(len(user.every), "namespace")
+    context = {
+        "heading": f"Remove {user.name} from {many}?",
+        "place": "What wildcards give stays as it is.",
+        "notes": notes,
+        "nothing": bool(user.beyond),
+        "diff": Diff(tuple(lines)),
+        "seen": revision_now(),
+        "nonce": secrets.token_hex(12),
+        "reason": "",
+        "button": f"Remove {user.name} from {many}",
+        "problems": {},
+        "back": user_url(desk, user.name),
+    }
+    return show(request, "console/revoke.html", desk, context)

@@ -1,0 +1,346 @@
+"""A Herd: its namespaces with their data owners, making one, and what one may do oneself."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console.catalog.views import child_of
+from authzsite.console.herd.context import CREATE, Desk, herd_at
+from authzsite.console.herd.effects import labels
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Fact, Facts, Note, State, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads, reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.roles.views import nonce_in
+from authzsite.console.settings.modes import banner
+from catalog.models import Placement
+from catalog.nodes import Node
+from catalog.queries import below, mode_of
+from lakewarden.law import engine
+from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
+from lakewarden.law.facts import Slice
+from policies.authority import Actor
+from policies.errors import PolicyError
+from policies.events import OBJECT_REGISTERED
+from policies.services import objects
+from policies.services.authorities import authorized
+from policies.services.objects import NewObject
+
+SHOWN = 50
+COUNTED = 2000
+"""Up to so many namespaces it is counted how many have no data owner."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    owners: str
+    missing: State | None
+    you: str
+
+
+@dataclass
+class Herd:
+    """The list of one Herd for one viewer."""
+
+    desk: Desk
+    text: str = ""
+    after: str = ""
+    lacking: bool = False
+
+    @cached_property
+    def placements(self) -> list[Placement]:
+        rows = below(self.desk.herd, "namespace").order_by("name", "pk")
+        return list(rows[: COUNTED + 1])
+
+    @cached_property
+    def counted(self) -> bool:
+        return len(self.placements) <= COUNTED
+
+    @cached_property
+    def ownerless(self) -> list[Placement]:
+        if not self.counted:
+            return []
+        known = self.desk.data_owners([child_of(self.desk.herd, row) for row in self.placements])
+        return [row for row in self.placements if not known[row.securable_id]]
+
+    @cached_property
+    def without_owner(self) -> list[Placement]:
+        """Those of them that the filter leaves."""
+        return [row for row in self.ownerless if self.text.casefold() in row.name.casefold()]
+
+    @property
+    def named(self) -> QuerySet[Placement]:
+        """All that the filter leaves, by name."""
+        rows = below(self.desk.herd, "namespace").order_by("name", "pk")
+        return rows.filter(name__icontains=self.text.replace("\0", "")) if self.text else rows
+
+    @cached_property
+    def found(self) -> list[Placement]:
+        """The page and one more."""
+        if self.lacking:
+            return [row for row in self.without_owner if row.name > self.after][: SHOWN + 1]
+        rows = self.named
+        return list((rows.filter(name__gt=self.after) if self.after else rows)[: SHOWN + 1])
+
+    def rows(self) -> list[Row]:
+        places = [child_of(self.desk.herd, row) for row in self.found[:SHOWN]]
+        owners = self.desk.data_owners(places)
+        return [self._row(one, [who.label for who in owners[one.id]]) for one in places]
+
+    def _row(self, node: Node, owners: Sequence[str]) -> Row:
+        url = reverse("console:namespace", args=[node.id])
+        missing = None if owners else State("behind", "No data owner")
+        what = Who(node.name, Face("thing", "schema"), url=url)
+        return Row(what, words.listed(owners, 3), missing, self.own(node))
+
+    def own(self, node: Node) -> str:
+        """What the viewer may do on a namespace, in words."""
+        held = permitted(self.desk.place.slice, node, self.desk.place.now.timestamp())
+        return "Everything" if self.desk.administers else labels(held) or "Nothing"
+
+    def url(self, **changed: Any) -> str:
+        kept = {"q": self.text, "s": "lacking" if self.lacking else "", **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        if not self.counted or not self.ownerless:
+            return ()
+        return (
+            Toggle("All", self.url(s=""), not self.lacking, words.number(len(self.placements))),
+            Toggle(
+                "Without a data owner",
+                self.url(s="lacking"),
+                self.lacking,
+                words.number(len(self.ownerless)),
+            ),
+        )
+
+    def pager(self) -> Pager:
+        many = words.count(len(self.placements), "namespace") if self.counted else "Many namespaces"
+        next_ = self.url(after=self.found[SHOWN - 1].name) if len(self.found) > SHOWN else ""
+        csv = reverse("console:herd_csv", args=[self.desk.herd.id]) + self.url()
+        return Pager(f"{many}, by name", self.url() if self.after else "", next_, csv)
+
+    def facts(self) -> Facts:
+        who = self.desk.administrator
+        shown = [Fact("Administrator", who.label if who else "Nobody")]
+        if self.counted:
+            shown.append(Fact("Namespaces", words.number(len(self.placements))))
+            some = State("behind", words.number(len(self.ownerless))) if self.ownerless else None
+            shown.append(Fact("Without a data owner", "" if some else "None", state=some))
+        shown.append(Fact("You are", self._you_are()))
+        return Facts(tuple(shown))
+
+    def _you_are(self) -> str:
+        if self.desk.administers:
+            return "its administrator"
+        return "a data owner" if self.desk.is_data_owner else "a user"
+
+
+def permitted(slice_: Slice, node: Node, moment: float) -> list[str]:
+    """The permissions in force on a namespace, in Herd's order."""
+    return [code for code in ON_NAMESPACE if engine.permitted(slice_, code, node.levels, now=moment)]
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """Every namespace; lists are not filtered, what is in them is."""
+    herd = listed(request, id)
+    desk = herd.desk
+    context = {
+        "heading": desk.herd.name,
+        "kind": "Herd",
+        "lead": "Its namespaces, and who says what others may do in them.",
+        "actions": [
+            Action("Settings", reverse("console:realm", args=[id]), "plain"),
+            Action("Your permissions", reverse("console:herd_mine", args=[id]), "plain", "key"),
+            Action("Data owners", reverse("console:herd_roles", args=[id])),
+            Action("Make a namespace", reverse("console:namespace_new", args=[id]), "primary"),
+        ],
+        "facts": herd.facts(),
+        "asked": herd.text,
+        "toggles": herd.toggles(),
+        "lacking": herd.lacking,
+        "rows": herd.rows(),
+        "pager": herd.pager(),
+        "empty": _empty(herd),
+        "users_url": reverse("console:herd_user", args=[id]) if desk.is_data_owner else "",
+    }
+    return show(request, "console/herd/herd.html", desk, context)
+
+
+def listed(request: Request, id: int) -> Herd:
+    """The Herd of that number with the filter that the address names.  Raises Http404."""
+    text = request.GET.get("q", "").strip()[:255]
+    after = request.GET.get("after", "")[:255].replace("\0", "")
+    return Herd(herd_at(request, id), text, after, request.GET.get("s") == "lacking")
+
+
+def _empty(herd: Herd) -> Empty:
+    if herd.text:
+        everything = Action("Show all", "?")
+        return Empty(f"No namespace is called “{herd.text}”", drawn=False, actions=(everything,))
+    return Empty(
+        "There is no namespace yet",
+        "Anybody signed in may make one. The administrator then says who looks after it.",
+    )
+
+
+def show(
+    request: Request, template: str, desk: Desk, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """A page about a Herd or something in it, with the realm's banner."""
+    herd, slice_ = desk.herd, desk.place.slice
+    return page(
+        request,
+        template,
+        context,
+        room="catalog",
+        realm=herd.name,
+        kind="herd",
+        revision=slice_.revision,
+        banner=banner(herd.name, mode_of(herd.realm_id)),
+        status=status,
+    )
+
+
+# Making a namespace
+
+
+@reads_and_writes
+@signed_in
+def new(request: Request, id: int) -> HttpResponse:
+    """The first of four steps: anybody may take it."""
+    desk = herd_at(request, id)
+    if request.method == "POST":
+        return _make(request, desk)
+    return _form(request, desk, [])
+
+
+def _make(request: Request, desk: Desk) -> HttpResponse:
+    name, charge = (request.POST.get(field, "").strip() for field in ("name", "charge_code"))
+    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
+    if done_before(actor) is not None:
+        return redirect("console:herd", id=desk.herd.id)
+    if "/" in name or "\\" in name or len(charge) > 255 or not charge.isprintable():
+        what = "A namespace has no slashes." if charge.isprintable() else "A charge code is printable text."
+        return _form(request, desk, [Note("bad", "Not made.", what)])
+    content = NewObject("namespace", name, content={"charge_code": charge} if charge else {})
+    try:
+        with authorized(OBJECT_REGISTERED, desk.herd, CREATE, by=actor) as authority:
+            [made] = objects.register(desk.herd, [content], by=actor, authority=authority)
+    except PolicyError as problem:
+        return _form(request, desk, [Note("bad", "Not made.", f"{problem} Your form is kept.")])
+    say(request, f"Namespace {made.name} is made; nobody may do anything in it yet")
+    return redirect("console:namespace", id=made.id)
+
+
+def _form(request: Request, desk: Desk, notes: list[Note]) -> HttpResponse:
+    who = desk.administrator
+    context = {
+        "notes": notes,
+        "herd": desk.herd.name,
+        "name": request.POST.get("name", "").replace("\0", "")[:255],
+        "charge_code": request.POST.get("charge_code", "").replace("\0", "")[:255],
+        "nonce": secrets.token_hex(12),
+        "administrator": who.label if who else "the administrator",
+        "back": reverse("console:herd", args=[desk.herd.id]),
+    }
+    return show(request, "console/herd/new.html", desk, context, status=422 if notes else 200)
+
+
+# What one may do oneself
+
+
+@dataclass(frozen=True)
+class Held:
+    """What one entry gives on a namespace; `through` is the pattern that speaks of oneself, if it is one."""
+
+    what: Who
+    may: str
+    through: str
+
+
+@reads
+@signed_in
+def mine(request: Request, id: int) -> HttpResponse:
+    """One's own permissions, namespace by namespace, own and wildcard entries apart."""
+    desk = herd_at(request, id)
+    moment = desk.place.now.timestamp()
+    roles = [
+        name
+        for name in (DATA_OWNER, "OPS")
+        if engine.permitted(desk.place.slice, name, desk.herd.levels, now=moment)
+    ]
+    context = {
+        "heading": f"Your permissions in {desk.herd.name}",
+        "crumbs": crumbs(desk, here=False),
+        "facts": Facts(
+            (
+                Fact("User id", desk.place.asker.name),
+                Fact("Security roles", words.listed(roles) or "None"),
+                Fact("You are", Herd(desk)._you_are()),
+            )
+        ),
+        "rows": list(held_oneself(desk)),
+        "csv": reverse("console:herd_mine_csv", args=[id]),
+        "empty": Empty(
+            "You may do nothing in any namespace yet",
+            "Its data owners give access; each namespace names them.",
+            actions=(Action("See the namespaces", reverse("console:herd", args=[id])),),
+            level=2,
+        ),
+    }
+    return show(request, "console/herd/mine.html", desk, context)
+
+
+def crumbs(desk: Desk, *, here: bool) -> Crumbs:
+    herd = (desk.herd.name, reverse("console:herd", args=[desk.herd.id]))
+    node = (desk.node.name, reverse("console:namespace", args=[desk.node.id]))
+    return Crumbs((herd, node) if here and desk.node is not desk.herd else (herd,))
+
+
+def _what(desk: Desk, key: int, name: str) -> Who:
+    return Who(name, Face("thing", "schema"), url=reverse("console:namespace", args=[key]))
+
+
+def held_oneself(desk: Desk) -> Iterable[Held]:
+    """What the viewer may do, namespace by namespace."""
+    return _everything(desk) if desk.administers else _own(desk)
+
+
+def _everything(desk: Desk) -> Iterable[Held]:
+    for row in below(desk.herd, "namespace").order_by("name", "pk")[:COUNTED]:
+        yield Held(_what(desk, row.securable_id, row.name), labels(ON_NAMESPACE), "As administrator")
+
+
+def _own(desk: Desk) -> Iterable[Held]:
+    """Own entries before wildcard ones, by namespace."""
+    moment = desk.place.now.timestamp()
+    found: dict[tuple[int, str], set[str]] = {}
+    for rule in desk.place.slice.rules:
+        if isinstance(rule.object, int) and rule.privilege in ON_NAMESPACE and rule.holds_at(moment):
+            through = rule.via[0].name if rule.via else ""
+            found.setdefault((rule.object, through), set()).add(rule.privilege)
+    rows = below(desk.herd, "namespace").filter(securable__in={key for key, _ in found})
+    names = dict(rows.values_list("securable", "name"))
+    for key, through in sorted(found, key=lambda one: (names.get(one[0], ""), one[1])):
+        if key in names:
+            how = f"By wildcard {through}" if through else "By your own entry"
+            yield Held(_what(desk, key, names[key]), labels(found[key, through]), how)

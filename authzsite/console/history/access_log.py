@@ -1,0 +1,223 @@
+"""Who was refused and who looked at other people's access: the access log as a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.history.tabs import tabs
+from authzsite.console.history.views import EXPORT_HISTORY, not_yours_to_take, someone, to_take_away
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.links import leading
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Empty
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.downloads import csv_file
+from policies.models import AccessRecord
+from policies.record import history
+from policies.record.history import Names, Sight
+from policies.record.planner_settings import planned_anew
+from policies.services import duties
+from policies.services.grants import revision_now
+
+SHOWN, CHUNK = 50, 1000
+MOST_LOOKED_AT = 10
+"""So many pages of records are looked at for one page of those that may be read."""
+OF = re.compile(r"((?:access|groups) of |the catalog as )(\w+)")
+"""As a look at what concerns one person is recorded: before a pseudonym."""
+SAID = {
+    "access": "who has access",
+    "access in the past": "who had access",
+    "access as a file": "who has access, as a file",
+    "holders as a file": "who holds it, as a file",
+    "owners as a file": "who owns what, as a file",
+    "rules as a file": "its rules, as a file",
+    "findings as a file": "what differs, as a file",
+    "review access": "who has access",
+    "duties": "who has which duty",
+    "evidence": "evidence of who had access",
+}
+"""What is recorded in few letters, as people say it."""
+WHY = re.compile(r"why [\w.]+")
+KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
+LEAD = "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
+
+
+@dataclass(frozen=True)
+class Row:
+    """One entry of the access log, in words."""
+
+    kind: str
+    sign: str
+    sentence: str
+    object: str
+    url: str
+    via: str
+    when: str
+    times: str
+
+
+@dataclass(frozen=True)
+class Asked:
+    kind: str = ""
+    actor: str = ""
+    before: int | None = None
+
+    def url(self, **changed: object) -> str:
+        kept = {"kind": self.kind, "actor": self.actor, **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Who was refused and who looked at others' access, below what the asker may see the history of."""
+    asker = asker_of(request)
+    given = history.given_to(asker)
+    seen = history.sight(asker, history.realms(asker, given=given), given=given)
+    asked, actor, problem = _asked(request, seen)
+    # of whoever is seldom in it the newest are found by their index, of others from the end
+    with planned_anew():
+        found = Found() if problem else _found(_records(asked, seen, actor), seen, given)
+    context = {
+        "heading": "History",
+        "lead": LEAD,
+        "tabs": tabs("looks"),
+        "kinds": KINDS,
+        "asked": asked,
+        "problem": problem,
+        "rows": _rows(found.records, found.opens),
+        "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
+        "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
+    }
+    return page(request, "console/looks.html", context, room="history", revision=revision_now())
+
+
+def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]:
+    """What the address asks for, whom it names, and what is wrong with that."""
+    kind, who = request.GET.get("kind", ""), request.GET.get("actor", "").strip()[:255]
+    asked = Asked(kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", "")))
+    actor, problem = someone(who, seen) if who else (None, "")
+    return asked, actor, problem
+
+
+@dataclass(frozen=True)
+class Found:
+    """Records that the viewer may read, the objects in them that open to them, and where to go on before."""
+
+    records: Sequence[AccessRecord] = ()
+    opens: frozenset[int] = frozenset()
+    next: int | None = None
+
+
+def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> Found:
+    """The newest of these that the viewer may read, a page of them or what a bounded number of rows holds."""
+    records: list[AccessRecord] = []
+    opens: frozenset[int] = frozenset()
+    before: int | None = None
+    for _ in range(MOST_LOOKED_AT):
+        some = list((rows.filter(pk__lt=before) if before else rows)[: SHOWN + 1])
+        opens |= leading(seen.viewer, seen, (one.lineage for one in some[:SHOWN]), given)
+        for record in some[:SHOWN]:
+            if len(records) == SHOWN:
+                return Found(records, opens, before)
+            before = record.pk
+            if seen.reads(record, opens):
+                records.append(record)
+        if len(some) <= SHOWN:
+            return Found(records, opens)
+        if len(records) == SHOWN:
+            break
+    return Found(records, opens, before)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same to its end, for who may take the history away."""
+    asker = asker_of(request)
+    seen = to_take_away(asker)
+    if seen is None:
+        return not_yours_to_take(request)
+    asked, actor, problem = _asked(request, seen)
+    head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
+    rows = _records(replace(asked, before=None), seen, actor)
+    return csv_file.answer("refusals-and-looks", head, () if problem else _lines(rows, seen))
+
+
+def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:
+    rest = rows.iterator(CHUNK)
+    while chunk := list(islice(rest, CHUNK)):
+        opens = leading(seen.viewer, seen, (one.lineage for one in chunk), frozenset(seen.objects))
+        some = [one for one in chunk if seen.reads(one, opens)]
+        names = _names(some)
+        for one in some:
+            about = [one.object_name, one.object_type, one.via, one.repeat.count]
+            yield [one.at.isoformat(), one.kind, names.of(one.actor), _what(one, names), *about]
+
+
+def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
+    rows = AccessRecord.objects.filter(seen.of_records()).select_related("repeat").order_by("-pk")
+    if asked.kind:
+        rows = rows.filter(kind=asked.kind)
+    if actor:
+        rows = rows.filter(actor=actor.pseudonym)
+    return rows.filter(pk__lt=asked.before) if asked.before else rows
+
+
+def _pager(asked: Asked, found: Found, *, export: bool) -> Pager:
+    next_ = asked.url(before=found.next) if found.next else ""
+    text = f"{words.count(len(found.records), 'entry', 'entries')}, newest first"
+    csv = reverse("console:looks_csv") + asked.url() if export else ""
+    return Pager(text, asked.url() if asked.before else "", next_, csv)
+
+
+def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[Row]:
+    names = _names(found)
+    return [_row(one, names, open_) for one in found]
+
+
+def _names(found: Sequence[AccessRecord]) -> Names:
+    names = Names([], [])
+    names.wanted |= {one.actor for one in found}
+    names.wanted |= {told[2] for one in found if (told := OF.fullmatch(one.operation))}
+    return names
+
+
+def _what(record: AccessRecord, names: Names) -> str:
+    told = OF.fullmatch(record.operation)
+    return told[1] + names.of(told[2]) if told else _said(record.operation)
+
+
+def _said(operation: str) -> str:
+    if WHY.fullmatch(operation):
+        return "why somebody can or cannot use it"
+    return SAID.get(operation, operation)
+
+
+def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> Row:
+    refused = record.kind == AccessRecord.Kind.REFUSED
+    verb = "was refused" if refused else "looked at"
+    key = record.lineage[-1] if record.lineage else 0
+    return Row(
+        kind="stop" if refused else "same",
+        sign="⊘" if refused else "○",
+        sentence=f"{names.of(record.actor)} {verb} {_what(record, names)}",
+        object=record.object_name,
+        url=terms.page_of(key, record.object_type) if key in open_ else "",
+        via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),
+        when=words.moment(record.at),
+        times=f"{words.number(record.repeat.count)} times" if record.repeat.count > 1 else "",
+    )

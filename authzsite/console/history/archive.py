@@ -1,0 +1,108 @@
+"""The archive of the history: events that are not live any more, searched in their files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpResponse
+
+from accounts.models import Principal
+from authzsite.console.history.tabs import tabs
+from authzsite.console.history.views import Question, fields, read
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Empty, Note
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from catalog.nodes import Node
+from policies.models import Event
+from policies.record import history
+from policies.record.archive import reading
+from policies.record.archive import search as archive_search
+from policies.record.archive.files import ArchiveBroken
+from policies.record.archive.search import Place
+from policies.record.history import Names, Sight
+from policies.services.grants import revision_now
+
+SHOWN = 100
+SLOW = "Its files are read from the newest back, those parts alone in which something may fit."
+
+
+@dataclass(frozen=True)
+class Line:
+    """One archived event in words."""
+
+    at: datetime
+    revision: int
+    actor: str
+    text: str
+    reason: str
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """A search in the archive of one realm, for who may read the history there."""
+    asker = asker_of(request)
+    places = _places(asker)
+    root = next((one for one in places if one.name == request.GET.get("realm")), None)
+    seen = history.sight(asker, [root] if root else [])
+    asked = read(request, seen, realm=root.name if root else "")
+    context = {
+        "heading": "History",
+        "lead": "What is older than a realm's retention is in files that belong to the same verified chain.",
+        "tabs": tabs("history_archive"),
+        **fields(asked, places),
+        "slow": Note("plain", "This is slower than the history that is live.", SLOW),
+        "none": Empty(
+            "Nothing is archived",
+            "A realm keeps all of its history live unless its owner says else.",
+            level=2,
+        ),
+        **(_found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}),
+    }
+    return page(request, "console/archive.html", context, room="history", revision=revision_now())
+
+
+def _places(asker: Principal) -> list[Node]:
+    """The realms with an archive of which the asker may read some of the history."""
+    archived = set(reading.archives().values_list("realm", flat=True))
+    nodes = [node for node in history.realms(asker) if node.realm_id in archived]
+    return [node for node in nodes if history.sight(asker, [node]).objects]
+
+
+def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, object]:
+    try:
+        found = archive_search.search(root.realm_id, asked.filter, seen, before=_place(before), limit=SHOWN)
+    except ArchiveBroken as broken:
+        return {"broken": Note("bad", "The archive cannot be read.", f"It says: {broken}.")}
+    next_ = asked.url(before=f"{found.next[0]}.{found.next[1]}") if found.next else ""
+    told = f"{words.count(len(found.events), 'event')}, newest first"
+    return {
+        "searched": True,
+        "lines": _lines(found.events),
+        "pager": Pager(told, asked.url() if before else "", next_),
+    }
+
+
+def _place(text: str) -> Place | None:
+    revision, number = (number_in(part) for part in (text.partition(".")[0], text.partition(".")[2]))
+    return None if revision is None or number is None else (revision, number)
+
+
+def _lines(events: Sequence[Event]) -> list[Line]:
+    names = Names([event.change for event in events], events)
+    return [
+        Line(
+            event.change.at,
+            event.change_id,
+            names.of(event.change.actor),
+            names.line(event).text,
+            event.change.reason,
+        )
+        for event in events
+    ]

@@ -1,0 +1,153 @@
+"""Whether the record is whole: verified on demand, signed at intervals, followed by others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+
+from accounts.models import Principal
+from authzsite.console.history import unsealed_facts
+from authzsite.console.history.tabs import tabs
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Tile
+from authzsite.console.kit.display.parts import Empty, Note, Reason
+from authzsite.console.kit.error_pages import show
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads, writes
+from authzsite.console.kit.page import page
+from policies import signing
+from policies.decisions.facts import is_service_admin
+from policies.models import Checkpoint, Feed, Verification
+from policies.record import history, verifications
+from policies.record.exports import feeds
+from policies.services.grants import revision_now
+
+CHECKPOINTS = 20
+REASON = Reason(
+    "why-not-verify",
+    "The whole record is read for who has the duty to view the history of a realm; its owner gives it.",
+)
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Checkpoints, followers, the key, and the last reading of the whole record."""
+    asker = asker_of(request)
+    last, may = Checkpoint.objects.order_by("-pk").first(), may_verify(asker)
+    context = {
+        "heading": "History",
+        "lead": "Each change follows from the one before by its digest; the whole is signed at intervals.",
+        "tabs": tabs("integrity"),
+        "tiles": _tiles(last),
+        "reading": _reading(verifications.latest()),
+        "unsealed": unsealed_facts.rows() if may else (),
+        "reason": None if may else REASON,
+        "checkpoints": list(Checkpoint.objects.order_by("-pk")[:CHECKPOINTS]),
+        "no_checkpoint": Empty("Nothing was signed yet", "The first is signed within a minute of a change."),
+        "followers": _followers(),
+        "key": str(signing.public_key()),
+    }
+    return page(request, "console/integrity.html", context, room="history", revision=revision_now())
+
+
+def may_verify(asker: Principal) -> bool:
+    """Whoever may see the whole history of a realm, and service admins."""
+    return is_service_admin(asker) or history.views_a_realm(asker)
+
+
+@writes
+@signed_in
+def verify(request: Request) -> HttpResponse:
+    """Have the whole record read by a worker."""
+    asker = asker_of(request)
+    if not may_verify(asker):
+        return show(request, 403)
+    verifications.ask(asker)
+    return redirect("console:integrity")
+
+
+@reads
+@signed_in
+def progress(request: Request) -> HttpResponse:
+    """How far the last reading is."""
+    reading = _reading(verifications.latest())
+    return render(request, "console/reading.html", {"reading": reading, "may": may_verify(asker_of(request))})
+
+
+def _tiles(last: Checkpoint | None) -> list[Tile]:
+    every = words.number(settings.LAKEWARDEN_CHECKPOINT_EVERY // 60)
+    signed = words.ago(last.at) if last else "not yet"
+    return [
+        Tile("Changes", words.number(revision_now()), "numbered without gaps"),
+        Tile("Signed", signed, f"every {every} min while it grows"),
+        Tile("Kept at", words.count(len(settings.LAKEWARDEN_CHECKPOINTS), "place"), "outside the database"),
+        Tile(
+            "Followed by", words.count(len(settings.LAKEWARDEN_AUDIT_FEEDS), "program"), "files and webhooks"
+        ),
+    ]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The last reading of the record: a note about it, and its progress while it runs."""
+
+    note: Note
+    going: bool = False
+    done: int = 0
+    total: int = 0
+    text: str = ""
+    lines: tuple[str, ...] = ()
+
+
+def _reading(row: Verification | None) -> Reading | None:
+    if row is None:
+        return None
+    if row.finished is None:
+        text = f"{words.number(row.changes)} of {words.number(row.total)} changes"
+        return Reading(
+            Note("plain", "Reading the whole record", text), True, row.changes, max(row.total, 1), text
+        )
+    when = words.moment(row.finished)
+    if row.broken:
+        return Reading(
+            Note("bad", "The record is broken", f"{row.broken}. Found {when}."), lines=tuple(row.lost)
+        )
+    if row.differences:
+        rows = "row is" if row.differences == 1 else "rows are"
+        text = f"{words.number(row.differences)} {rows} not as the record says. Found {when}."
+        note = Note("bad", "Something was written past the console", text)
+        return Reading(note, lines=(*row.differing, *row.lost))
+    return Reading(Note("plain", "The record is whole", f"{_fitting(row)} {when}."), lines=tuple(row.lost))
+
+
+def _fitting(row: Verification) -> str:
+    signed, facts = words.count(row.signed, "signed checkpoint"), words.count(row.facts, "fact")
+    if row.whole:
+        counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
+        return f"{counted}, {signed} and {facts} were read and fit."
+    changes = words.count(row.changes, "change")
+    return f"{changes} and {signed} follow from one another; {facts}, with all new ones, were read and fit."
+
+
+@dataclass(frozen=True)
+class FollowerRow:
+    name: str
+    behind: str
+    trouble: str
+
+
+def _followers() -> list[FollowerRow]:
+    rows = {row.name: row for row in Feed.objects.all()}
+    now = revision_now()
+    return [_follower(one, rows.get(one.name), now) for one in feeds.configured()]
+
+
+def _follower(follower: feeds.Follower, row: Feed | None, now: int) -> FollowerRow:
+    behind = now - (row.changes if row else 0)
+    text = "up to date" if behind <= 0 else f"{words.count(behind, 'change')} behind"
+    return FollowerRow(follower.name, text, row.trouble if row else "")

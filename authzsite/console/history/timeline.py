@@ -1,0 +1,350 @@
+"""The record on a page: changes as sentences, with their signs, moments and reasons."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.links import leading
+from authzsite.console.kit.display.parts import Empty, Moment, State, Timeline
+from authzsite.console.sync.applied import arrived, ordered
+from catalog.nodes import Node
+from policies.models import Change, ForeignOrder
+from policies.record import history
+from policies.record.history import Entry, Filter, Line, Sight
+from policies.sync.status import StatusQuestion, SyncStatus, names_by_pseudonym, of_orders, statuses
+
+GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
+LOSSES = (
+    "grant.removed",
+    "role.unassigned",
+    "group.left",
+    "member.removed",
+    "denial.added",
+    "duty.taken",
+    "token.revoked",
+)
+ABOUT_ACCESS = (
+    "grant.added",
+    "grant.removed",
+    "denial.added",
+    "denial.removed",
+    "owner.set",
+    "owner.ended",
+    "object.registered",
+    "object.renamed",
+    "object.dropped",
+)
+APPLIED = (
+    *("grant.added", "grant.removed", "denial.added", "denial.removed"),
+    *("owner.set", "owner.ended", "object.dropped"),
+)
+"""What a backend is changed for, and so must have arrived there."""
+TAKING = ("grant.removed", "denial.added", "owner.ended", "object.dropped")
+ORDERED = ("foreign.adopted", "foreign.revoked")
+"""What is carried out by an order to the backend."""
+LINES, ALONE = 40, 80
+"""So many lines of one change stand among others, and so many when it is looked at alone."""
+SIGNS = {"gain": ("+", "Gained"), "lose": ("−", "Lost"), "stop": ("⊘", "Denied"), "change": ("~", "Changed")}
+
+
+def kind_of(event_kind: str) -> str:
+    """gain, lose, stop or change."""
+    if event_kind == "denial.added":
+        return "stop"
+    return "gain" if event_kind in GAINS else "lose" if event_kind in LOSSES else "change"
+
+
+def moments_of(revisions: Collection[int]) -> dict[int, datetime]:
+    """When changes were made.  One query."""
+    rows = Change.objects.filter(revision__in=list(revisions))
+    return dict(rows.values_list("revision", "at"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the history table; `way` leads down to the object that its address opens."""
+
+    kind: str
+    sentence: str
+    object: str
+    url: str
+    by: str
+    when: str
+    reason: str
+    number: int
+    before: str = ""
+    after: str = ""
+    way: tuple[int, ...] = ()
+    claim: Claim | None = None
+    orders: bool = False
+    applied: State | None = None
+
+    @property
+    def sign(self) -> str:
+        return SIGNS[self.kind][0]
+
+    @property
+    def word(self) -> str:
+        return SIGNS[self.kind][1]
+
+    @property
+    def revision(self) -> str:
+        return words.number(self.number)
+
+    @property
+    def revision_url(self) -> str:
+        return f"{reverse('console:history')}?revision={self.number}"
+
+
+@dataclass(frozen=True)
+class Searching:
+    """In the place of rows while none are found: how far the search came, and the address where it goes on.
+
+    A page with scripts goes on by itself.
+    """
+
+    template: ClassVar[str] = "parts/searching.html"
+    heading: str
+    text: str
+    further: str
+
+
+def as_far(found: history.Page) -> str:
+    """How far back was searched, and how much is left, where that is not to the beginning."""
+    if not found.searched or not found.next:
+        return ""
+    left = words.count(found.next - 1, "change")
+    return f"Searched back to {words.moment(found.searched)}; {left} left to search"
+
+
+def nothing(found: history.Page, further: str, empty: Empty) -> dict[str, Any]:
+    """What stands in the place of rows: the `empty` one at the end, else the search; and the same aloud."""
+    shown = Searching("Nothing found so far", f"{as_far(found)}.", further) if found.searched else empty
+    many = words.count(len(found.entries), "change")
+    return {"empty": shown, "aloud": f"{many} found" if found.entries else shown.heading}
+
+
+def rows(entries: Iterable[Entry]) -> list[Row]:
+    """A row for each thing that was done; what the system keeps house with is left to the record itself."""
+    return [row for entry in entries for row in _rows(entry)]
+
+
+def _rows(entry: Entry) -> Iterable[Row]:
+    yield from (_row(entry, fold) for fold in _folds(entry))
+    if entry.more:
+        many = words.count(entry.more, "more line", "more lines")
+        told = f"{many} of this change; a file holds all of them"
+        url = f"{reverse('console:history')}?revision={entry.change.revision}"
+        when, change = words.moment(entry.change.at), entry.change
+        yield Row("change", told, "", url, _by(entry), when, change.reason, change.revision)
+
+
+@dataclass
+class Fold:
+    """Events of one change that read as one sentence: several rights on one object, an end moved."""
+
+    lines: list[Line]
+    ended: list[Line]
+
+    @property
+    def first(self) -> Line:
+        return self.lines[0]
+
+
+def _folds(entry: Entry) -> list[Fold]:
+    folds: dict[tuple[Any, ...], Fold] = {}
+    for line in entry.lines:
+        if not _housekeeping(line):
+            fold = folds.setdefault(_alike(line), Fold([], []))
+            (fold.ended if _replaced(line, entry) else fold.lines).append(line)
+    return [fold for fold in folds.values() if fold.lines]
+
+
+def _housekeeping(line: Line) -> bool:
+    return line.event.object_name.endswith("/personal role")
+
+
+def _alike(line: Line) -> tuple[Any, ...]:
+    event = line.event
+    kind = _BEGINS.get(event.kind, event.kind)
+    if event.kind == "object.registered":
+        return kind, event.object_type, tuple(event.lineage[:-1])
+    told = event.data.get("holder") or (event.data.get("person") if kind not in ("owner.set",) else "")
+    return kind, event.object_name, told
+
+
+_BEGINS = {"grant.removed": "grant.added", "owner.ended": "owner.set", "realm.mode.ended": "realm.mode"}
+
+
+def _replaced(line: Line, entry: Entry) -> bool:
+    """Whether an end in a change makes way for what begins in the same change."""
+    begins = _BEGINS.get(line.event.kind)
+    return begins is not None and any(
+        other.event.kind == begins and _alike(other) == _alike(line) for other in entry.lines
+    )
+
+
+def _row(entry: Entry, fold: Fold) -> Row:
+    event, change = fold.first.event, entry.change
+    way, type_ = tuple(event.lineage), event.object_type
+    if len(fold.lines) > 1 and event.kind == "object.registered":
+        way, type_ = way[:-1], "schema"
+    return Row(
+        kind="change" if fold.ended else kind_of(event.kind),
+        sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first) if event.kind in GAINS else ''}",
+        object=_shared_place(fold),
+        url=terms.page_of(way[-1], type_) if way and type_ not in ("role", "") else "",
+        by=_by(entry),
+        when=words.moment(change.at),
+        reason=change.reason,
+        number=change.revision,
+        before=", ".join(dict.fromkeys(map(_state_words, fold.ended or _gone(fold)))),
+        after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
+        way=way,
+        claim=Claim.of(fold, change.revision),
+        orders=event.kind in ORDERED,
+    )
+
+
+def opened(
+    shown: Iterable[Row], viewer: Principal, seen: Sight, given: frozenset[int] | None = None
+) -> list[Row]:
+    """The same rows, linked only where a page opens to the viewer: what concerns them may lie anywhere."""
+    told = list(shown)
+    # what is left out of a long change is told of by the history itself
+    away = [row for row in told if row.url and row.way]
+    open_ = leading(viewer, seen, (row.way for row in away), given)
+    return [replace(row, url="") if row.way and row.way[-1] not in open_ else row for row in told]
+
+
+def followed(shown: Iterable[Row]) -> list[Row]:
+    """The same rows, with how far each has come in the backend behind its object.  Seven queries at most."""
+    told = list(shown)
+    asked = [row.claim for row in told if row.claim is not None]
+    names = names_by_pseudonym({who for one in asked for who in one.people})
+    outside = iter(statuses([one.asked(names) for one in asked]) if asked else ())
+    orders = of_orders({row.number for row in told if row.orders})
+    return [replace(row, applied=_arrived(row, outside, orders)) for row in told]
+
+
+def _arrived(
+    row: Row, outside: Iterator[SyncStatus | None], orders: Mapping[int, Sequence[ForeignOrder]]
+) -> State | None:
+    if row.claim is not None:
+        return arrived(next(outside))
+    return ordered(orders.get(row.number, ())) if row.orders else row.applied
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a line of the record says is true out there since: what was given or taken, where, and whose."""
+
+    lineage: tuple[int, ...]
+    people: tuple[str, ...]
+    revision: int
+    privileges: frozenset[str]
+    loses: bool
+
+    @classmethod
+    def of(cls, fold: Fold, revision: int) -> Claim | None:
+        event = fold.first.event
+        if event.kind not in APPLIED or not event.lineage:
+            return None
+        codes = {str(line.event.data.get("privilege", "")) for line in fold.lines}
+        people = {who for line in fold.lines for who in line.event.people}
+        loses = event.kind in TAKING
+        return cls(tuple(event.lineage), tuple(sorted(people)), revision, frozenset(codes - {""}), loses)
+
+    def asked(self, names: Mapping[str, frozenset[str]]) -> StatusQuestion:
+        """The same by login names; where a role is given something it is about everybody who holds it."""
+        mine = [names[who] for who in self.people if who in names]
+        whose = frozenset().union(*mine) if mine else None
+        return StatusQuestion(self.lineage, whose, self.revision, self.privileges, self.loses)
+
+
+def _gone(fold: Fold) -> list[Line]:
+    """What a revocation took, told with the end it would have had."""
+    return fold.lines if fold.first.event.kind == "grant.removed" else []
+
+
+def _shared_place(fold: Fold) -> str:
+    place = _place(fold.first)
+    together = len(fold.lines) > 1 and fold.first.event.kind == "object.registered"
+    return place.rpartition(".")[0] or place if together else place
+
+
+def _sentence(fold: Fold) -> str:
+    """granted Use schema and Read on shop.sales to Ana Analyst; registered 17 tables in shop.sales"""
+    event = fold.first.event
+    if event.kind == "object.registered" and len(fold.lines) > 1:
+        names = [_place(line).rpartition(".")[2] for line in fold.lines]
+        many = words.count(len(names), event.object_type)
+        return f"registered {many}: {words.listed(names, 3)}"
+    if "privilege" not in event.data:
+        return _plain(fold.first)
+    kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
+    plain = history.privilege_label(event.data["privilege"])
+    codes = dict.fromkeys(line.event.data["privilege"] for line in fold.lines)
+    labels = dict.fromkeys(terms.right(code, event.object_type, kind) for code in codes)
+    return fold.first.text.replace(plain, words.listed(list(labels)), 1)
+
+
+_CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+
+
+def _plain(line: Line) -> str:
+    """A sentence with the moments, the duties and the rights in it as people write them."""
+    text, data = line.text, line.event.data
+    if isinstance(until := data.get("until"), str) and until in text:
+        text = text.replace(until, words.said(words.moment(datetime.fromisoformat(until))))
+    if (duty := data.get("duty")) in terms.DUTIES:
+        text = text.replace(f"duty {duty} ", f"duty {terms.DUTIES[duty]} ", 1)
+    return _CODE.sub(lambda found: history.privilege_label(found[0]), text)
+
+
+def _by(entry: Entry) -> str:
+    other = entry.on_behalf_of if entry.on_behalf_of != entry.actor else ""
+    return f"{entry.actor}, on behalf of {other}" if other else entry.actor
+
+
+def _until(line: Line) -> str:
+    until = line.event.data.get("until")
+    return f" until {words.said(words.moment(datetime.fromisoformat(until)))}" if until else ""
+
+
+def _state_words(line: Line) -> str:
+    """What was or is true, in words: Read until Fri 27 Nov, 18:00; Olivia Owner."""
+    data = line.event.data
+    if "privilege" in data:
+        label = terms.right(data["privilege"], line.event.object_type)
+        return f"{label}{_until(line) or ', no end'}"
+    if line.event.kind in ("owner.set", "owner.ended"):
+        return line.text.removeprefix("made ").partition(" the owner of ")[0].rpartition(" by ")[2]
+    return str(data.get("mode", line.text))
+
+
+def _place(line: Line) -> str:
+    return line.event.object_name.partition("/")[2] or line.event.object_name
+
+
+def latest(node: Node, seen: Sight, *, limit: int = 4) -> list[Row]:
+    """What lately changed who has access to an object, from above too."""
+    asked = Filter(object=node, from_above=True, kinds=ABOUT_ACCESS)
+    return rows(history.page(asked, seen, limit=limit, lines=LINES).entries)[: limit + 2]
+
+
+def timeline(shown: Iterable[Row]) -> Timeline:
+    return Timeline(
+        tuple(
+            Moment(row.sentence, row.when, {"stop": "lose", "change": ""}.get(row.kind, row.kind), row.reason)
+            for row in shown
+        )
+    )

@@ -1,0 +1,52 @@
+"""Facts that were written past the console, as pages tell of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.urls import reverse
+
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Note
+from policies.decisions.seals import unsealed
+from policies.models import UnsealedFact
+
+SHOWN = 100
+
+
+@dataclass(frozen=True)
+class Row:
+    """One such fact: what it says now, and what is known of who wrote it."""
+
+    code: str
+    says: str
+    by: str
+    found: datetime
+
+
+def note() -> Note | None:
+    """The banner for who runs the site.  One query."""
+    many = unsealed.standing().count()
+    if not many:
+        return None
+    was = "was" if many == 1 else "were"
+    return Note(
+        "bad",
+        f"{words.count(many, 'fact')} {was} written into the database past the console.",
+        "Nothing is decided on them.",
+        reverse("console:integrity"),
+        "See which",
+    )
+
+
+def rows() -> list[Row]:
+    """The first of them, oldest first.  One query."""
+    return [_row(one) for one in unsealed.standing()[:SHOWN]]
+
+
+def _row(one: UnsealedFact) -> Row:
+    says = ", ".join(f"{name} {value}" for name, value in one.content.items() if value not in (None, ""))
+    when = words.moment(one.written) if one.written else "when is not known"
+    by = f"a session of the database, in its transaction {one.writer}; {when}. Its role is not known here."
+    return Row(str(one), says, by, one.found)

@@ -1,0 +1,317 @@
+"""History: everything that ever changed and that one may know of, filtered, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.history import timeline
+from authzsite.console.history.kinds import KINDS, kinds_in
+from authzsite.console.history.tabs import tabs
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty
+from authzsite.console.kit.error_pages import show
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.inputs.visible_principals import Circle, unknown_words
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place, visit_past
+from authzsite.downloads import csv_file
+from catalog.nodes import Node
+from policies.record import history
+from policies.record.history import Filter, Sight
+from policies.record.revisions import moment_in
+from policies.services import duties
+from policies.services.grants import revision_now
+
+SHOWN = 50
+EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
+EXPORT_HISTORY = "export_history"
+NO_EXPORT = "The history is taken away by those who have the duty to export it. Nothing was changed."
+
+
+@dataclass(frozen=True)
+class Question:
+    """What the address asks the record for; `problems` name what it could not find.
+
+    `realm` is the name of one that was chosen to ask about, all of which is then the filter's object.
+    """
+
+    realm: str = ""
+    kind: str = ""
+    person: str = ""
+    actor: str = ""
+    since: str = ""
+    until: str = ""
+    text: str = ""
+    before: int | None = None
+    revision: int | None = None
+    filter: Filter = field(default_factory=Filter)
+    problems: dict[str, str] | None = None
+
+    def url(self, **changed: object) -> str:
+        kept = {
+            "realm": self.realm,
+            "request": self.filter.request,
+            "kind": self.kind,
+            "person": self.person,
+            "actor": self.actor,
+            "since": self.since,
+            "until": self.until,
+            "q": self.text,
+            "revision": self.revision,
+            **changed,
+        }
+        if self.filter.object and not self.realm:
+            kept["object"] = self.filter.object.id
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+def read(request: Request, seen: Sight, object_: Node | None = None, realm: str = "") -> Question:
+    """The question in an address.  A person who is not found is a problem, never somebody else."""
+    kind, kinds = kinds_in(request.GET.get("kind", ""))
+    asked = Question(
+        realm=realm,
+        kind=kind,
+        person=request.GET.get("person", "").strip()[:255],
+        actor=request.GET.get("actor", "").strip()[:255],
+        before=number_in(request.GET.get("before", "")),
+        since=request.GET.get("since", "").strip()[:40],
+        until=request.GET.get("until", "").strip()[:40],
+        text=request.GET.get("q", "").strip()[:255],
+        revision=number_in(request.GET.get("revision", "")),
+        filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "").strip()[:64]),
+        problems={},
+    )
+    return _with_times(_with_people(asked, seen))
+
+
+def _with_people(asked: Question, seen: Sight) -> Question:
+    found = {
+        name: someone(text, seen) for name, text in (("person", asked.person), ("actor", asked.actor)) if text
+    }
+    people = {name: person for name, (person, _) in found.items()}
+    problems = {name: problem for name, (_, problem) in found.items() if problem}
+    named = replace(asked.filter, person=people.get("person"), actor=people.get("actor"))
+    return replace(asked, filter=named, problems=problems)
+
+
+def someone(text: str, seen: Sight) -> tuple[Principal | None, str]:
+    """Whom a filter of the history names, or why it does not say."""
+    exact = known_to(seen, somebody(text))
+    if exact is not None:
+        return exact, ""
+    near = Circle(seen.viewer).named(text)
+    return (near[0], "") if len(near) == 1 else (None, unknown_words(text, near))
+
+
+def _with_times(asked: Question) -> Question:
+    """From the beginning of a day, or a minute, to the end of another."""
+    since, until = moment_in(asked.since), moment_in(asked.until, whole=True)
+    problems = {
+        name: "Write a day, or a day with a time."
+        for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
+        if text and found is None
+    }
+    told = replace(asked.filter, since=since, until=until, text=asked.text)
+    return replace(asked, filter=told, problems={**(asked.problems or {}), **problems})
+
+
+def known_to(seen: Sight, person: Principal | None) -> Principal | None:
+    """The person, for viewers who may look people up; for all others only themselves."""
+    return person if seen.objects or person == seen.viewer else None
+
+
+def somebody(text: str) -> Principal | None:
+    """The one principal meant by a name as people write it: `ana`, `Ana Analyst`, `group:analysts`."""
+    if "\0" in text:
+        return None
+    kind, colon, name = text.partition(":")
+    rows = Principal.objects.all()
+    if colon and kind in Principal.Kind.values:
+        return rows.filter(kind=kind, name=name).first()
+    exact = list(rows.filter(Q(name=text) | Q(display_name__iexact=text)).order_by("kind")[:2])
+    return next(
+        (row for row in exact if row.kind == "user" and row.name == text),
+        exact[0] if len(exact) == 1 else None,
+    )
+
+
+def shown(
+    request: Request,
+    viewer: Principal,
+    realms: Sequence[Node],
+    object_: Node | None,
+    realm: str = "",
+    given: frozenset[int] | None = None,
+) -> dict[str, Any]:
+    """Rows and pager of one page of the record."""
+    given = history.given_to(viewer) if given is None else given
+    seen = history.sight(viewer, realms, given=given)
+    asked = read(request, seen, object_, realm)
+    if asked.problems:
+        return {"question": asked, "rows": [], "empty": _nothing(asked)}
+    before = asked.revision + 1 if asked.revision and not asked.before else asked.before
+    limit, lines = (1, timeline.ALONE) if asked.revision else (SHOWN, timeline.LINES)
+    found = history.page(asked.filter, seen, before=before, limit=limit, lines=lines)
+    entries = [one for one in found.entries if not asked.revision or one.change.revision == asked.revision]
+    return {
+        "question": asked,
+        "rows": timeline.followed(timeline.opened(timeline.rows(entries), viewer, seen, given)),
+        "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
+        **timeline.nothing(found, asked.url(before=found.next), _nothing(asked)),
+    }
+
+
+def _pager(asked: Question, found: history.Page, *, export: bool) -> Pager:
+    if asked.revision:
+        return Pager(f"Change {words.number(asked.revision)} alone", previous=asked.url(revision=""))
+    text = f"{words.count(len(found.entries), 'change')}, newest first"
+    text = ". ".join(filter(None, (text, timeline.as_far(found))))
+    csv = reverse("console:history_csv") + asked.url() if export else ""
+    next_ = asked.url(before=found.next) if found.next else ""
+    return Pager(text, asked.url() if asked.before else "", next_, csv)
+
+
+def _nothing(asked: Question) -> Empty:
+    if asked.url() != Question(filter=Filter(object=asked.filter.object)).url():
+        everything = Action(
+            "Show everything",
+            asked.url(**dict.fromkeys(EVERYTHING, "")),
+            "",
+        )
+        return Empty(
+            "No change matches",
+            "All of the history was searched. You see what concerns yourself and what you own or look after.",
+            drawn=False,
+            actions=(everything,),
+        )
+    return Empty("Nothing has changed yet", "Every grant, role, group and owner will stand here, for ever.")
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Everything one may know of, on the whole site or from one object down."""
+    asker = asker_of(request)
+    place = _object(request)
+    node = place.node if place else None
+    given = history.given_to(asker)
+    realms = history.realms(asker, given=given)
+    root = None if node else realm_in(request, realms)
+    context = shown(request, asker, realms, node or root, root.name if root else "", given)
+    asked = context["question"]
+    return page(
+        request,
+        "console/history.html",
+        {**context, **_frame(place), **fields(asked, realms), "tabs": None if node else tabs("history")},
+        room="history",
+        realm=_realm(realms),
+        revision=revision_now(),
+    )
+
+
+def _realm(realms: Sequence[Node]) -> str:
+    return realms[0].name if len(realms) == 1 else ""
+
+
+def _object(request: Request) -> Place | None:
+    number = number_in(request.GET.get("object", ""))
+    return visit_past(request, number) if number else None
+
+
+def realm_in(request: Request, realms: Sequence[Node]) -> Node | None:
+    """The realm that is asked about, None for all.  One that is not the asker's is absent: Http404."""
+    name = request.GET.get("realm", "")
+    found = next((one for one in realms if one.name == name), None)
+    if name and found is None:
+        raise Http404
+    return found
+
+
+def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
+    """What the form of filters needs."""
+    return {
+        "kinds": [(code, word) for code, word, _ in KINDS],
+        "realms": [one.name for one in realms],
+        "asked": asked,
+        "problems": asked.problems,
+    }
+
+
+def _frame(place: Place | None) -> dict[str, Any]:
+    return {
+        "crumbs": _crumbs(place) if place else None,
+        "heading": f"History of {place.node.name}" if place else "History",
+        "lead": "What changed, who did it, when and why. Nothing here can be edited or removed.",
+        "actions": [] if place is None else [Action("Open it", _page_of(place), "")],
+        "object": place.node.id if place else "",
+    }
+
+
+def _crumbs(place: Place) -> Crumbs:
+    """The way down to it; of what is gone or hidden to the history alone, as what is above may be so too."""
+    every, node = reverse("console:history"), place.node
+    above = [] if place.only_past else [(one.name, f"{every}?object={one.id}") for one in node.above()]
+    return Crumbs((("History", every), *above))
+
+
+def _page_of(place: Place) -> str:
+    if place.only_past:
+        return reverse("console:object_history", args=[place.node.id])
+    return terms.page_of(place.node.id, place.node.type)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same record as a file, to its end."""
+    asker = asker_of(request)
+    seen = to_take_away(asker)
+    if seen is None:
+        return not_yours_to_take(request)
+    place = _object(request)
+    node = place.node if place else None
+    root = realm_in(request, history.realms(asker)) if node is None and "realm" in request.GET else None
+    asked = read(request, seen, node or root, root.name if root else "")
+    head = ["revision", "when", "by", "what", "object", "reason"]
+    return csv_file.answer("history", head, [] if asked.problems else _every(asked, seen))
+
+
+def to_take_away(asker: Principal) -> Sight | None:
+    """The part of the record that somebody may take away; None without the duty to export it."""
+    roots = duties.held(asker, EXPORT_HISTORY)
+    return Sight(asker, tuple(sorted(roots)), site=False) if roots else None
+
+
+def not_yours_to_take(request: Request) -> HttpResponse:
+    return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
+
+
+def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:
+    before: int | None = None
+    while True:
+        found = history.page(asked.filter, seen, before=before, limit=500)
+        for entry in found.entries:
+            for line in entry.lines:
+                yield (
+                    entry.change.revision,
+                    entry.change.at.isoformat(),
+                    entry.actor,
+                    line.text,
+                    line.event.object_name,
+                    entry.change.reason,
+                )
+        if found.next is None:
+            return
+        before = found.next

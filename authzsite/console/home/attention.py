@@ -1,0 +1,118 @@
+"""What waits for somebody that no other room has a list of: ends, strangers, orphans, backends that lag."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from authzsite.console.home.entitlements import extend, holder_of, right_words
+from authzsite.console.home.summary import Desk
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Item
+from authzsite.console.kit.display.parts import Action, Face
+from catalog.nodes import Node
+from policies.decisions import ownership
+from policies.decisions.facts import is_service_admin
+from policies.decisions.ownership import GONE, Asked
+from policies.models import BackendFinding
+from policies.record import verifications
+
+LATE = {
+    "Not reached": "is not reached",
+    "Not answering": "does not answer",
+    "Changes nothing": "changes nothing until somebody looks at its plan",
+    "Needs somebody": "refuses changes and needs somebody",
+    "Held": "holds a plan that takes much until somebody looks at it",
+    "Paused": "is paused",
+}
+
+
+@dataclass(frozen=True)
+class Here:
+    """One line for each thing: what is wrong with the record first, then what nobody answers for."""
+
+    desk: Desk
+
+    def items(self) -> list[Item]:
+        return [*self._record(), *self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
+
+    def _record(self) -> Iterable[Item]:
+        """What was found wrong with the record, for service admins."""
+        found = verifications.trouble() if is_service_admin(self.desk.asker) else None
+        if found is not None:
+            text = verifications.in_words(found.broken, found.differences)
+            look = Action("Look at it", reverse("console:integrity"), "mini", more="the record")
+            note = "Until somebody knows who did it, nothing that this site says of access is certain"
+            yield Item(Face("thing", "warn"), "The record", f": {text}", note, look)
+
+    def _ownerless(self) -> Iterable[Item]:
+        """What lies in what one owns and belongs to somebody who cannot sign in any more."""
+        for realm in self.desk.realms:
+            many = ownership.places(Asked(realm, how=GONE), self.desk.owned).count() if self.desk.owned else 0
+            if many:
+                belongs = "belongs" if many == 1 else "belong"
+                url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"
+                look = Action("Hand over", url, "mini", more=f"objects in {realm.name}")
+                text = f"{words.count(many, 'object')} {belongs} to who cannot sign in"
+                note = "Nobody gives access to them or answers for them · they wait for another owner"
+                yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
+
+    def _ends_now(self) -> Iterable[Item]:
+        """What people lose first; not what only leads to something."""
+        telling = [one for one in self.desk.endings if not one.code.startswith("USE_")]
+        for one in telling[:3]:
+            node, right = one.node, terms.lower(right_words(one))
+            left = words.ends_in(one.until)
+            note = f"Ends by itself {words.on(one.until)}{'' if left == 'today' else f', {left}'}"
+            yield Item(
+                holder_of(one).face,
+                holder_of(one).name,
+                f"loses {right} on" if one.code else "loses role",
+                note,
+                extend(one),
+                terms.short_name(node),
+                terms.page_of(node.id, node.type),
+            )
+
+    def _strangers(self) -> Iterable[Item]:
+        by_place = dict[Node, list[BackendFinding]]()
+        for row in self.desk.foreign:
+            node = self.desk.places.get(row.securable_id or 0)
+            if node is not None:
+                by_place.setdefault(_nearest(node, self.desk.owned), []).append(row)
+        for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
+            system = rows[0].backend.get_kind_display()
+            grants = words.count(len(rows), "grant")
+            first = words.said(words.moment(min(row.first_seen for row in rows)))
+            note = f"Seen first {first} · left as they are until you decide"
+            look = Action(
+                "Look",
+                reverse("console:object_sync", args=[node.id]),
+                "mini",
+                more=f"at foreign grants on {node.name}",
+            )
+            yield Item(
+                Face("thing", "alien"),
+                "",
+                f"{system} has {grants} that nobody made here on",
+                note,
+                look,
+                terms.short_name(node),
+                terms.page_of(node.id, node.type),
+            )
+
+    def _late(self) -> Iterable[Item]:
+        for line in self.desk.backends if self.desk.owned else []:
+            if line.state.kind in ("failed", "behind", "paused"):
+                look = Action("Look", line.url, "mini", more=f"at {line.name}")
+                text = LATE.get(line.state.word, "has not caught up")
+                note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
+                yield Item(Face("thing", "behind"), line.name, text, note, look)
+
+
+def _nearest(node: Node, owned: Collection[int]) -> Node:
+    """The nearest of an object and those above it that is owned; itself when none is."""
+    return next((one for one in (node, *reversed([*node.above()])) if one.id in owned), node)

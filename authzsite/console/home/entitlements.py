@@ -1,0 +1,117 @@
+"""What somebody owns, what ends on it, what they reach now and later: as rows of Home."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from authzsite.console.home.summary import SHOWN, Desk
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Chip, Face, Path, Who
+from authzsite.console.people.reach import Coming, comings
+from catalog.nodes import Node
+from lakewarden.law.facts import Rule
+from policies.lifecycle import expirations
+from policies.lifecycle.expirations import Ending
+
+REACH = 12
+
+
+@dataclass(frozen=True)
+class End:
+    who: Who
+    can: str
+    on: str
+    url: str
+    ends: Chip | None
+    action: Action
+
+
+@dataclass(frozen=True)
+class Reach:
+    what: Who
+    can: str
+    how: Path
+    ends: Chip | None
+
+
+@dataclass(frozen=True)
+class Has:
+    desk: Desk
+
+    def ending(self) -> list[End]:
+        """What ends soon on what one owns."""
+        return [
+            End(
+                holder_of(one),
+                right_words(one),
+                terms.short_name(one.node),
+                terms.page_of(one.node.id, one.node.type),
+                terms.ends_chip(one.until),
+                extend(one),
+            )
+            for one in self.desk.endings[:SHOWN]
+        ]
+
+    def own(self) -> list[dict[str, str]]:
+        mine = [self.desk.places[key] for key in self.desk.first_owned if key in self.desk.places]
+        return [
+            {
+                "url": terms.page_of(node.id, node.type),
+                "name": node.ref.full_name or node.name,
+                "note": self._owned_note(node),
+            }
+            for node in mine
+        ]
+
+    def _owned_note(self, node: Node) -> str:
+        kind, many = terms.kind_of(node.type), self.desk.inside.get(node.id, 0)
+        return f"{kind} with {words.count(many, 'object')}" if many else kind
+
+    def reach(self) -> list[Reach]:
+        """One line an object and a way, what one was given directly first, then by name."""
+        ways: dict[tuple[Any, ...], list[Rule]] = {}
+        for rule in self.desk.reached:
+            ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)
+        known = [
+            (self.desk.places[key], via, rules)
+            for (key, via, _), rules in ways.items()
+            if key in self.desk.places
+        ]
+        known.sort(key=lambda one: (len(one[1]), one[0].names, one[0].type, not one[2][0].allow))
+        return [self._line(node, rules) for node, _, rules in known[:REACH]]
+
+    def _line(self, node: Node, rules: Sequence[Rule]) -> Reach:
+        labels = dict.fromkeys(terms.right(rule.privilege, node.type, node.kind) for rule in rules)
+        can = terms.sentence_list(list(labels))
+        face = Face("thing", terms.icon_of(node.type))
+        above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+        ends = [rule.valid_until for rule in rules if rule.valid_until]
+        return Reach(
+            Who(node.name, face, above, terms.page_of(node.id, node.type)),
+            can if rules[0].allow else "Nothing",
+            terms.path(rules, node, self.desk.groups),
+            terms.ends_chip(min(ends)) if ends else None,
+        )
+
+    def coming(self) -> list[Coming]:
+        return comings(self.desk.coming, self.desk.places)[:REACH]
+
+
+def holder_of(one: Ending) -> Who:
+    """A person, group or service, or the role that gives it."""
+    if one.holder is not None:
+        return terms.who(one.holder)
+    return Who(f"Role {one.role.name}" if one.role else "A role", Face("thing", "role"))
+
+
+def right_words(one: Ending) -> str:
+    """Read; Read tables; Role, for one that is held."""
+    return terms.right(one.code, one.node.type, one.node.kind) if one.code else "Role"
+
+
+def extend(one: Ending) -> Action:
+    return Action(
+        "Extend", expirations.extend(one), "mini", more=f"for {holder_of(one).name} on {one.node.name}"
+    )

@@ -1,0 +1,78 @@
+"""The four numbers of Home: who reaches what one owns, what changed there, what ends, what backends say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+from django.utils import dateformat, timezone
+
+from authzsite.console.history import timeline
+from authzsite.console.home.summary import Desk
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Spark, Tile
+from authzsite.console.kit.display.parts import State
+from policies.decisions.lookups import counts
+
+DAYS = 7
+WIDE, HIGH = 112, 20
+"""The size of the line of changes, in its own units."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    desk: Desk
+
+    def tiles(self) -> list[Tile]:
+        """None for who owns nothing."""
+        return [*self._owned(), *self._backends()] if self.desk.owned else []
+
+    def _owned(self) -> Iterable[Tile]:
+        now, before = counts.people(self.desk.owned, at=(self.desk.now, self.desk.now - timedelta(days=DAYS)))
+        yield Tile("People with rights on what you own", words.number(now), _more(now, before))
+        changes = self._changes()
+        yield Tile(
+            f"Changes in {DAYS} days",
+            words.number(sum(changes)),
+            url=reverse("console:history"),
+            spark=spark(changes, self.desk.now),
+        )
+        ends = self.desk.endings
+        first = f"next {words.on(ends[0].until)}" if ends else "none"
+        yield Tile("Ends within 14 days", words.number(len(ends)), first)
+
+    def _changes(self) -> list[int]:
+        """How many there were on each of the days, the oldest first."""
+        today = timezone.localtime(self.desk.now).replace(hour=0, minute=0, second=0, microsecond=0)
+        days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+        found = counts.changes_by_day(self.desk.owned, timeline.ABOUT_ACCESS, since=days[0])
+        return [found.get(day.date(), 0) for day in days]
+
+    def _backends(self) -> Iterable[Tile]:
+        lines = self.desk.backends
+        if not lines:
+            return
+        behind = [line for line in lines if line.state.kind != "ok"]
+        good = f"{words.number(len(lines) - len(behind))} of {words.number(len(lines))}"
+        many = words.count(len(behind), "backend")
+        state = State("behind", f"{many} to look at") if behind else State("ok", "In sync")
+        yield Tile("Backends in sync", good, url=reverse("console:sync"), state=state)
+
+
+def _more(now: int, before: int) -> str:
+    if now == before:
+        return "as many as a week ago"
+    return f"{words.number(abs(now - before))} {'more' if now > before else 'fewer'} than a week ago"
+
+
+def spark(numbers: Sequence[int], now: datetime) -> Spark:
+    """A line through the numbers, one a day, and the same in words."""
+    most, step = max(max(numbers), 1), WIDE / (len(numbers) - 1)
+    points = [(round(at * step, 1), round(HIGH - HIGH * many / most, 1)) for at, many in enumerate(numbers)]
+    line = " ".join(f"{x:g} {y:g}" for x, y in points)
+    first = dateformat.format(timezone.localtime(now) - timedelta(days=len(numbers) - 1), "l")
+    told = ", ".join(map(words.number, numbers))
+    text = f"Changes a day, {first} to today: {told}"
+    return Spark(f"M0 {HIGH}V{points[0][1]:g}L{line}V{HIGH}z", f"M{line}", text)

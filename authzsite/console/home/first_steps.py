@@ -1,0 +1,154 @@
+"""First steps on an empty site: somebody who runs it, a realm, its owner, a connection; which are done."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.entering import able
+from accounts.models import Principal, User
+from authzsite.console.accounts import site_admins as admins
+from authzsite.console.herd.steps import DONE, NEXT, OPEN, Step
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Note, Reason
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.settings.realms import every_root
+from authzsite.console.sync.connections.views import address
+from catalog.nodes import Node
+from policies.models import Backend, Ownership
+from policies.services.grants import revision_now
+
+
+class First:
+    """How far a new site is.  A handful of queries, however large it has grown."""
+
+    def __init__(self, asker: Principal):
+        self.asker = asker
+
+    @cached_property
+    def admins(self) -> list[Principal]:
+        """The service admins who can sign in."""
+        rows = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
+        found = list(rows.order_by("display_name", "name"))
+        here = able([one.pk for one in found])
+        return [one for one in found if one.pk in here]
+
+    @cached_property
+    def roots(self) -> list[Node]:
+        return every_root()
+
+    @cached_property
+    def owners(self) -> dict[int, Principal]:
+        """Who owns each realm."""
+        keys = [one.id for one in self.roots]
+        rows = Ownership.objects.open().filter(securable__in=keys).select_related("owner")
+        return {row.securable_id: row.owner for row in rows}
+
+    @cached_property
+    def orphan(self) -> Node | None:
+        """A realm whose owner cannot come in."""
+        here = able({one.pk for one in self.owners.values()})
+        kept = {key for key, one in self.owners.items() if one.pk in here}
+        return next((one for one in self.roots if one.id not in kept), None)
+
+    @cached_property
+    def connected(self) -> bool:
+        return Backend.objects.exists()
+
+    @property
+    def done(self) -> bool:
+        return bool(self.roots) and self.orphan is None and self._needs_nothing
+
+    @property
+    def _needs_nothing(self) -> bool:
+        """A connection is there, or no realm has catalogs to connect."""
+        return self.connected or all(one.type != "metalake" for one in self.roots)
+
+    def steps(self) -> list[Step]:
+        facts = (True, bool(self.roots), bool(self.roots) and self.orphan is None, self._connected())
+        states = [DONE if one else OPEN for one in facts]
+        if OPEN in states:
+            states[states.index(OPEN)] = NEXT
+        making = (self._admin, self._realm, self._owner, self._connection)
+        return [make(state) for make, state in zip(making, states, strict=True)]
+
+    def _connected(self) -> bool:
+        return bool(self.roots) and self._needs_nothing
+
+    def _admin(self, state: str) -> Step:
+        names = words.listed([one.label for one in self.admins])
+        verb = "runs" if len(self.admins) == 1 else "run"
+        more = " A second one helps when the first is away." if len(self.admins) == 1 else ""
+        return Step("Somebody runs the site", state, f"{names} {verb} it.{more}")
+
+    def _realm(self, state: str) -> Step:
+        title = "Make the first realm"
+        if state == DONE:
+            return Step(title, state, f"{words.listed([one.name for one in self.roots], 3)}.")
+        text = "A metalake, a Herd or a CDAP instance: one governed world, with an owner."
+        return Step(title, state, text, Action("Make a realm", reverse("console:realm_new"), "primary"))
+
+    def _owner(self, state: str) -> Step:
+        title, orphan = "Let its owner in", self.orphan
+        if state == DONE:
+            names = dict.fromkeys(terms.spoken(one) for one in self.owners.values())
+            return Step(title, state, f"{words.listed(list(names), 3)} can sign in.")
+        if orphan is None:
+            return Step(title, state, "The owner decides everything in the realm; make an account for them.")
+        who = self.owners.get(orphan.id)
+        name = who.name if who else "Nobody"
+        known = User.objects.filter(principal=who).first() if who else None
+        text = f"{name} owns {orphan.name} and cannot sign in yet."
+        new = f"{reverse('console:account_new')}?{urlencode({'name': who.name})}" if who else ""
+        url = reverse("console:account", args=[known.pk]) if known else new or reverse("console:account_new")
+        return Step(title, state, text, Action("Make an account", url, "primary"))
+
+    def _connection(self, state: str) -> Step:
+        title = "Connect the first catalog"
+        if state == DONE:
+            text = "Done." if self.connected else "Nothing here has catalogs to connect."
+            return Step(title, state, text)
+        text = "A database whose rights are to be kept true; it is tried before it is kept."
+        root = next((one for one in self.roots if one.type == "metalake"), None)
+        if state != NEXT or root is None:
+            return Step(title, state, text)
+        owner = self.owners.get(root.id)
+        if owner == self.asker:
+            return Step(title, state, text, Action("Connect a catalog", address(root), "primary"))
+        name = terms.spoken(owner) if owner else "nobody"
+        reason = Reason("why-not-connect", f"This is for {name}, who owns {root.name}.")
+        return Step(title, state, text, reason=reason)
+
+
+def note(asker: Principal) -> Note | None:
+    """A word on Home while a site is new, for who runs it."""
+    first = First(asker)
+    if first.done:
+        return None
+    undone = sum(one.state != DONE for one in first.steps())
+    text = f"{words.count(undone, 'step')} left until its data is looked after."
+    return Note("warn", "This site is new.", text, reverse("console:first"), "See the steps")
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The four steps, for who runs the site."""
+    if not admins.may(request):
+        back = reverse("console:home")
+        return admins.refused(request, "You do not set up this site", back=back, back_words="Home")
+    first = First(asker_of(request))
+    context = {
+        "heading": "First steps",
+        "lead": "From an empty site to data that its owners look after.",
+        "steps": first.steps(),
+        "done": first.done,
+    }
+    return page(request, "console/first.html", context, room="realms", revision=revision_now())

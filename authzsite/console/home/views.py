@@ -1,0 +1,104 @@
+"""Home: what waits, four numbers, what ends, what one owns, what one reaches, what changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console.accounts import site_admins
+from authzsite.console.history import timeline, unsealed_facts
+from authzsite.console.home import first_steps
+from authzsite.console.home import waiting as home_waiting
+from authzsite.console.home.attention import Here
+from authzsite.console.home.entitlements import Has
+from authzsite.console.home.figures import Numbers
+from authzsite.console.home.summary import Desk
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Item
+from authzsite.console.kit.display.parts import Action, Empty
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.requests.recent import lately
+from policies.record import history
+from policies.record.history import Filter
+from policies.services.grants import revision_now
+
+
+@dataclass
+class Waiting:
+    """All that waits, the page's heading over it, and what to do first."""
+
+    desk: Desk
+
+    @cached_property
+    def areas(self) -> list[home_waiting.Area]:
+        return home_waiting.areas(self.desk.asker)
+
+    @cached_property
+    def here(self) -> list[Item]:
+        return Here(self.desk).items()
+
+    @cached_property
+    def items(self) -> list[Item]:
+        asked = (item for area in self.areas for item in area.waits.items[: home_waiting.SHOWN])
+        return [*asked, *self.here]
+
+    def step(self) -> Action:
+        """The page's one filled button: what somebody else waits for, else a look around."""
+        steps = [area.waits.step for area in self.areas if area.waits.step]
+        look = "primary" if not self.items else ""
+        return steps[0] if steps else Action("Browse the catalog", reverse("console:catalog"), look)
+
+    def heading(self) -> str:
+        return home_waiting.heading(self.areas, len(self.here))
+
+    def lead(self) -> str:
+        leads = [area.waits.lead for area in self.areas if area.waits.lead]
+        if leads:
+            return " ".join(leads)
+        desk = self.desk
+        if not desk.realms:
+            return "No realm has admitted you yet. The owner of a realm, or whoever runs this site, can."
+        names = words.listed([realm.name for realm in desk.realms])
+        owned = f"You own {words.count(len(desk.owned), 'object')}" if desk.owned else "You own nothing here"
+        return f"{owned}; you are a member of {names}."
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The first page after signing in."""
+    desk = Desk(asker_of(request))
+    waits, has = Waiting(desk), Has(desk)
+    latest = history.page(Filter(kinds=timeline.ABOUT_ACCESS), desk.sight, limit=5, lines=timeline.LINES)
+    context = {
+        "heading": waits.heading(),
+        "lead": waits.lead(),
+        "actions": [waits.step()],
+        "tiles": Numbers(desk).tiles(),
+        "waiting": waits.items,
+        "nothing_waits": Empty(
+            "All is done",
+            "Requests, reviews, grants that end soon and backends that fall behind will stand here.",
+        ),
+        "ending": has.ending(),
+        "owned": has.own(),
+        "reach": has.reach(),
+        "coming": has.coming(),
+        "lately": lately(desk.asker),
+        "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
+        "latest_heading": "Latest on what you own" if desk.owned else "Latest changes",
+    }
+    realm = desk.realms[0].name if len(desk.realms) == 1 else ""
+    new = first_steps.note(desk.asker) if site_admins.may(request) else None
+    if new and not waits.items:  # then that is what to go on with
+        step = Action(new.link, new.url, "primary")
+        context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
+        new = None
+    context["new_site"] = (unsealed_facts.note() if site_admins.may(request) else None) or new
+    return page(request, "console/home.html", context, room="home", realm=realm, revision=revision_now())

@@ -1,0 +1,125 @@
+"""The inbox: what one was told, the newest first; marked as read by a post, which following it sends."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Chip, Empty, Face
+from authzsite.console.kit.http import Request, account_of, asker_of, number_in, numbers_in
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from policies.models import Notice
+from policies.notices import KINDS, inbox
+
+
+@dataclass(frozen=True)
+class Line:
+    """One notice; `fresh` until it is read or settled."""
+
+    id: int
+    face: Face
+    text: str
+    link: str
+    note: str
+    ends: Chip | None
+    fresh: bool
+    read: bool
+    urgent: bool
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The list; a POST marks some of it, or all."""
+    if request.method == "POST":
+        return _mark(request)
+    everything = request.GET.get("show") == "all"
+    before = number_in(request.GET.get("before", "")) or 0
+    found = inbox.page(asker_of(request), unread=not everything, before=before)
+    waiting = account_of(request).unread
+    context: dict[str, Any] = {
+        "heading": _heading(waiting),
+        "lead": "What you were told, the newest first.",
+        "actions": [Action("How you are told", reverse("console:inbox_settings"))],
+        "toggles": [
+            Toggle("New", reverse("console:inbox"), not everything, words.number(waiting)),
+            Toggle("All", _address({"show": "all"}), everything),
+        ],
+        "lines": [_line(row) for row in found.rows],
+        "waiting": waiting,
+        "here": request.get_full_path(),
+        "pager": _pager(found, everything, begun=before),
+        "empty": _empty(everything),
+    }
+    return page(request, "console/inbox/room.html", context, room="inbox")
+
+
+def _heading(waiting: int) -> str:
+    if not waiting:
+        return "Nothing new"
+    return f"{words.spelled(waiting)} new {'notice' if waiting == 1 else 'notices'}"
+
+
+def _empty(everything: bool) -> Empty:
+    if everything:
+        text = "Requests, reviews and emergencies that concern you will stand here."
+        return Empty("You were told nothing yet", text)
+    older = Action("All notices", _address({"show": "all"}))
+    return Empty("You have read everything", "What is settled waits for nobody either.", actions=(older,))
+
+
+def _line(row: Notice) -> Line:
+    kind = KINDS.get(row.kind)
+    parts = [words.ago(row.made), kind.heading if kind else row.kind]
+    if row.done:
+        parts.append(f"settled {words.said(words.moment(row.done))}")
+    elif row.read:
+        parts.append(f"read {words.said(words.moment(row.read))}")
+    return Line(
+        row.pk,
+        terms.face_of(row.who) if row.who else Face("thing", "bell"),
+        row.sentence,
+        row.link,
+        " · ".join(parts),
+        terms.ends_chip(row.until),
+        fresh=row.read is None and row.done is None,
+        read=row.read is not None,
+        urgent=row.urgent,
+    )
+
+
+def _address(query: Mapping[str, object]) -> str:
+    return f"{reverse('console:inbox')}?{urlencode(query)}"
+
+
+def _pager(found: inbox.Page, everything: bool, *, begun: int) -> Pager | None:
+    if not found.before and not begun:
+        return None
+    kept = {"show": "all"} if everything else {}
+    return Pager(
+        f"{words.count(len(found.rows), 'notice')} here",
+        _address(kept) if begun else "",
+        _address({**kept, "before": found.before}) if found.before else "",
+    )
+
+
+def _mark(request: Request) -> HttpResponse:
+    person, do = asker_of(request), request.POST.get("do", "")
+    if do == "all":
+        many = inbox.mark_read(person)
+        say(request, f"{words.count(many, 'notice')} marked as read" if many else "Nothing was new")
+    else:
+        named, numbers = do.partition(":")[0], numbers_in([do.partition(":")[2]])
+        (inbox.mark_unread if named == "unread" else inbox.mark_read)(person, numbers)
+    everything = request.GET.get("show") == "all"
+    return redirect(_address({"show": "all"}) if everything else reverse("console:inbox"))

@@ -1,0 +1,74 @@
+"""Plots that the server draws: bars beside the numbers of a table, and a line that says how a number grew."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import ClassVar
+
+from authzsite.console.kit.display import words
+
+WIDE, HIGH = 640, 96
+"""The size of a line, in its own units; it is stretched to the room there is."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A length in hundredths of the longest one; the number stands beside it."""
+
+    template: ClassVar[str] = "console/measures/bar.html"
+    length: float
+
+
+def bars(numbers: Sequence[int]) -> list[Bar]:
+    """What is not nothing can still be seen."""
+    most = max(numbers, default=0) or 1
+    return [Bar(max(round(100 * one / most, 1), 1.0) if one else 0.0) for one in numbers]
+
+
+@dataclass(frozen=True)
+class Line:
+    """How a number went from run to run: in steps, for it was counted at moments; `text` says the same."""
+
+    template: ClassVar[str] = "console/measures/line.html"
+    title: str
+    line: str
+    area: str
+    text: str
+    first: str
+    last: str
+    least: str
+    most: str
+
+
+def line(title: str, points: Sequence[tuple[datetime, int]]) -> Line | None:
+    """A line through at least two points in time, oldest first, over a scale that begins at nothing."""
+    if len(points) < 2:
+        return None
+    start, end = points[0][0], points[-1][0]
+    whole = max((end - start).total_seconds(), 1.0)
+    most = max(max(number for _, number in points), 1)
+    places = [
+        (round(WIDE * (at - start).total_seconds() / whole, 1), round(HIGH - HIGH * number / most, 1))
+        for at, number in points
+    ]
+    path = f"M{places[0][0]:g} {places[0][1]:g}" + "".join(f"H{x:g}V{y:g}" for x, y in places[1:])
+    (_, before), (_, now) = points[0], points[-1]
+    return Line(
+        title,
+        path,
+        f"{path}V{HIGH}H0z",
+        f"{title}: {words.number(before)} on {words.moment(start)}, {words.number(now)} on "
+        f"{words.moment(end)}; {_turn(before, now)}.",
+        words.moment(start),
+        words.moment(end),
+        "0",
+        words.number(most),
+    )
+
+
+def _turn(before: int, now: int) -> str:
+    if now == before:
+        return "as many as before"
+    return f"{words.number(abs(now - before))} {'more' if now > before else 'fewer'}"

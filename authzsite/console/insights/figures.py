@@ -1,0 +1,187 @@
+"""The figures of a realm as one viewer may see them, in words and with their bars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.insights.charts import Bar, Line, bars, line
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Tile
+from authzsite.console.kit.display.parts import Face, Who
+from authzsite.console.kit.inputs.visible_principals import Circle
+from catalog.nodes import Node
+from policies.analytics.pipelines import overview
+from policies.analytics.pipelines.overview import Overview, Point
+from policies.decisions import ask, slices
+from policies.models import PipelineRun
+
+FOREMOST = 10
+ASIDE = ("create_", "drop", "alter", "set_owner")
+"""What is done to an object itself is left out: the pairs that are told reach its data, or give it on."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One of the foremost, with its number as a bar."""
+
+    what: Who
+    number: str
+    note: str
+    bar: Bar
+
+
+@dataclass(frozen=True)
+class Class:
+    """People who can read so many objects."""
+
+    reads: str
+    people: str
+    bar: Bar
+
+
+@dataclass(frozen=True)
+class Sort:
+    """Objects of one type, and how many pairs of a person and an object can do what."""
+
+    type: str
+    objects: str
+    pairs: str
+
+
+def as_of(run: PipelineRun) -> str:
+    """Revision 1,284, 3 h ago."""
+    return f"Revision {words.number(run.revision)}, {words.ago(run.ended or run.asked)}"
+
+
+def tiles(found: Overview) -> list[Tile]:
+    people = found.people
+    services = words.count(people["services"], "service account")
+    reading = sum(actions.get("read", 0) for actions in found.pairs.values())
+    return [
+        Tile("Objects", words.number(sum(found.objects.values())), _most_types(found.objects)),
+        Tile("People", words.number(people["all"]), f"and {services}"),
+        Tile("Can read something", words.number(people["reading"]), "people and service accounts"),
+        Tile("Pairs that can read", words.number(reading), "a person and an object each"),
+    ]
+
+
+def _most_types(objects: Mapping[str, int]) -> str:
+    first = sorted(objects.items(), key=lambda pair: (-pair[1], pair[0]))[:2]
+    return ", ".join(words.count(many, *_names_of(type_)) for type_, many in first)
+
+
+def _names_of(type_: str) -> tuple[str, str]:
+    one = terms.kind_of(type_).lower()
+    return one, f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+
+
+def sorts(found: Overview) -> list[Sort]:
+    """By type, the most first."""
+    told = []
+    for type_, many in sorted(found.objects.items(), key=lambda pair: (-pair[1], pair[0])):
+        actions = sorted(found.pairs.get(type_, {}).items(), key=lambda pair: (-pair[1], pair[0]))
+        kept = [(name, many_) for name, many_ in actions if many_ and not name.startswith(ASIDE)]
+        pairs = dict.fromkeys(f"{terms.action(name, type_)}: {words.number(many_)}" for name, many_ in kept)
+        told.append(Sort(terms.kind_of(type_), words.number(many), "; ".join(pairs) or "Nobody"))
+    return told
+
+
+def classes(found: Overview) -> list[Class]:
+    """How many people read how much, from nothing to the most."""
+    starts = [start for start, _ in found.reach]
+    drawn = bars([people for _, people in found.reach])
+    return [
+        Class(_span(start, starts[at + 1] if at + 1 < len(starts) else None), words.number(people), drawn[at])
+        for at, (start, people) in enumerate(found.reach)
+    ]
+
+
+def _span(start: int, following: int | None) -> str:
+    if start == 0:
+        return "Nothing"
+    if following is None:
+        return f"{words.number(start)} or more objects"
+    if following - start == 1:
+        return words.count(start, "object")
+    return f"{words.number(start)} to {words.number(following - 1)} objects"
+
+
+@dataclass(frozen=True)
+class Lists:
+    """The foremost of a realm, without what the viewer may not see."""
+
+    circle: Circle
+    root: Node
+    found: Overview
+
+    def exposed(self) -> list[Row]:
+        lines = [one for one in self.found.exposed if one.node is not None]
+        kept = self._seen(lines)[:FOREMOST]
+        return self._rows(
+            kept, [_thing(one.node) for one in kept if one.node], "person", "people", self._services
+        )
+
+    def broadest(self) -> list[Row]:
+        kept = self._seen([one for one in self.found.broadest if one.node is not None])[:FOREMOST]
+        drawn = [_thing(one.node) for one in kept if one.node]
+        return self._rows(kept, drawn, "object", "objects", self._holders)
+
+    def furthest(self) -> list[Row]:
+        keys = [one.principal.pk for one in self.found.furthest if one.principal]
+        known = set(self.circle.people().filter(pk__in=keys).values_list("pk", flat=True))
+        kept = [one for one in self.found.furthest if one.principal and one.principal.pk in known][:FOREMOST]
+        drawn = [_person(one.principal) for one in kept if one.principal]
+        return self._rows(kept, drawn, "object", "objects", lambda one: "")
+
+    def _seen(self, lines: Sequence[overview.Line]) -> list[overview.Line]:
+        slice_, now = slices.current(self.circle.asker, self.root), timezone.now()
+        return [one for one in lines if one.node and ask.may_see(slice_, one.node, now=now)]
+
+    def _rows(
+        self, lines: Sequence[overview.Line], drawn: Sequence[Who], one: str, several: str, note: Any
+    ) -> list[Row]:
+        lengths = bars([row.weight for row in lines])
+        return [
+            Row(who, words.count(row.weight, one, several), note(row), length)
+            for row, who, length in zip(lines, drawn, lengths, strict=True)
+        ]
+
+    def _services(self, row: overview.Line) -> str:
+        services = (row.numbers.get("read") or (0, 0))[1]
+        return f"{words.count(services, 'service account')} among them" if services else ""
+
+    def _holders(self, row: overview.Line) -> str:
+        return f"held by {words.count(row.numbers.get('people', 0), 'person', 'people')}"
+
+
+def _thing(node: Node) -> Who:
+    icon = terms.icon_of(node.type)
+    above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+    return Who(node.name, Face("thing", icon), above, terms.page_of(node.id, node.type))
+
+
+def _person(person: Principal) -> Who:
+    return terms.who(person, str(person), reverse("console:person", args=[person.pk]))
+
+
+def growth(points: Sequence[Point]) -> list[Line]:
+    """One line for each number, where there are two runs to draw one between."""
+    told = (
+        ("Pairs that can read", [(one.at, one.reading) for one in points]),
+        ("Grants", [(one.at, one.grants) for one in points]),
+        ("Objects", [(one.at, one.objects) for one in points]),
+    )
+    return [drawn for title, numbers in told if (drawn := line(title, numbers))]
+
+
+def latest(realms: Iterable[int]) -> dict[int | None, PipelineRun]:
+    """The last good effective access of each realm.  One query."""
+    rows = PipelineRun.objects.filter(Q(realm__in=list(realms)), name=overview.NAME, state="done")
+    return {row.realm_id: row for row in rows.order_by("realm", "-revision").distinct("realm")}

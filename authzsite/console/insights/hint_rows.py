@@ -1,0 +1,172 @@
+"""A hint as a line: what it is about, its ground, revision and age, and what one can do about it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Face, Reason, Who
+from catalog.nodes import Node
+from lakewarden.law.facts import Slice
+from policies.analytics.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
+from policies.analytics.hints import Told
+from policies.decisions import ask, slices
+from policies.services.personal import is_personal
+
+REASON = "why-not-mend"
+BUTTONS = {
+    REMOVE: "Take it back",
+    OWN: "Name an owner",
+    LEAVE: "Take the access back",
+    MERGE: "Compare the two",
+    NARROW: "Give less",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One hint; a dismissed one says by whom, when and why."""
+
+    id: int
+    what: Who
+    about: str
+    label: str
+    ground: str
+    found: str
+    mend: Action
+    leave: Action
+    dismissed: str = ""
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """One viewer: what they may change decides which buttons are theirs.  One slice a realm.
+
+    `back` is the page that they come back to when a hint is mended or dismissed; empty for the room of hints.
+    """
+
+    asker: Principal
+    slices: dict[int, Slice]
+    back: str = ""
+
+    @classmethod
+    def by(cls, asker: Principal, realms: Sequence[Node], back: str = "") -> Drawing:
+        return cls(asker, {one.realm_id: slices.current(asker, one) for one in realms}, back)
+
+    def line(self, told: Told) -> Line:
+        about = about_words(told)
+        may = self._may(told)
+        row = told.row
+        url = self._with_back(reverse("console:hint_dismiss", args=[row.pk]))
+        return Line(
+            row.pk,
+            what(told),
+            about,
+            told.label,
+            told.ground,
+            found_words(told),
+            self._mend(told, about) if may else Action(_button(told), "", "mini", more=about, reason=REASON),
+            Action(
+                "Dismiss",
+                "" if not may else url,
+                "mini plain",
+                more=f"{told.label}: {about}",
+                reason="" if may else REASON,
+            ),
+            _dismissed(told),
+            row.reason,
+        )
+
+    def _may(self, told: Told) -> bool:
+        slice_ = self.slices.get(told.node.realm_id)
+        return slice_ is not None and bool(ask.answer(slice_, "grant", told.node, now=timezone.now()))
+
+    def _mend(self, told: Told, about: str) -> Action:
+        url = mend_url(told)
+        if told.kind.deed == REMOVE:
+            url = self._with_back(url)
+        return Action(_button(told), url, "mini", more=about)
+
+    def _with_back(self, url: str) -> str:
+        return f"{url}?{urlencode({'back': self.back})}" if self.back else url
+
+
+def reasons(lines: Sequence[Line]) -> list[Reason]:
+    """Why some buttons are locked, each reason once."""
+    locked = any(one.mend.reason for one in lines)
+    text = "A hint is mended or dismissed by who may give access to what it is about."
+    return [Reason(REASON, text)] if locked else []
+
+
+def what(told: Told) -> Who:
+    """The thing or the person that it is about, with its page."""
+    row, node = told.row, told.node
+    if row.kind.startswith("dormant") and row.holder is not None:
+        url = reverse("console:person", args=[row.holder.pk])
+        return terms.who(row.holder, str(row.holder), url)
+    if row.securable_id is None and told.role is not None:
+        node = told.role
+    icon = "role" if node.type == "role" else terms.icon_of(node.type)
+    name = row.pattern or node.name
+    return Who(name, Face("thing", icon), terms.place_words(node), terms.page_of(node.id, node.type))
+
+
+def about_words(told: Told) -> str:
+    """Read, by role sales_read; Read, direct for Mia Meyer; with role browse."""
+    row = told.row
+    right = terms.right(row.privilege, told.node.type, told.node.kind) if row.privilege else ""
+    if told.other is not None:
+        return f"with role {told.other.name}"
+    if told.role is not None and not is_personal(told.role.name):
+        return f"{right}, by role {told.role.name}" if right else f"Role {told.role.name}"
+    if right and row.holder is not None:
+        return f"{right}, direct for {terms.spoken(row.holder)}"
+    return right
+
+
+def found_words(told: Told) -> str:
+    """At revision 1,284, 3 h ago; first on Fri 27 Nov."""
+    row = told.row
+    first = "" if row.found == row.seen else f"; first {words.said(words.moment(row.found))}"
+    return f"Revision {words.number(row.revision)}, {words.ago(row.seen)}{first}"
+
+
+def _dismissed(told: Told) -> str:
+    row = told.row
+    if row.dismissed is None:
+        return ""
+    by = row.dismissed_by.label if row.dismissed_by else "an erased person"
+    return f"Dismissed by {by}, {words.said(words.moment(row.dismissed))}"
+
+
+def _button(told: Told) -> str:
+    return BUTTONS[told.kind.deed]
+
+
+def mend_url(told: Told) -> str:
+    """The page of the change that mends it, which shows what it does before it does it."""
+    row, node, deed = told.row, told.node, told.kind.deed
+    if deed == OWN:
+        return reverse("console:object_owner", args=[node.id])
+    if deed == LEAVE and row.holder is not None:
+        return reverse("console:person_leaving", args=[row.holder.pk])
+    if deed == MERGE and told.role is not None and told.other is not None:
+        return f"{reverse('console:role_compare')}?{urlencode({'a': told.role.name, 'b': told.other.name})}"
+    if deed == NARROW:
+        return _narrow_url(told)
+    return reverse("console:hint_mend", args=[row.pk])
+
+
+def _narrow_url(told: Told) -> str:
+    row, node = told.row, told.node
+    if told.role is not None and not is_personal(told.role.name):
+        return reverse("console:role_give_on", args=[told.role.id, node.id])
+    asked = {"may": row.privilege, **({"who": str(row.holder)} if row.holder else {})}
+    return f"{reverse('console:revoke', args=[node.id])}?{urlencode(asked)}"

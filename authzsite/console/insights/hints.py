@@ -1,0 +1,206 @@
+"""The room of the hints: where access could be tighter, for those who may change it or review it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.insights.access import actor
+from authzsite.console.insights.hint_rows import Drawing, about_words, reasons
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Empty
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.downloads import csv_file
+from catalog.nodes import Node
+from policies.analytics.hint_kinds import KINDS
+from policies.analytics.hints import Place, Room, Told
+from policies.analytics.pipelines import control
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.models import PipelineRun
+from policies.services.grants import revision_now
+
+SHOWN, CHUNK = 30, 1000
+NAME = "unused_grants"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the address asks for: one realm or all, one kind or all, open or dismissed, after which one."""
+
+    realm: int
+    kind: str
+    dismissed: bool
+    after: Place | None
+
+    def among(self, realms: Sequence[Node]) -> tuple[Node, ...]:
+        return tuple(one for one in realms if not self.realm or one.id == self.realm)
+
+    def url(self, **changed: object) -> str:
+        kept = {
+            "in": self.realm,
+            "kind": self.kind,
+            "show": "dismissed" if self.dismissed else "",
+            **changed,
+        }
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+def _asked(request: Request) -> Asked:
+    kind = request.GET.get("kind", "")
+    return Asked(
+        number_in(request.GET.get("in", "")) or 0,
+        kind if kind in KINDS else "",
+        request.GET.get("show", "") == "dismissed",
+        _place_in(request.GET.get("after", "")),
+    )
+
+
+def _place_in(text: str) -> Place | None:
+    people, number = (number_in(part) for part in text.partition(".")[::2])
+    return None if people is None or number is None else (people, number)
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Every hint that one may see, those first that concern most people."""
+    asker, asked = asker_of(request), _asked(request)
+    realms = realms_of(asker)
+    chosen = asked.among(realms)
+    found = Room(chosen, actor(asker), asked.dismissed)
+    counts = found.counts()
+    shown, pager = _page_of(found, counts, asked)
+    lines = list(map(Drawing.by(asker, chosen).line, shown))
+    runs = _runs(chosen)
+    context: dict[str, Any] = {
+        "heading": _heading(counts, asked),
+        "lead": "What is given and may not be needed. Nothing changes until somebody mends it.",
+        "toggles": _kinds(counts, asked),
+        "realms": _realms(realms, asked),
+        "switch": _switch(asked),
+        "lines": lines,
+        "dismissed": asked.dismissed,
+        "reasons": reasons(lines),
+        "pager": pager,
+        "looked": [(one.name, runs.get(one.realm_id)) for one in chosen],
+        "empty": _nothing(asker, chosen, asked, found=bool(counts), looked=bool(runs)),
+        "here": request.get_full_path(),
+    }
+    realm = chosen[0].name if len(chosen) == 1 else ""
+    return page(
+        request, "console/measures/hints.html", context, room="hints", realm=realm, revision=revision_now()
+    )
+
+
+def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequence[Told], Pager]:
+    """Those behind the place that the address names."""
+    rows = found.page(SHOWN + 1, kind=asked.kind, after=asked.after)
+    shown = rows[:SHOWN]
+    last = shown[-1].row if len(rows) > SHOWN else None
+    next_ = asked.url(after=f"{last.people}.{last.pk}") if last else ""
+    many = counts.get(asked.kind, 0) if asked.kind else sum(counts.values())
+    text = f"{words.count(many, 'hint')}, those that concern most people first"
+    csv = reverse("console:hints_csv") + asked.url()
+    return shown, Pager(text, asked.url() if asked.after else "", next_, csv)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same hints to their end."""
+    asker, asked = asker_of(request), _asked(request)
+    found = Room(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
+    head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
+    return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
+
+
+def _lines(found: Room, kind: str) -> Iterator[list[object]]:
+    after: Place | None = None
+    while rows := found.page(CHUNK, kind=kind, after=after):
+        for one in rows:
+            row = one.row
+            times = [moment.isoformat() if moment else "" for moment in (row.found, row.seen, row.dismissed)]
+            about = [one.node.ref.id, one.node.type, one.label, about_words(one), one.ground, row.people]
+            yield [*about, row.revision, *times, row.reason]
+        after = (rows[-1].row.people, rows[-1].row.pk)
+
+
+def _heading(counts: Mapping[str, int], asked: Asked) -> str:
+    many = sum(counts.values())
+    word = "hint" if many == 1 else "hints"
+    return f"{words.spelled(many)} dismissed {word}" if asked.dismissed else f"{words.spelled(many)} {word}"
+
+
+def _kinds(counts: Mapping[str, int], asked: Asked) -> tuple[Toggle, ...]:
+    every = Toggle("All", asked.url(kind=""), not asked.kind, words.number(sum(counts.values())))
+    return (
+        every,
+        *(
+            Toggle(kind.label, asked.url(kind=code), asked.kind == code, words.number(counts.get(code, 0)))
+            for code, kind in KINDS.items()
+            if code in counts or asked.kind == code
+        ),
+    )
+
+
+def _realms(realms: Sequence[Node], asked: Asked) -> tuple[Toggle, ...]:
+    if len(realms) < 2:
+        return ()
+    every = Toggle("Every realm", asked.url(**{"in": ""}), not asked.realm)
+    return (every, *(Toggle(one.name, asked.url(**{"in": one.id}), asked.realm == one.id) for one in realms))
+
+
+def _switch(asked: Asked) -> Action:
+    if asked.dismissed:
+        return Action("Show open hints", asked.url(show="", kind=""), "plain")
+    return Action("Show dismissed", asked.url(show="dismissed", kind=""), "plain")
+
+
+@dataclass(frozen=True)
+class Look:
+    """When a realm was last looked through."""
+
+    text: str
+    url: str = ""
+
+
+def _runs(realms: Sequence[Node]) -> dict[int | None, Look]:
+    """Revision and age of the last good look at each.  One query."""
+    rows = PipelineRun.objects.filter(realm__in=[one.realm_id for one in realms], name=NAME, state="done")
+    latest = rows.order_by("realm", "-revision").distinct("realm")
+    return {
+        row.realm_id: Look(f"revision {words.number(row.revision)}, {words.ago(row.ended or row.asked)}")
+        for row in latest
+    }
+
+
+def _nothing(
+    asker: Principal, realms: Sequence[Node], asked: Asked, *, found: bool, looked: bool
+) -> Empty | None:
+    if found:
+        return Empty(
+            "No hint matches", drawn=False, level=2, actions=(Action("Show all", asked.url(kind="")),)
+        )
+    if asked.dismissed:
+        return Empty(
+            "Nothing was dismissed", "Hints that somebody dismissed stand here, with their reasons.", level=2
+        )
+    if looked:
+        text = "Nothing that you may change was found to be unused, given twice or without an owner."
+        return Empty("Nothing to tighten", text, level=2)
+    text = "The pipeline Least privilege looks each night, or when somebody starts it."
+    by = actor(asker)
+    starts = any(control.may_run(by, one) for one in realms)
+    way = (Action("Open the pipelines", reverse("console:pipelines"), "primary"),) if starts else ()
+    return Empty("Nobody has looked yet", text, actions=way, level=2)

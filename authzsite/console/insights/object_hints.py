@@ -1,0 +1,56 @@
+"""Hints on the page of an object, a role or a person, for those who may change it or review it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.insights.access import actor
+from authzsite.console.insights.hint_rows import Drawing, reasons
+from authzsite.console.kit.display import terms, words
+from authzsite.console.objects.access import Place
+from catalog.nodes import Node
+from policies.analytics import hints
+from policies.analytics.hints import Told
+
+SHOWN = 3
+
+
+def on_object(place: Place) -> dict[str, Any]:
+    """Those on the object itself.  A fixed number of queries."""
+    if not place.may_look:
+        return {}
+    found = hints.about_object(place.node, place.actor)
+    return _drawn(place.asker, found, [place.node], reverse("console:object", args=[place.node.id]))
+
+
+def on_role(place: Place) -> dict[str, Any]:
+    """Those about what the role gives, and about the role beside another."""
+    found = hints.about_role(place.node, place.actor)
+    return _drawn(place.asker, found, [place.node], terms.page_of(place.node.id, place.node.type))
+
+
+def on_person(asker: Principal, person: Principal, realms: Sequence[Node]) -> dict[str, Any]:
+    """Those about what somebody holds, realm by realm."""
+    by = actor(asker)
+    found = [told for one in realms for told in hints.about_person(person, one, by)]
+    return _drawn(asker, found, realms, reverse("console:person", args=[person.pk]))
+
+
+def _drawn(asker: Principal, found: Sequence[Told], realms: Sequence[Node], back: str) -> dict[str, Any]:
+    if not found:
+        return {}
+    draw = Drawing.by(asker, realms, back)
+    lines = [draw.line(one) for one in found[:SHOWN]]
+    more = len(found) - len(lines)
+    url = f"{reverse('console:hints')}?{urlencode({'in': found[0].node.root_id})}"
+    return {
+        "hints": lines,
+        "hints_url": url,
+        "hints_more": f"{words.count(more, 'more hint')} in the room of hints." if more else "",
+        "hints_reasons": reasons(lines),
+    }

@@ -1,0 +1,142 @@
+"""The overview: of the site realm by realm, and of one realm as the last good run counted it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console.insights import figures
+from authzsite.console.insights.access import STARTERS, Watched, actor, refused, watched
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Note, Reason
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.inputs.visible_principals import circle_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.settings.realm import Ward, realm_at
+from policies.analytics.pipelines import control
+from policies.analytics.pipelines.overview import NAME, Overview, may_look, overview
+from policies.services.grants import revision_now
+
+
+@dataclass(frozen=True)
+class Line:
+    """A realm in four numbers; without them before its first run."""
+
+    name: str
+    url: str
+    numbers: tuple[tuple[str, str], ...]
+    as_of: str
+
+
+@reads
+@signed_in
+def site(request: Request) -> HttpResponse:
+    """Every realm whose figures one may see."""
+    places = [one for one in watched(asker_of(request)) if one.root is not None]
+    lines = list(_lines(places))
+    context: dict[str, Any] = {
+        "heading": "Overview",
+        "lead": "Who reaches how much, realm by realm, as it was counted last.",
+        "lines": lines,
+        "heads": ("Objects", "People", "Can read something", "Grants"),
+        "empty": Empty(
+            "No figures are yours to see",
+            "Those of a realm are shown to its owner, to who reviews access to it, and to service admins.",
+        ),
+    }
+    return page(request, "console/measures/site.html", context, room="overview", revision=revision_now())
+
+
+def _lines(places: list[Watched]) -> Iterable[Line]:
+    runs = figures.latest([one.realm_id for one in places if one.realm_id is not None])
+    for one in places:
+        if one.root is None:
+            continue
+        url = reverse("console:overview_realm", args=[one.root.id])
+        run = runs.get(one.realm_id)
+        if run is None:
+            yield Line(one.name, url, (), "")
+            continue
+        found = run.result
+        numbers = (
+            ("Objects", words.number(sum(found["objects"].values()))),
+            ("People", words.number(found["people"]["all"])),
+            ("Can read something", words.number(found["people"]["reading"])),
+            ("Grants", words.number(found["grants"])),
+        )
+        yield Line(one.name, url, numbers, figures.as_of(run))
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """One realm: totals, who is foremost, growth."""
+    ward = realm_at(request, id)
+    by = actor(ward.asker)
+    if not may_look(by, ward.root):
+        heading = f"You cannot see the figures of {ward.root.name}"
+        text = f"They are shown to {ward.owner_words()}, and to who reviews access to it."
+        return refused(request, ward, heading, text)
+    found = overview(ward.root, by)
+    starts = control.may_run(by, ward.root)
+    context: dict[str, Any] = {
+        "heading": f"Overview of {ward.root.name}",
+        "crumbs": Crumbs((("Overview", reverse("console:overview")),)),
+        "starts": starts,
+        "place": ward.root.id,
+        "name": NAME,
+        "reason": None
+        if starts
+        else Reason("why-not-start", f"A pipeline over a realm is started by {STARTERS}."),
+        **(_shown(request, ward, found) if found else _none(ward)),
+    }
+    return page(
+        request,
+        "console/measures/overview.html",
+        context,
+        room="overview",
+        realm=ward.root.name,
+        kind=ward.root.type,
+        revision=revision_now(),
+    )
+
+
+def _none(ward: Ward) -> dict[str, Any]:
+    text = "The pipeline Effective access counts them, each night or when somebody starts it."
+    return {"empty": Empty(f"Nothing was counted in {ward.root.name} yet", text, level=2)}
+
+
+def _shown(request: Request, ward: Ward, found: Overview) -> dict[str, Any]:
+    lists = figures.Lists(circle_of(request), ward.root, found)
+    run_url = reverse("console:pipeline_run", args=[found.run.pk])
+    return {
+        "lead": "Counted over the whole realm at one revision; what changed since is not in it.",
+        "actions": [Action("See the run", run_url, "plain")],
+        "note": _later(found),
+        "as_of": figures.as_of(found.run),
+        "tiles": figures.tiles(found),
+        "classes": figures.classes(found),
+        "sorts": figures.sorts(found),
+        "lists": (
+            ("exposed", "Most exposed objects", "Object", "Who can read it", lists.exposed()),
+            ("broadest", "Broadest roles", "Role", "Gives something on", lists.broadest()),
+            ("furthest", "Who reaches most", "Who", "Can read", lists.furthest()),
+        ),
+        "growth": figures.growth(found.growth),
+        "points": found.growth[::-1],
+    }
+
+
+def _later(found: Overview) -> Note | None:
+    """That the record has gone on since; how much of that is of this realm is not counted."""
+    behind = revision_now() - found.run.revision
+    if behind <= 0:
+        return None
+    since = f"{words.count(behind, 'change')} {'was' if behind == 1 else 'were'} recorded"
+    return Note("", f"{since} on this site since.", "They are not in these figures.")

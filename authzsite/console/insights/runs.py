@@ -1,0 +1,228 @@
+"""Runs of pipelines in words: how far, how long yet, what went wrong, who asked, what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.insights.access import Watched
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Fact, Facts, State
+from policies.analytics.pipelines import control, known
+from policies.analytics.pipelines.known import Pipeline
+from policies.authority import OPERATOR, SYSTEM
+from policies.models import PipelineRun
+from policies.models.pipelines import RUNS
+
+MARKS = {"waiting": "behind", "running": "behind", "done": "ok", "failed": "failed", "stopped": "paused"}
+GOING = ("waiting", "running")
+ERASED = "an erased person"
+
+
+@dataclass(frozen=True)
+class Going:
+    """A run that is watched: a number while it goes on, and how it ended."""
+
+    id: int
+    name: str
+    url: str
+    state: State
+    ended: bool
+    percent: int
+    text: str
+    left: str
+    trouble: str
+    result: str
+
+
+@dataclass(frozen=True)
+class RunLine:
+    name: str
+    url: str
+    realm: str
+    when: str
+    by: str
+    took: str
+    revision: str
+    state: State
+    trouble: str
+
+
+@dataclass(frozen=True)
+class Offered:
+    """One pipeline in one realm: its last good result, what goes on, and the way to start it."""
+
+    pipeline: Pipeline
+    where: Watched
+    good: str
+    age: str
+    result: str
+    last: RunLine | None
+    going: str
+
+    @property
+    def number(self) -> int | str:
+        return self.where.root.id if self.where.root else ""
+
+
+def state_of(row: PipelineRun) -> State:
+    return State(MARKS[row.state], RUNS.words[row.state].capitalize())
+
+
+def title(row: PipelineRun, where: str) -> str:
+    """Effective access of demo."""
+    return f"{known.get(row.name).label} of {terms.lower(where) if row.realm_id is None else where}"
+
+
+def result_of(name: str, where: Watched) -> str:
+    """The page of what a pipeline finds; empty where it has none of its own."""
+    if where.root is None:
+        return ""
+    if name == "effective_access":
+        return reverse("console:overview_realm", args=[where.root.id])
+    if name == "unused_grants":
+        return f"{reverse('console:hints')}?{urlencode({'in': where.root.id})}"
+    if name == "archive":
+        return f"{reverse('console:history_archive')}?{urlencode({'realm': where.root.name})}"
+    if name == "drift":
+        return reverse("console:sync")
+    return ""
+
+
+def going(row: PipelineRun, where: Watched, last: timedelta | None = None) -> Going:
+    percent = 100 * row.done // row.total if row.total else 0
+    return Going(
+        row.pk,
+        title(row, where.name),
+        reverse("console:pipeline_run", args=[row.pk]),
+        state_of(row),
+        row.state not in GOING,
+        percent,
+        _text(row),
+        left(row, last),
+        row.trouble,
+        result_of(row.name, where) if row.state == "done" else "",
+    )
+
+
+def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> dict[str, Any]:
+    """What the part that follows runs is drawn from; without an address when none of them goes on."""
+    rows = list(rows)
+    last = control.lasted(rows)
+    found = [going(row, places[row.realm_id], last.get((row.name, row.realm_id))) for row in rows]
+    asked = urlencode([("run", one.id) for one in found])
+    alive = any(not one.ended for one in found)
+    return {
+        "going": found,
+        "progress_url": f"{reverse('console:pipeline_progress')}?{asked}" if alive else "",
+    }
+
+
+def _text(row: PipelineRun) -> str:
+    if row.state == "waiting":
+        return f"A worker takes it when the realm is free; asked {words.ago(row.asked)}"
+    return row.step[:1].upper() + row.step[1:]
+
+
+def left(row: PipelineRun, last: timedelta | None = None) -> str:
+    """about 40 s left; empty where nothing can be said yet."""
+    found = control.left(row, last)
+    return f"about {spell(found)} left" if found is not None else ""
+
+
+def spell(time: timedelta) -> str:
+    """under a second; 40 s; 3 min; 2 h."""
+    seconds = round(time.total_seconds())
+    if seconds < 1:
+        return "under a second"
+    if seconds < 120:
+        return f"{seconds} s"
+    return f"{round(seconds / 60)} min" if seconds < 7200 else f"{round(seconds / 3600)} h"
+
+
+def lines(rows: Sequence[PipelineRun], places: Mapping[int | None, Watched]) -> list[RunLine]:
+    """Runs as lines, with the names of who asked for them.  One query."""
+    names = askers(rows)
+    return [_line(row, places[row.realm_id], names) for row in rows if row.realm_id in places]
+
+
+def askers(rows: Iterable[PipelineRun]) -> dict[str, str]:
+    found = Principal.objects.filter(pseudonym__in={row.by for row in rows})
+    names = {one.pseudonym: one.label for one in found}
+    return {**names, SYSTEM.pseudonym: "the clock, each night", OPERATOR.pseudonym: "an operator’s shell"}
+
+
+def _line(row: PipelineRun, where: Watched, names: Mapping[str, str]) -> RunLine:
+    return RunLine(
+        known.get(row.name).label,
+        reverse("console:pipeline_run", args=[row.pk]),
+        where.name,
+        words.moment(row.asked),
+        names.get(row.by, ERASED),
+        spell(row.ended - row.started) if row.ended and row.started and row.ended >= row.started else "",
+        words.number(row.revision),
+        state_of(row),
+        row.trouble,
+    )
+
+
+def offered(places: Sequence[Watched]) -> list[tuple[Watched, list[Offered]]]:
+    """Every pipeline of every realm.  Three queries."""
+    rows = PipelineRun.objects.order_by("name", "realm", "-revision", "-asked").distinct("name", "realm")
+    good = {(row.name, row.realm_id): row for row in rows.filter(state="done")}
+    latest = PipelineRun.objects.order_by("name", "realm", "-asked", "-pk").distinct("name", "realm")
+    last = {(row.name, row.realm_id): row for row in latest}
+    told = askers(last.values())
+    found = []
+    for where in places:
+        some = [one for one in known.every() if one.of_site == (where.root is None)]
+        keys = [(one, (one.name, where.realm_id)) for one in some]
+        offers = [_offered(one, where, good.get(key), last.get(key), told) for one, key in keys]
+        found.append((where, offers))
+    return [(where, offers) for where, offers in found if offers]
+
+
+def _offered(
+    pipeline: Pipeline,
+    where: Watched,
+    good: PipelineRun | None,
+    last: PipelineRun | None,
+    told: Mapping[str, str],
+) -> Offered:
+    return Offered(
+        pipeline,
+        where,
+        f"Revision {words.number(good.revision)}" if good else "",
+        words.ago(good.ended) if good and good.ended else "",
+        result_of(pipeline.name, where) if good else "",
+        _line(last, where, told) if last else None,
+        reverse("console:pipeline_run", args=[last.pk]) if last and last.state in GOING else "",
+    )
+
+
+def facts(row: PipelineRun) -> Facts:
+    took = row.ended - row.started if row.ended and row.started else None
+    by = askers([row]).get(row.by, "")
+    where = row.master or ("The console’s own database" if row.state == "done" else "Said when it starts")
+    told = [
+        *([] if row.state in GOING else [Fact("State", state=state_of(row))]),
+        Fact("Revision", words.number(row.revision)),
+        Fact("Asked for", words.moment(row.asked), note=f"by {by}" if by else ""),
+        Fact("Runs on", where),
+        Fact("Started", words.count(row.attempts, "time") if row.attempts else "Not yet"),
+    ]
+    if took is not None and took >= timedelta():
+        told.append(Fact("Took", spell(took), note=f"ended {words.ago(row.ended)}" if row.ended else ""))
+    return Facts(tuple(told))
+
+
+def see(row: PipelineRun, where: Watched) -> list[Action]:
+    """The way to what it found."""
+    url = result_of(row.name, where) if row.state == "done" else ""
+    return [Action("See what it found", url, "primary")] if url else []

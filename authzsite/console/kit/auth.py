@@ -1,0 +1,117 @@
+"""The door: who is let into the rooms, and the page that asks for a password."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+from urllib.parse import urlencode
+
+from django import forms
+from django.conf import settings
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts import sessions
+from accounts.entering import any_password
+from accounts.models import User
+from authzsite.console.kit import form_resume
+from authzsite.console.kit.display import formats
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.page import note, page, surroundings
+from authzsite.console.objects.access import SeeHistory
+from policies.errors import Archived
+
+View = Callable[..., HttpResponseBase]
+
+
+class SignIn(forms.Form):
+    """A name and a password; nothing is trimmed from either."""
+
+    username = forms.CharField(max_length=150, strip=False)
+    password = forms.CharField(max_length=1000, strip=False)
+
+
+def signed_in(view: View) -> View:
+    """Let in who is signed in and bound to a principal; keep the form of anybody whose session ended."""
+
+    @wraps(view)
+    def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        user: User | AnonymousUser = request.user
+        if not isinstance(user, User):
+            return _outside(request)
+        if user.principal_id is None:
+            return page(request, "errors/unbound.html", status=403)
+        sessions.seen(request, user)
+        with timezone.override(_zone(user.time_zone)), formats.written(user.formats):
+            try:
+                return view(request, *args, **kwargs)
+            except Archived as past:
+                return _archived(request, past)
+            except SeeHistory as past:
+                return redirect("console:object_history", id=past.id)
+
+    return guarded
+
+
+def _archived(request: Request, past: Archived) -> HttpResponseBase:
+    """A page of the past that can no longer be told from what is live says so."""
+    from authzsite.console.kit.error_pages import show  # it leads back here
+
+    return show(request, 410, heading="That part of the past is in the archive", text=str(past))
+
+
+def _zone(name: str) -> Any:
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError):
+        return timezone.get_default_timezone()
+
+
+def _outside(request: Request) -> HttpResponse:
+    if request.htmx and not form_resume.is_whole(request):
+        return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
+    if request.method == "POST":
+        return door(
+            request, SignIn(), next_=request.get_full_path(), packed=form_resume.pack(request), status=401
+        )
+    return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
+
+
+def _on_from_here(request: Request) -> dict[str, object]:
+    """Where a part of a page that was only read goes on once they are in again; of a form, nothing.
+
+    A search that goes on by itself asks for the page it stands on, from where it has come to.
+    """
+    if request.method != "GET":
+        return {}
+    page_ = request.htmx.current_url_abs_path or reverse("console:home")
+    searching = page_.partition("?")[0] == request.path
+    further = urlencode({"next": request.get_full_path() if searching else page_})
+    return {"further": f"{reverse('console:sign_in')}?{further}", "searching": searching}
+
+
+def door(
+    request: Request, form: SignIn, *, next_: str, packed: str = "", problem: str = "", status: int = 200
+) -> HttpResponse:
+    context = {
+        "shell": surroundings(request),
+        "form": form,
+        "next": next_,
+        "kept": packed,
+        "problem": problem,
+        "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
+        "empty_site": not any_password(),
+        "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
+    }
+    response = form_resume.in_place_of_the_page(
+        request, render(request, "console/sign_in.html", context, status=status)
+    )
+    if status == 401:
+        response["WWW-Authenticate"] = 'Session realm="lakewarden"'
+    return response

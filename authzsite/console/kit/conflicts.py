@@ -1,0 +1,43 @@
+"""Two at once: whether this very form was saved before, and who changed the same thing meanwhile."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Note
+from catalog.nodes import Node
+from policies.authority import Actor
+from policies.models import Change, Event
+
+GRANTS = ("grant.added", "grant.removed")
+
+
+def done_before(actor: Actor) -> int | None:
+    """The revision at which this form was saved, when a double click or a reload sends it again."""
+    rows = Change.objects.filter(actor=actor.pseudonym, request_id=actor.request_id)
+    return rows.values_list("revision", flat=True).order_by("-revision").first()
+
+
+def changed_meanwhile(node: Node, seen: int) -> Note:
+    """Who changed these grants since, when, and where to look."""
+    last = (
+        Event.objects.filter(change__gt=seen, kind__in=GRANTS, lineage__contains=[node.id])
+        .select_related("change")
+        .order_by("-change")
+        .first()
+    )
+    if last is None:
+        return Note(
+            "bad",
+            "Not saved: somebody changed these grants meanwhile.",
+            "Your form is kept. Look at it again, then save.",
+        )
+    row = Principal.objects.filter(pseudonym=last.change.actor).first()
+    name = row.label if row else "Somebody"
+    url = f"{reverse('console:history')}?revision={last.change_id}"
+    strong = f"Not saved: {name} changed these grants {words.ago(last.change.at)}."
+    return Note(
+        "bad", strong, "Your form is kept. Look at what it does now, then save again.", url, "See that change"
+    )

@@ -1,0 +1,1 @@
+"""How values are shown: small parts, lists, words, dates, links and drawings."""

@@ -1,0 +1,267 @@
+"""The words and marks for kinds of objects, for rights and for the stations of a path."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Container, Iterable, Mapping
+from datetime import UTC, datetime
+from types import MappingProxyType
+from typing import Any
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Chip, Face, Path, Who
+from catalog.nodes import Node
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Key, Rule, Station
+from policies.services.personal import is_personal
+
+Labels = Mapping[Key, str]
+"""What groups are called, by their principal's number."""
+
+CONTAINERS = ("metalake", "catalog", "schema")
+ROOMS = ("role", "herd", "namespace", "instance")
+"""What opens as a room of its own kind."""
+ICONS = {
+    "metalake": "lake",
+    "herd": "lake",
+    "instance": "lake",
+    "application": "catalog",
+    "program": "function",
+    "stream": "topic",
+    "securekey": "policy",
+    "kerberosprincipal": "user",
+    "namespace": "schema",
+    "job_template": "policy",
+    "job": "policy",
+    "user": "user",
+}
+DRAWN = {
+    "catalog",
+    "schema",
+    "table",
+    "view",
+    "fileset",
+    "topic",
+    "model",
+    "function",
+    "column",
+    "role",
+    "tag",
+    "policy",
+}
+
+_DONE = {
+    "read": "Read",
+    "write": "Write",
+    "drop": "Drop",
+    "grant": "Manage grants",
+    "set_owner": "Set owner",
+    "alter": "Alter",
+}
+_ORDER = ("use", "read", "write", "create", "manage")
+_TOLD = ("use", "read", "write", "grant")
+"""What is said of people in one row; the rest follows from ownership or is said on the Rules tab."""
+
+
+def kind_of(type_: str) -> str:
+    """job_template -> Job template."""
+    return type_.replace("_", " ").capitalize()
+
+
+def icon_of(type_: str) -> str:
+    return type_ if type_ in DRAWN else ICONS.get(type_, "table")
+
+
+def page_of(id_: int, type_: str) -> str:
+    """Where an object opens: containers as a place to browse, all else as its own page."""
+    if type_ in ROOMS:
+        return reverse(f"console:{type_}", args=[id_])
+    return reverse("console:browse" if type_ in CONTAINERS else "console:object", args=[id_])
+
+
+def short_name(node: Node) -> str:
+    """sales.orders: the last two parts of a name, as people say it."""
+    return ".".join(node.names[1:][-2:]) or node.name
+
+
+def place_words(node: Node) -> str:
+    """Table in demo / shop / sales."""
+    return (
+        f"{kind_of(node.type)} in {' / '.join(node.names[:-1])}"
+        if len(node.names) > 1
+        else kind_of(node.type)
+    )
+
+
+def face_of(principal: Principal) -> Face:
+    kind = principal.kind if principal.kind in ("group", "service") else "person"
+    return Face(kind, words.initials(principal.label))
+
+
+def who(principal: Principal, note: str = "", url: str = "") -> Who:
+    return Who(principal.label, face_of(principal), note if note != principal.label else "", url)
+
+
+def spoken(principal: Principal) -> str:
+    """Group Analysts; service nightly-load; Ana Analyst."""
+    names = {"group": f"group {principal.label}", "service": f"service {principal.label}"}
+    return names.get(principal.kind, principal.label)
+
+
+DUTIES = {
+    "view_history": "History",
+    "export_history": "Export of the history",
+    "review_access": "Reviews",
+    "approve_requests": "Requests",
+    "operate_sync": "Sync",
+    "connect_backend": "Backends",
+    "break_glass": "Emergency access",
+}
+"""What a duty is called."""
+
+
+# Rights
+
+
+def right(code: str, type_: str, kind: str = "gravitino") -> str:
+    """SELECT_TABLE -> Read on a table, Read tables on what holds tables."""
+    if code == OWNER:
+        return "Everything"
+    known = dialects.get(kind).privilege(code)
+    if known is None:
+        return code
+    leaf = next((one for one in known.binds if one not in CONTAINERS), "")
+    plain = known.category in ("create", "use", "manage") or type_ not in CONTAINERS or not leaf
+    return known.label if plain else f"{known.label} {leaf}s"
+
+
+def action(name: str, type_: str) -> str:
+    """read -> Read; use of a schema -> Use schema; create_table -> Create tables."""
+    if name == "use" or (name == "read" and type_ in CONTAINERS):
+        return f"Use {type_.replace('_', ' ')}"
+    if name.startswith("create_"):
+        return f"Create {name[7:].replace('_', ' ')}s"
+    return _DONE.get(name, name)
+
+
+def can(actions: Collection[str], type_: str, *, owns: bool) -> str:
+    """Read, write; Everything for an owner; Nothing."""
+    if owns and "drop" in actions:
+        return "Everything"
+    told = dict.fromkeys(action(name, type_) for name in _TOLD if name in actions)
+    return sentence_list(list(told)) or "Nothing"
+
+
+def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
+    """What rules give, denials taken off, whether or not it can be used yet."""
+    allowed, denied = [], set()
+    for rule in rules:
+        if rule.privilege == OWNER:
+            return "Everything"
+        if rule.allow:
+            allowed.append(rule.privilege)
+        else:
+            denied.add(rule.privilege)
+    bits = {code: dialects.get(kind).privilege(code) for code in allowed if code not in denied}
+    ordered = sorted(
+        (one for one in bits.values() if one), key=lambda one: (_ORDER.index(one.category), one.bit)
+    )
+    return sentence_list(list(dict.fromkeys(right(one.code, type_, kind) for one in ordered))) or "Nothing"
+
+
+def sentence_list(items: list[str]) -> str:
+    """["Read", "Write"] -> Read, write."""
+    return ", ".join([item if at == 0 else item[:1].lower() + item[1:] for at, item in enumerate(items)])
+
+
+def lower(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+# Paths
+
+
+def from_seconds(moment: float | None) -> datetime | None:
+    return datetime.fromtimestamp(moment, UTC) if moment is not None else None
+
+
+def ends_chip(moment: float | datetime | None) -> Chip | None:
+    when = from_seconds(moment) if isinstance(moment, int | float) else moment
+    return Chip("ends", words.moment(when), hidden="until") if when and when > timezone.now() else None
+
+
+def window_chip(begin: float | datetime | None, end: float | datetime | None) -> Chip | None:
+    """From Mon 30 Nov, 09:00, for what has not begun; until Fri 4 Dec, 18:00, for what ends; else None."""
+    starts = from_seconds(begin) if isinstance(begin, int | float) else begin
+    if starts is None or starts <= timezone.now():
+        return ends_chip(end)
+    ends = ends_chip(end)
+    until = f" until {ends.text}" if ends else ""
+    return Chip("begins", f"From {words.moment(starts)}{until}")
+
+
+def level_of(node: Node, key: object) -> tuple[str, str]:
+    """The type and name of one level of a lineage."""
+    for level, name in zip(node.levels, node.names, strict=True):
+        if level.key == key:
+            return level.type, name
+    return "", ""
+
+
+def path(
+    rules: Iterable[Rule],
+    node: Node,
+    labels: Labels = MappingProxyType({}),
+    *,
+    origin: bool = True,
+    open_: Container[object] | None = None,
+) -> Path:
+    """The chips of rules that share their stations and their object, in path order from the person.
+
+    `open_` are the objects whose pages open to the viewer, all when it is not said.
+    """
+    group = list(rules)
+    first = group[0]
+    type_, name = level_of(node, first.object)
+    chips = [*_begin(group, node, name), *_stations(first.via, labels)]
+    if not chips:
+        chips = [Chip("direct", "Direct")]
+    if origin and first.object != node.id:
+        url = page_of(first.object, type_) if isinstance(first.object, int) else ""
+        chips.append(Chip("from", name, url if open_ is None or first.object in open_ else "", hidden=type_))
+    return Path(tuple(chips))
+
+
+def _begin(group: list[Rule], node: Node, name: str) -> Iterable[Chip]:
+    if group[0].privilege == OWNER:
+        yield Chip("owner", f"Owner of {name}")
+    elif not group[0].allow:
+        denied = sentence_list([right(rule.privilege, node.type, node.kind) for rule in group])
+        yield Chip("denied", f"{denied} denied")
+
+
+def _stations(via: tuple[Station, ...], labels: Labels) -> Iterable[Chip]:
+    for station in via:
+        if station.kind == "group":
+            yield Chip("group", f"Group {labels.get(station.key, station.name)}")
+        elif station.kind == "role" and not is_personal(station.name):
+            yield Chip("role", f"Role {station.name}")
+
+
+def paths(
+    rules: Iterable[Rule],
+    node: Node,
+    labels: Labels = MappingProxyType({}),
+    *,
+    open_: Container[object] | None = None,
+) -> tuple[Path, ...]:
+    """Rules folded to one line of chips for each way, denials first, then the nearest."""
+    ways: dict[tuple[Any, ...], list[Rule]] = {}
+    for rule in rules:
+        ways.setdefault((rule.via, rule.object, rule.allow, rule.privilege == OWNER), []).append(rule)
+    depth = {key: at for at, key in enumerate(node.lineage)}
+    ordered = sorted(ways, key=lambda way: (way[2], not way[3], -depth.get(way[1], -1), len(way[0])))
+    return tuple(path(ways[way], node, labels, open_=open_) for way in ordered)

@@ -1,0 +1,101 @@
+"""Pages for what went wrong: what happened, what became of the work, what to do."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from django.contrib.auth.models import AnonymousUser
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from authzsite.console.kit import form_resume
+from authzsite.console.kit.auth import SignIn, door
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.page import SHEETS, note, surroundings
+
+NOT_FOUND = (
+    "There is nothing here",
+    "What you asked for does not exist, or it is not for you to see. Nothing was changed.",
+)
+WORDS = {
+    400: ("This request could not be read", "Nothing was changed. Go back and send the form again."),
+    403: ("This is not yours to do", "Nothing was changed."),
+    404: NOT_FOUND,
+    405: ("This address does not take that", "Nothing was changed. Open the page first, then use its form."),
+    500: (
+        "Something broke on our side",
+        "If you were saving, it was done as a whole or not at all; History shows which.",
+    ),
+}
+
+
+def show(request: Request, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
+    """An error page in the shell; only its note when a part of a page had asked."""
+    usual = WORDS.get(status, (HTTPStatus(status).phrase, "Nothing was changed."))
+    context = {"heading": heading or usual[0], "text": text or usual[1], "status": status}
+    if getattr(request, "htmx", False):
+        return note(request, "errors/part.html", context, status=status)
+    return render(request, "errors/page.html", {"shell": _bare(request), **context}, status=status)
+
+
+def _bare(request: Request) -> dict[str, object]:
+    # a failure of the session or the database must not break the page that says so
+    try:
+        return surroundings(request)
+    except Exception:  # noqa: BLE001
+        return {"sheets": SHEETS, "signed_in": False}
+
+
+def bad_request(request: Request, exception: Exception | None = None) -> HttpResponse:
+    return show(request, 400)
+
+
+def forbidden(request: Request, exception: Exception | None = None) -> HttpResponse:
+    return show(request, 403)
+
+
+def not_found(request: Request, exception: Exception | None = None) -> HttpResponse:
+    return show(request, 404)
+
+
+def server_error(request: Request) -> HttpResponse:
+    return show(request, 500)
+
+
+def out_of_order(request: Request) -> HttpResponse:
+    """The database does not answer, so the page is made without asking it anything."""
+    heading = "The console cannot answer now"
+    text = (
+        "Its database does not answer. Try again in a moment. If you were saving, look whether it was done."
+    )
+    context = {
+        "heading": heading,
+        "text": text,
+        "status": 503,
+        "shell": {"sheets": SHEETS, "signed_in": False},
+    }
+    if getattr(request, "htmx", False):
+        return note(request, "errors/part.html", context, status=503)
+    return HttpResponse(render_to_string("errors/page.html", context), status=503)
+
+
+def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
+    """A form older than the session: nothing was done, and what was typed is kept."""
+    if request.htmx and not form_resume.is_whole(request):
+        return note(request, "errors/part_signed_out.html", status=403)
+    own = request.path != reverse("console:sign_in")
+    packed = form_resume.pack(request) if own else form_resume.earlier(request)
+    if isinstance(request.user, AnonymousUser):
+        problem = "" if own else "This page had grown too old to sign in with. Try again now."
+        return door(
+            request,
+            SignIn(),
+            next_=request.get_full_path() if own else "",
+            packed=packed,
+            problem=problem,
+            status=403,
+        )
+    context = {"shell": surroundings(request), "kept": packed}
+    return form_resume.in_place_of_the_page(request, render(request, "errors/csrf.html", context, status=403))

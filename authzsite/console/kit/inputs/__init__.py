@@ -1,0 +1,1 @@
+"""What somebody picks in a form: people, objects, moments."""

@@ -1,0 +1,160 @@
+"""From when and until when, as a form says it, in the reader's own zone, whose clock may change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.dateparse import parse_datetime
+
+from authzsite.console.kit.display import words
+
+STARTS = ("now", "date")
+ENDS = ("friday", "month", "date", "never")
+NO_MOMENT = "Give a date and a time that are still to come."
+
+
+class Skipped(ValueError):
+    """A time that no clock of that zone shows, because it was put forward over it."""
+
+
+def local_moment(text: str, *, later: bool = False) -> datetime | None:
+    """The moment that is typed, in the current zone; None for what is none.  Raises Skipped.
+
+    Of a time that the clock shows twice the earlier is taken, or the `later`.
+    """
+    try:
+        typed = parse_datetime(text)
+    except ValueError:
+        return None
+    if typed is None or not datetime.min.year < typed.year < datetime.max.year:
+        return None  # the zones of the first and the last year lead out of the calendar
+    if timezone.is_aware(typed):
+        return typed
+    zone = timezone.get_current_timezone()
+    moment = typed.replace(tzinfo=zone, fold=int(later)).astimezone(
+        UTC
+    )  # two of one zone compare by its clock
+    if moment.astimezone(zone).replace(tzinfo=None) != typed:
+        raise Skipped(f"The clock of {words.zone()} is put forward over that time; give another.")
+    return moment
+
+
+def typed_local(when: datetime | None) -> str:
+    """A moment as a form's field for dates and times holds it."""
+    return timezone.localtime(when).replace(tzinfo=None).isoformat() if when else ""
+
+
+@dataclass
+class When:
+    """The window that a form asks for; `problems` name, by field, why it cannot be meant.
+
+    Fields: `from` (now, date), `begin`, `until` (friday, month, date, never), `date`.
+    """
+
+    data: QueryDict
+    problems: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def starts(self) -> str:
+        asked = self.data.get("from", "")
+        return asked if asked in STARTS else "now"
+
+    @cached_property
+    def until(self) -> str:
+        asked = self.data.get("until", "")
+        return asked if asked in ENDS else "friday"
+
+    @cached_property
+    def begin(self) -> datetime | None:
+        """When it begins; None for at once, or for a date that is none."""
+        # what is given begins at the later of two equal times and ends at the earlier: never more than meant
+        return self._typed("begin", later=True) if self.starts == "date" else None
+
+    @cached_property
+    def end(self) -> datetime | None:
+        """The moment it ends, None for never or for a date that is no date."""
+        if self.until == "friday":
+            return words.next_friday()
+        if self.until == "month":
+            start = timezone.localtime(self.begin) if self.begin else timezone.localtime()
+            return words.evening(start + timedelta(days=30)).astimezone(UTC)
+        return self._typed("date") if self.until == "date" else None
+
+    def _typed(self, name: str, *, later: bool = False) -> datetime | None:
+        try:
+            return local_moment(self.data.get(name, ""), later=later)
+        except Skipped as problem:
+            self.problems[name] = str(problem)
+            return None
+
+    @property
+    def whole(self) -> bool:
+        """Whether both sides can be read, so that what it does can be foretold."""
+        return self.has_begin and self.has_end and not self._is_empty
+
+    @property
+    def has_begin(self) -> bool:
+        return self.starts == "now" or self.begin is not None
+
+    @property
+    def has_end(self) -> bool:
+        return self.until != "date" or self.end is not None
+
+    @property
+    def _is_empty(self) -> bool:
+        return self.begin is not None and self.end is not None and self.end <= self.begin
+
+    def check(self) -> dict[str, str]:
+        """Why it cannot be saved, by field; empty when it can."""
+        now = timezone.now()
+        if not self.has_begin or (self.begin is not None and self.begin <= now):
+            self.problems.setdefault("begin", f"{NO_MOMENT} What begins at once begins now.")
+        if not self.has_end or (self.end is not None and self.end <= now):
+            self.problems.setdefault("date", NO_MOMENT)
+        elif self._is_empty:
+            self.problems["until"] = "The end lies before the beginning."
+        return self.problems
+
+    # In words
+
+    def end_words(self) -> str:
+        """until Friday; for 30 days; without end"""
+        told = {"friday": "until Friday", "month": "for 30 days", "never": "without end"}
+        if self.until in told:
+            return told[self.until]
+        return f"until {words.moment(self.end)}" if self.end else ""
+
+    def words(self) -> str:
+        """from Mon 30 Nov, 09:00 until Friday"""
+        begins = f"from {words.moment(self.begin)}" if self.begin else ""
+        return f"{begins} {self.end_words()}".strip()
+
+    def said(self) -> str:
+        """What the toast says of it, the end as a date:  from Mon 30 Nov, 09:00 until Fri 4 Dec, 18:00"""
+        begins = f" from {words.moment(self.begin)}" if self.begin else ""
+        return f"{begins} until {words.moment(self.end)}" if self.end else begins
+
+    def fields(self) -> dict[str, Any]:
+        """What `console/when.html` draws."""
+        return {
+            "starts": (("now", "Now"), ("date", "A date")),
+            "start": self.starts,
+            "begin": self.data.get("begin", "")[:40],
+            "ends": list(
+                zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True)
+            ),
+            "end_texts": [
+                ("friday", f"Ends by itself {words.on(words.next_friday())}, {words.zone()}."),
+                ("month", f"Ends by itself 30 days after it begins, at 18:00, {words.zone()}."),
+                ("never", "Stays until somebody revokes it."),
+            ],
+            "until": self.until,
+            "date": self.data.get("date", "")[:40],
+            "zone": words.zone(),
+            "begins_words": words.moment(self.begin) if self.begin else "",
+        }

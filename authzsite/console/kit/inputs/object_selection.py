@@ -1,0 +1,121 @@
+"""The objects ticked in a list: which of them one may see, and which are left out, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Crumbs, Note, Reason
+from authzsite.console.kit.http import Request, numbers_in
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place
+from catalog.nodes import Node, nodes
+from policies.decisions import ask, slices
+
+MOST = 50
+"""More objects than this are not changed at once."""
+
+
+NO_TICK = "why-no-tick"
+
+
+class Tickable(Protocol):
+    """A row of a list that can be chosen where one may give access to what it stands for."""
+
+    @property
+    def may_grant(self) -> bool: ...
+
+
+def ticking(rows: Sequence[Tickable], name: str = "rows") -> dict[str, Any]:
+    """Rows for a list with boxes: whether one of them is the viewer's to give, and why others are not."""
+    able = [row.may_grant for row in rows]
+    locked = Reason(NO_TICK, "What is not yours to give is changed by its owner.")
+    return {
+        name: rows,
+        "ticks": bool(rows),
+        "gives": any(able),
+        "locked": locked if rows and not all(able) else None,
+    }
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """The objects ticked that one may see, and those of them whose access one may change."""
+
+    asker: Principal
+    data: QueryDict
+
+    @cached_property
+    def seen(self) -> list[Place]:
+        """All in the realm of the first; who may not see one reads as if it were absent."""
+        now, found = timezone.now(), nodes(numbers_in(self.data.getlist("on")))
+        here = [found[key] for key in numbers_in(self.data.getlist("on")) if key in found]
+        here = [node for node in here if node.realm_id == here[0].realm_id]
+        if not here:
+            return []
+        slice_ = slices.current(self.asker, here[0], now=now)
+        places = [Place(self.asker, node, slice_, now) for node in here]
+        return [one for one in places if ask.may_see(slice_, one.node, now=now)]
+
+    @cached_property
+    def mine(self) -> list[Place]:
+        return [one for one in self.seen if one.may_grant][:MOST]
+
+    def notes(self) -> list[Note]:
+        """What is left out, and why."""
+        told = []
+        locked = [one.node.name for one in self.seen if not one.may_grant]
+        if locked:
+            strong = f"{words.number(len(locked))} of {words.number(len(self.seen))} left out."
+            text = f"{words.listed(locked, 5)}: access to them is changed by their owners."
+            told.append(Note("warn", strong, text))
+        if len(self.seen) - len(locked) > MOST:
+            told.append(Note("warn", f"At most {MOST} at once.", "Only the first that you chose are here."))
+        return told
+
+
+def back_of(node: Node) -> str:
+    above = list(node.above())
+    return terms.page_of(above[-1].id, above[-1].type) if above else reverse("console:catalog")
+
+
+def on_context(chosen: Chosen, picked: Sequence[Place]) -> dict[str, Any]:
+    """The objects as boxes that can be unticked, and the way back above them."""
+    ids = {one.node.id for one in picked}
+    on = [
+        {
+            "id": one.node.id,
+            "name": one.node.name,
+            "place": terms.place_words(one.node),
+            "checked": one.node.id in ids,
+        }
+        for one in chosen.mine
+    ]
+    names = words.listed([one.node.name for one in picked], 4)
+    above = tuple((one.name, terms.page_of(one.id, one.type)) for one in picked[0].node.above())
+    many = words.count(len(picked), "object")
+    return {"on": on, "on_words": f"{many}: {names}", "crumbs": Crumbs(above)}
+
+
+def show_page(
+    request: Request, template: str, place: Place, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    realm, revision = place.node.realm, place.slice.revision
+    return page(request, template, context, room="catalog", realm=realm, revision=revision, status=status)
+
+
+def leave(request: Request, node: Node) -> HttpResponse:
+    if request.htmx:
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = back_of(node)
+        return response
+    return redirect(back_of(node))

@@ -1,0 +1,177 @@
+"""What surrounds every page: the rooms, the person, the theme, the toast, the revision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal, User
+from authzsite.console.kit.display import formats, words
+from authzsite.console.kit.display.parts import Note
+from authzsite.console.kit.http import Request
+from authzsite.console.settings.modes import banner_of
+from policies.decisions.facts import is_service_admin
+
+SHEETS = tuple(
+    f"css/{name}.css"
+    for name in (
+        *("tokens", "base", "shell", "parts", "tables", "forms"),
+        *("rooms", "asking", "reviews", "measures", "catalog", "print"),
+    )
+)
+TOAST = "toast"
+KINDS = {"metalake": "Metalake", "herd": "Herd", "instance": "CDAP instance"}
+"""What a realm is called in its own kind's words, by the type of its root."""
+KEYS_OFF = "keys_off"
+
+
+@dataclass(frozen=True)
+class Room:
+    """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens;
+    `admins` is for service admins.  What waits in one that is `late` is counted after the page has come.
+    """
+
+    code: str
+    name: str
+    icon: str
+    key: str
+    rest: bool = False
+    admins: bool = False
+    late: bool = False
+
+    @property
+    def url(self) -> str:
+        return reverse(f"console:{self.code}")
+
+
+NAV = (
+    (
+        "Work",
+        (
+            Room("home", "Home", "home", "h"),
+            Room("requests", "Requests", "request", "r", late=True),
+            Room("reviews", "Reviews", "review", "v", rest=True, late=True),
+            Room("hints", "Hints", "hint", "u", rest=True),
+        ),
+    ),
+    (
+        "Look up",
+        (
+            Room("catalog", "Catalog", "catalog", "c"),
+            Room("people", "People", "user", "p"),
+            Room("roles", "Roles", "role", "o", rest=True),
+            Room("why", "Why", "why", "w"),
+            Room("overview", "Overview", "chart", "m", rest=True),
+        ),
+    ),
+    (
+        "Record",
+        (
+            Room("history", "History", "history", "t", rest=True),
+            Room("sync", "Sync", "sync", "s", rest=True),
+            Room("pipelines", "Pipelines", "flow", "d", rest=True),
+        ),
+    ),
+    (
+        "Set up",
+        (
+            Room("realms", "Realms", "lake", "l", rest=True),
+            Room("accounts", "Accounts", "key", "n", rest=True, admins=True),
+        ),
+    ),
+)
+
+
+def rooms_of(principal: Principal | None) -> list[tuple[str, tuple[Room, ...]]]:
+    """The rooms somebody may enter; those for service admins are shown to them alone."""
+    runs_the_site = principal is not None and is_service_admin(principal)
+    kept = [(head, tuple(one for one in some if runs_the_site or not one.admins)) for head, some in NAV]
+    return [(head, some) for head, some in kept if some]
+
+
+def page(
+    request: Request,
+    template: str,
+    context: dict[str, Any] | None = None,
+    *,
+    room: str = "",
+    realm: str = "",
+    kind: str = "metalake",
+    revision: int | None = None,
+    banner: Note | None = None,
+    status: int = 200,
+) -> HttpResponse:
+    """Render a page with the shell around it."""
+    shell = surroundings(request) | {
+        "room": room,
+        "realm": f"{KINDS[kind]} {realm}" if realm else "",
+        "revision": words.number(revision),
+        "banner": banner or banner_of(realm, revision),
+    }
+    return render(request, template, {"shell": shell, **(context or {})}, status=status)
+
+
+def note(
+    request: Request, template: str, context: dict[str, Any] | None = None, *, status: int
+) -> HttpResponse:
+    """What went wrong, in the place of the part of a page that was asked for, whichever that is."""
+    answer = render(request, template, context, status=status)
+    answer["HX-Reselect"] = "unset"
+    return answer
+
+
+def surroundings(request: Request) -> dict[str, Any]:
+    """The shell without queries beyond the signed-in person's own row."""
+    user: User | None = getattr(request, "user", None)
+    known = user if user is not None and user.is_authenticated else None
+    principal = known.principal if known else None
+    name = (principal.label if principal else known.get_username()) if known else ""
+    return {
+        "sheets": SHEETS,
+        "nav": rooms_of(principal),
+        "signed_in": known is not None,
+        "person": name,
+        "initials": words.initials(name),
+        "unread": words.number(known.unread) if known and known.unread else "",
+        "alarm": _alarm(known) if known else None,
+        "by_name": _BY_NAME if "simple" in settings.LAKEWARDEN_AUTHENTICATORS else None,
+        "principal": str(principal) if principal else "",
+        "lang": formats.known(known.formats).language if known else "en-GB",
+        "theme": known.theme if known and known.theme != "system" else "",
+        "here": request.get_full_path(),
+        "asked": request.GET.get("q", "")
+        if request.resolver_match is not None and request.resolver_match.url_name == "search"
+        else "",
+        "keys_off": known and request.session.get(KEYS_OFF, False),
+        "toast": request.session.pop(TOAST, None)
+        if known and request.method == "GET" and not request.htmx
+        else None,
+    }
+
+
+_BY_NAME = Note(
+    "bad",
+    "Programs are let in by a mere name.",
+    "LAKEWARDEN_AUTHENTICATORS has simple, which is for development and tests.",
+)
+
+
+def _alarm(known: User) -> Note | None:
+    """What is open to them in an emergency, on every page while it is."""
+    until = known.emergency_until
+    if until is None or until <= timezone.now():
+        return None
+    strong = f"Emergency access is open until {words.said(words.moment(until))}."
+    return Note("warn", strong, "What you do with it is listed.", reverse("console:emergencies"), "See it")
+
+
+def say(request: Request, text: str, *, undo: int | None = None) -> None:
+    """Put a toast on the next page, with Undo when the change of that revision can be undone."""
+    url = reverse("console:undo", args=[undo]) if undo is not None else ""
+    request.session[TOAST] = {"text": text, "undo": url}

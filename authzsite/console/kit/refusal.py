@@ -1,0 +1,70 @@
+"""A refusal in four parts: who cannot do what, all that is lacking, who can give it, the way to ask."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Verdict
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import VIA, Place
+from authzsite.console.requests.links import ask
+from authzsite.console.why.explanation import Words, verdict_text
+from policies.decisions import ask as decisions_ask
+from policies.decisions.lookups.visible_objects import owners_along
+from policies.record import access_log
+
+ASKABLE = ("read", "write", "use", "grant")
+DONE = {
+    "grant": "give access to",
+    "set_owner": "set the owner of",
+    "create_role": "make roles in",
+    "create_user": "change the members of",
+    "drop": "delete",
+    "account_permissions_mapping": "see what others may do in",
+    "Role.assignRole": "assign the roles of",
+}
+
+
+def _asking(place: Place, action: str) -> tuple[Action, ...]:
+    """The way to ask, where what is refused can be asked for."""
+    if action not in ASKABLE:
+        return ()
+    wanted = (place.node.type, place.node.ref.id, action)
+    return (Action("Ask for it", ask([wanted]), "primary"),)
+
+
+def refused(request: Request, place: Place, action: str) -> HttpResponse:
+    """The page that says so, recorded; only its words when a part of a page had asked."""
+    node = place.node
+    answer = decisions_ask.answer(place.slice, action, node, now=place.now)
+    access_log.refused(place.asker, answer.operation, node, via=VIA)
+    explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
+    heading = f"You cannot {DONE.get(action, action)} {node.ref.full_name or node.name}"
+    givers = words.listed([terms.spoken(one) for one in speak.givers(explanation.missing)])
+    text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
+    if request.htmx:
+        return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)
+    asked = {"who": str(place.asker), "action": action, "what": node.ref.id, "type": node.type}
+    context = {
+        "verdict": Verdict("no", heading, text, level=1),
+        "actions": (
+            *_asking(place, action),
+            Action("See how this was decided", f"{reverse('console:why')}?{urlencode(asked)}"),
+            Action(f"Back to {node.name}", reverse("console:object", args=[node.id]), "plain"),
+        ),
+    }
+    return page(
+        request,
+        "errors/refused.html",
+        context,
+        room="catalog",
+        realm=node.realm,
+        revision=place.slice.revision,
+        status=403,
+    )

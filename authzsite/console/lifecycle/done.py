@@ -1,0 +1,87 @@
+"""The changes that a form just made, each to be taken back by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Crumbs
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.visible_principals import circle_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from policies.events import SENTENCES
+from policies.models import Change
+from policies.services.undo import UNDONE
+
+SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Done:
+    """One change: what was done first in it, when, and whether it can be undone."""
+
+    revision: int
+    text: str
+    when: str
+    undo: bool
+
+
+def done_by(asker: Principal, nonce: str) -> list[Done]:
+    """What somebody did with one form, the newest last.  One query."""
+    if not nonce or len(nonce) > 64:
+        return []
+    rows = Change.objects.filter(actor=asker.pseudonym, request_id=nonce).order_by("revision")
+    return [
+        Done(row.revision, _kind(row.kind), words.ago(row.at), row.kind in UNDONE) for row in rows[:SHOWN]
+    ]
+
+
+@reads
+@signed_in
+def room(request: Request, nonce: str) -> HttpResponse:
+    """What one just did, also when one may no longer know whom it was about."""
+    circle = circle_of(request)
+    done = done_by(circle.asker, nonce)
+    if not done:
+        raise Http404
+    code = request.GET.get("who", "")
+    about = circle.people().filter(pk=int(code)).first() if code.isdecimal() and len(code) < 18 else None
+    context = {
+        "crumbs": Crumbs((("People", reverse("console:people")),)),
+        "heading": f"{words.spelled(len(done))} {'change is' if len(done) == 1 else 'changes are'} saved",
+        "lead": "Each can be taken back by itself, for as long as nobody changed the same since.",
+        "done": done,
+        "whom": about,
+    }
+    return page(request, "console/leaving/saved.html", context, room="people")
+
+
+def _kind(code: str) -> str:
+    """role.assigned -> Roles given, from the change's own kind."""
+    return WORDS.get(code, SENTENCES.get(code, code))
+
+
+WORDS = {
+    "owner.set": "Handed over what is owned",
+    "grant.added": "Handed over what was given directly",
+    "grant.removed": "Took back what was given directly",
+    "role.assigned": "Gave roles",
+    "role.unassigned": "Took roles back",
+    "duty.given": "Handed duties over",
+    "duty.taken": "Took duties back",
+    "group.joined": "Put somebody into a group",
+    "group.left": "Took them out of groups",
+    "keeper.set": "Named who answers for service accounts",
+    "token.revoked": "Took tokens back",
+    "member.removed": "Removed them from a realm",
+    "member.added": "Admitted them to a realm",
+    "account.closed": "Disabled the account",
+    "request.refused": "Ended open requests",
+    "review.passed": "Passed on what waited in reviews",
+}

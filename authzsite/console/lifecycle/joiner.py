@@ -1,0 +1,311 @@
+"""A joiner: what a colleague has and they do not, picked line by line, foretold, and given at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.accounts import site_admins
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Chip, Empty, Fact, Facts, Note, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.principal_picker import Among
+from authzsite.console.kit.inputs.visible_principals import Circle, realm_words
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.lifecycle import effects as told
+from authzsite.console.lifecycle.done import done_by
+from authzsite.console.lifecycle.leaver import crumbs_of, met
+from lakewarden.law import dialects
+from policies.authority import Actor
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.lifecycle.actions import COPY, Deed, Outcome, copy_all
+from policies.lifecycle.entitlements import COPIED, SITE, Holding, Holdings, askable
+from policies.models import Grant
+from policies.record import access_log
+from policies.services.grants import revision_now
+
+SHOWN = 60
+FAR = ("write", "manage")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing that the colleague has and the other has not."""
+
+    code: str
+    what: Who
+    gives: str
+    ends: Chip | None
+    picked: bool = False
+    far: bool = False
+    needed: bool = False
+    reason: str = ""
+    trouble: str = ""
+
+
+@dataclass
+class Alike:
+    """Two people beside each other, and what of the one is picked for the other."""
+
+    circle: Circle
+    person: Principal
+    data: QueryDict
+    outcomes: Sequence[Outcome] = ()
+    notes: list[Note] = field(default_factory=list)
+
+    @cached_property
+    def asked(self) -> Among:
+        told_ = "Nobody of that name is known to you."
+        return Among(self._named, search=self._colleagues, nobody_words=told_, at_most=1)
+
+    @cached_property
+    def _named(self) -> QueryDict:
+        """An address says `as`, a form `who`."""
+        if "as" not in self.data or "who" in self.data:
+            return self.data
+        named = self.data.copy()
+        named.setlist("who", self.data.getlist("as"))
+        return named
+
+    def _colleagues(self, text: str) -> QuerySet[Principal]:
+        rows = self.circle.people(text).exclude(pk=self.person.pk)
+        return rows.filter(Q(kind="user") | Q(kind="service"))
+
+    @property
+    def like(self) -> Principal | None:
+        return next(iter(self.asked.chosen), None)
+
+    def _of(self, one: Principal) -> Holdings:
+        circle = self.circle
+        return Holdings(one, circle.asker, circle.realms, lambda node: circle.sees(one, node))
+
+    @cached_property
+    def theirs(self) -> tuple[Holding, ...]:
+        return self._of(self.like).all if self.like else ()
+
+    @cached_property
+    def has(self) -> dict[tuple[object, ...], Holding]:
+        return {_key(one): one for one in self._of(self.person).all}
+
+    @cached_property
+    def lacking(self) -> list[Holding]:
+        """What the colleague has and this one has not, as far as it can be given at all."""
+        rows = (self._rest(one) for one in self.theirs if one.kind in COPIED)
+        return [one for one in rows if one is not None]
+
+    def _rest(self, one: Holding) -> Holding | None:
+        mine = self.has.get(_key(one))
+        if mine is None:
+            return one
+        grants = tuple(row for row in one.grants if row.privilege not in mine.privileges)
+        return replace(one, grants=grants) if grants else None
+
+    @property
+    def same(self) -> int:
+        return sum(one.kind in COPIED for one in self.theirs) - len(self.lacking)
+
+    @property
+    def owned(self) -> int:
+        return sum(one.kind == "own" for one in self.theirs)
+
+    # What is picked
+
+    @cached_property
+    def may(self) -> list[Holding]:
+        """What of it the viewer may give; where the joiner is no member yet, only if they may admit."""
+        shut = {one.realm_id for one in self.lacking if one.kind == "member" and not one.may_give}
+        return [one for one in self.lacking if one.may_give and one.realm_id not in shut]
+
+    @cached_property
+    def picked(self) -> list[Holding]:
+        chosen = self._chosen
+        mine = [one for one in self.may if one.code in chosen and one.kind != "member"]
+        needed = {one.realm_id for one in mine if one.realm_id}
+        alone = [one for one in self.may if one.kind == "member"]
+        admitted = [one for one in alone if one.realm_id in needed or one.code in chosen]
+        return [*admitted, *mine]
+
+    @cached_property
+    def _chosen(self) -> frozenset[str]:
+        if self.data.get("step"):
+            return frozenset(self.data.getlist("pick"))
+        return frozenset(one.code for one in self.may if one.code not in self.far)
+
+    @cached_property
+    def far(self) -> frozenset[str]:
+        """Codes of what lets one write or manage; it is not ticked by itself."""
+        roles = [one.node.id for one in self.lacking if one.kind == "role" and one.node]
+        rows = Grant.objects.open().filter(role__in=roles, effect="allow").values_list("role", "privilege")
+        by_role: dict[int, set[str]] = {}
+        for role, privilege in rows:
+            by_role.setdefault(role or 0, set()).add(privilege)
+        return frozenset(one.code for one in self.lacking if self._far(one, by_role))
+
+    def _far(self, one: Holding, by_role: dict[int, set[str]]) -> bool:
+        if one.node is None or one.kind == "duty":
+            return one.kind == "duty"
+        codes = by_role.get(one.node.id, set()) if one.kind == "role" else set(one.privileges)
+        known = (dialects.get(one.node.kind).privilege(code) for code in codes)
+        return any(found is not None and found.category in FAR for found in known)
+
+    @cached_property
+    def deeds(self) -> list[Deed]:
+        return [Deed(one, COPY, self.person) for one in self.picked]
+
+    @cached_property
+    def told(self) -> told.Told | None:
+        if self.like is None or not self.deeds:
+            return None
+        realms = {one.id: one for one in self.circle.realms}
+        if self.circle.runs_the_site:
+            realms |= {one.id: one for one in realms_of(self.like)}
+        return told.Told(self.like, self.deeds, list(realms.values()))
+
+    # What is shown
+
+    def lines(self) -> list[Line]:
+        return [self._line(one) for one in self.lacking[:SHOWN]]
+
+    def _line(self, one: Holding) -> Line:
+        base = (one.code, told.what(one), told.gives(one), terms.ends_chip(one.until))
+        far = one.code in self.far
+        if one not in self.may:
+            return Line(*base, far=far, reason=self._reason(one))
+        needed = one.kind == "member" and any(it.realm_id == one.realm_id for it in self.picked if it != one)
+        trouble = next((it.trouble for it in self.outcomes if it.deed.holding.code == one.code), "")
+        return Line(*base, one in self.picked, far, needed, "", trouble)
+
+    def _reason(self, one: Holding) -> str:
+        if one.kind in SITE:
+            return f"Ask a service admin: {site_admins.who_words()}."
+        if one.may_give:
+            return f"{self.person.label} is no member there yet. Ask the realm's owner."
+        owner = self._askable.get(one.code)
+        return f"Ask {owner.label}." if owner else "Ask the realm's owner."
+
+    @cached_property
+    def _askable(self) -> dict[str, Principal]:
+        return askable(one for one in self.lacking if not one.may_give)
+
+
+def _key(one: Holding) -> tuple[object, ...]:
+    if one.kind in ("text", "duty"):
+        return (one.kind, one.node and one.node.id, one.text)
+    return (one.kind, one.code)
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """As whom; what differs; what it changes; then it is given, each realm as one change."""
+    circle, person = met(request, id)
+    alike = Alike(circle, person, request.POST if request.method == "POST" else request.GET)
+    _looked_at(alike)
+    if request.method != "POST" or not alike.asked.saving:
+        alike.asked.tell_nobody()
+        return _show(request, alike)
+    if alike.asked.find or alike.like is None:
+        alike.asked.problems["who"] = "Name the colleague whose access it is to be like."
+    elif not alike.deeds:
+        alike.notes = [Note("", "Nothing is picked.", "Mark what is to be given.")]
+    if alike.asked.problems or alike.notes:
+        return _show(request, alike)
+    return _give(request, alike)
+
+
+def _looked_at(alike: Alike) -> None:
+    if alike.like is None or alike.circle.is_own(alike.like):
+        return
+    for realm in alike.circle.realms:
+        about = f"access of {alike.like.pseudonym}"
+        access_log.looked(alike.circle.asker, about, realm, via="console")
+
+
+def _give(request: Request, alike: Alike) -> HttpResponse:
+    asked, like = alike.asked, alike.like
+    actor = Actor(alike.circle.asker, "console", request_id=asked.nonce)
+    outcomes = copy_all(alike.person, alike.deeds, by=actor, reason=asked.reason)
+    failed = [one for one in outcomes if one.trouble]
+    if failed:
+        strong = f"{words.count(len(failed), 'line')} not given."
+        why = f"{failed[0].trouble} What is in the same realm was left out with it. Your form is kept."
+        again = Alike(alike.circle, alike.person, alike.data, outcomes, [Note("bad", strong, why)])
+        return _show(request, again)
+    name = like.label if like else ""
+    say(request, f"{alike.person.label} has {words.count(len(outcomes), 'line')} more of what {name} has")
+    url = reverse("console:person_done", args=[asked.nonce])
+    return redirect(f"{url}?{urlencode({'who': alike.person.pk})}")
+
+
+def _show(request: Request, alike: Alike) -> HttpResponse:
+    asked, person, like = alike.asked, alike.person, alike.like
+    foretold = alike.told
+    done = done_by(alike.circle.asker, asked.nonce if alike.outcomes else "")
+    name = person.label
+    heading = f"Give {name} the same as {like.label}" if like else f"Give {name} the same as a colleague"
+    context: dict[str, Any] = {
+        "crumbs": crumbs_of(person),
+        "heading": heading,
+        "lead": LEAD,
+        "facts": Facts(tuple(_facts(alike))) if like else None,
+        "notes": alike.notes,
+        "person": person,
+        "like": like,
+        "lines": alike.lines(),
+        "more": words.number(len(alike.lacking) - SHOWN) if len(alike.lacking) > SHOWN else "",
+        "here": reverse("console:person_same", args=[person.pk]),
+        "back": reverse("console:person", args=[person.pk]),
+        "nonce": asked.nonce,
+        **asked.fields(),
+        "who_label": "The same as",
+        "reason": asked.reason,
+        "problems": asked.problems,
+        "tally": foretold.tally() if foretold else None,
+        "diff": foretold.diff() if foretold else None,
+        "sum": foretold.sum() if foretold else "",
+        "preview_empty": "Name a colleague: this side tells what it lets somebody do, object by object.",
+        "button": f"Give {words.count(len(alike.deeds), 'line')} to {name}" if alike.deeds else "Give it",
+        "done": done,
+        "empty": _empty(alike),
+    }
+    failed = bool(asked.problems) and asked.data.get("step") == "save"
+    bad = any(one.kind == "bad" for one in alike.notes)
+    realm, revision = realm_words(alike.circle), revision_now()
+    template = "console/leaving/same.html"
+    status = 422 if failed or bad else 200
+    return page(request, template, context, room="people", realm=realm, revision=revision, status=status)
+
+
+LEAD = (
+    "What the colleague has and is yours to give is listed; what lets one write or manage is not ticked by "
+    "itself. An object has one owner, so ownership is never given along."
+)
+
+
+def _facts(alike: Alike) -> Iterable[Fact]:
+    yield Fact("Has already", words.count(alike.same, "line") if alike.same else "Nothing of it")
+    yield Fact("Lacks", words.count(len(alike.lacking), "line") if alike.lacking else "Nothing")
+    waits = len(alike.lacking) - len(alike.may)
+    if waits:
+        yield Fact("Not yours to give", words.count(waits, "line"))
+    if alike.owned:
+        yield Fact("Owned by the colleague", words.count(alike.owned, "object"), note="stays so")
+
+
+def _empty(alike: Alike) -> Empty | None:
+    if alike.like is None:
+        return None
+    text = "Through a group or a role they may still differ in what you may not know of."
+    heading = f"{alike.person.label} has all that {alike.like.label} has, as far as you may know"
+    return Empty(heading, text, level=2)

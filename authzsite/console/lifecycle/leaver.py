@@ -1,0 +1,316 @@
+"""A leaver: all they have and own, and what becomes of each, in one plan that is looked at before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse, QueryDict
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.accounts import site_admins
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Chip, Crumbs, Empty, Fact, Facts, Note, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.principal_picker import Among
+from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, realm_words
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.lifecycle import effects as told
+from authzsite.console.lifecycle.done import done_by
+from policies.authority import Actor
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.decisions.site import named
+from policies.lifecycle.actions import HAND, TAKE, Deed, Outcome, carry_out
+from policies.lifecycle.entitlements import HANDED, KINDS, SITE, TAKEN, Holding, Holdings, askable
+from policies.record import access_log
+from policies.services.grants import revision_now
+
+SHOWN = 25
+"""So many things of a kind have a line of their own; what is chosen for the rest is chosen at once."""
+LEAVE = "leave"
+PEOPLE = ("group", "seat")
+"""What only a person takes over."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One thing, and what can become of it; `reason` says why that is not the viewer's to say."""
+
+    name: str
+    what: Who
+    gives: str
+    ends: Chip | None
+    options: tuple[tuple[str, str, bool], ...] = ()
+    reason: str = ""
+    trouble: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    code: str
+    title: str
+    many: str
+    lines: tuple[Line, ...]
+    rest: Line | None = None
+
+
+@dataclass
+class Plan:
+    """What becomes of each thing of somebody, as a form says it."""
+
+    circle: Circle
+    person: Principal
+    data: QueryDict
+    outcomes: Sequence[Outcome] = ()
+    notes: list[Note] = field(default_factory=list)
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        circle, person = self.circle, self.person
+        return Holdings(person, circle.asker, circle.realms, lambda node: circle.sees(person, node))
+
+    @cached_property
+    def asked(self) -> Among:
+        words_ = "Nobody of that name can be named here."
+        return Among(self.data, search=self._receivers, nobody_words=words_)
+
+    def _receivers(self, text: str) -> QuerySet[Principal]:
+        rows = named(("user", "group"), text) if self.circle.runs_the_site else self.circle.people(text)
+        return rows.filter(Q(kind="user") | Q(kind="group")).exclude(pk=self.person.pk)
+
+    @cached_property
+    def by_kind(self) -> dict[str, list[Holding]]:
+        found: dict[str, list[Holding]] = {}
+        for one in self.holdings.all:
+            found.setdefault(one.kind, []).append(one)
+        return found
+
+    @property
+    def here(self) -> str:
+        return reverse("console:person_leaving", args=[self.person.pk])
+
+    # What is chosen
+
+    @cached_property
+    def deeds(self) -> list[Deed]:
+        """What is to be done and may be, in the order in which it is shown."""
+        made = (self._deed(one, self._chosen(one)) for some in self.by_kind.values() for one in some)
+        return [one for one in made if one is not None and one.allowed and one.possible]
+
+    @cached_property
+    def unnamed(self) -> list[Holding]:
+        """What is to be handed over, and nobody is named to whom."""
+        mine = (one for one in self.holdings.all if one.may_take)
+        return [] if self.asked.chosen else [one for one in mine if self._chosen(one) == HAND]
+
+    def _deed(self, one: Holding, chosen: str) -> Deed | None:
+        what, _, code = chosen.partition(":")
+        if what == HAND:
+            to = self._named.get(code) or next(iter(self.asked.chosen), None)
+            return Deed(one, HAND, to)
+        return Deed(one, TAKE) if what == TAKE else None
+
+    @cached_property
+    def _named(self) -> dict[str, Principal]:
+        return {str(one): one for one in self.asked.chosen}
+
+    def _chosen(self, one: Holding) -> str:
+        some = self.by_kind[one.kind]
+        drawn = some.index(one) < SHOWN if len(some) > SHOWN else True
+        name = f"do-{one.code}" if drawn else f"rest-{one.kind}"
+        return self.data.get(name, "") or self._usual(one.kind)
+
+    def _usual(self, kind: str) -> str:
+        return HAND if kind in ("own", "keep", "seat") else TAKE
+
+    # What is shown
+
+    def sections(self) -> list[Section]:
+        return [self._section(kind, self.by_kind[kind]) for kind in KINDS if kind in self.by_kind]
+
+    def _section(self, kind: str, some: list[Holding]) -> Section:
+        lines = tuple(self._line(one) for one in some[:SHOWN])
+        more = len(some) - SHOWN
+        rest = None
+        if more > 0:
+            who = Who(f"{words.number(more)} more", terms.face_of(self.person), "all of them alike")
+            options = self._options(kind, self.data.get(f"rest-{kind}", "") or self._usual(kind))
+            rest = Line(f"rest-{kind}", who, "", None, options)
+        return Section(kind, told.TITLES[kind], words.number(len(some)), lines, rest)
+
+    def _line(self, one: Holding) -> Line:
+        base = (f"do-{one.code}", told.what(one), told.gives(one), terms.ends_chip(one.until))
+        trouble = self._troubles.get(one.code, "")
+        if not one.may_take:
+            return Line(*base, reason=self._reason(one), trouble=trouble)
+        return Line(*base, options=self._options(one.kind, self._chosen(one)), trouble=trouble)
+
+    def _options(self, kind: str, chosen: str) -> tuple[tuple[str, str, bool], ...]:
+        found = []
+        if kind in HANDED:
+            receivers = [one for one in self.asked.chosen if kind not in PEOPLE or one.kind == "user"]
+            if len(receivers) < 2:
+                to = f" to {receivers[0].label}" if receivers else ""
+                found.append((HAND, f"Hand over{to}"))
+            found += [(f"{HAND}:{one}", f"Hand over to {one.label}") for one in receivers[:6]] * (
+                len(receivers) > 1
+            )
+        if kind in TAKEN:
+            found.append((TAKE, TAKES.get(kind, "Remove")))
+        found.append((LEAVE, "Leave"))
+        codes = [code for code, _ in found]
+        chosen = chosen if chosen in codes else codes[0] if chosen.startswith(HAND) else LEAVE
+        return tuple((code, word, code == chosen) for code, word in found)
+
+    def _reason(self, one: Holding) -> str:
+        if one.kind in SITE:
+            if one.kind == "account" and self.holdings.runs_the_site:
+                return "Nobody can disable their own account; ask another service admin."
+            return f"Ask a service admin: {site_admins.who_words()}."
+        owner = self._askable.get(one.code)
+        if one.kind == "duty":
+            return "Ask the realm's owner."
+        return f"Ask {owner.label}." if owner else "Ask the realm's owner."
+
+    @cached_property
+    def _askable(self) -> dict[str, Principal]:
+        return askable(one for one in self.holdings.all if not one.may_take)
+
+    @cached_property
+    def _troubles(self) -> dict[str, str]:
+        return {one.deed.holding.code: one.trouble for one in self.outcomes if one.trouble}
+
+    @cached_property
+    def told(self) -> told.Told:
+        realms = {one.id: one for one in self.circle.realms}
+        if self.circle.runs_the_site:
+            realms |= {one.id: one for one in realms_of(self.person)}
+        return told.Told(self.person, self.deeds, list(realms.values()))
+
+
+TAKES = {
+    "request": "End it",
+    "token": "Take back",
+    "account": "Disable",
+    "group": "Take out",
+    "member": "Remove from it",
+}
+
+
+def met(request: Request, id: int) -> tuple[Circle, Principal]:
+    """The person or service account of that number, whose access is looked at on the record."""
+    circle = circle_of(request)
+    person = circle.meet(id)
+    if person.kind not in (Principal.Kind.USER, Principal.Kind.SERVICE):
+        raise Http404
+    if not circle.is_own(person):
+        for realm in circle.realms:
+            access_log.looked(circle.asker, f"access of {person.pseudonym}", realm, via="console")
+    return circle, person
+
+
+def crumbs_of(person: Principal) -> Crumbs:
+    own = reverse("console:person", args=[person.pk])
+    return Crumbs((("People", reverse("console:people")), (person.label, own)))
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """All of it, line by line; what the plan changes; then it is done, and what was not is left to resume."""
+    circle, person = met(request, id)
+    plan = Plan(circle, person, request.POST if request.method == "POST" else request.GET)
+    if request.method != "POST" or not plan.asked.saving:
+        plan.asked.tell_nobody()
+        return _show(request, plan)
+    if plan.asked.find:
+        plan.asked.problems["who"] = "Choose one of these, or clear the field."
+    elif plan.unnamed:
+        many = words.count(len(plan.unnamed), "line")
+        plan.asked.problems["who"] = f"Name who gets what is handed over: {many} say so."
+    if plan.asked.problems:
+        return _show(request, plan)
+    return _carry_out(request, plan)
+
+
+def _carry_out(request: Request, plan: Plan) -> HttpResponse:
+    asked = plan.asked
+    actor = Actor(plan.circle.asker, "console", request_id=asked.nonce)
+    outcomes = carry_out(plan.person, plan.deeds, by=actor, reason=asked.reason)
+    failed = [one for one in outcomes if one.trouble]
+    if failed:
+        done = words.count(len(outcomes) - len(failed), "line")
+        text = "What was not done stands below with its reason; nothing else was changed. Go on from here."
+        strong = f"{done} done, {words.count(len(failed), 'line')} not."
+        again = Plan(plan.circle, plan.person, plan.data, outcomes, [Note("bad", strong, text)])
+        return _show(request, again)
+    say(request, f"{plan.person.label}: {words.count(len(outcomes), 'line')} done")
+    url = reverse("console:person_done", args=[asked.nonce])
+    return redirect(f"{url}?{urlencode({'who': plan.person.pk})}" if outcomes else plan.here)
+
+
+def _show(request: Request, plan: Plan) -> HttpResponse:
+    asked, person, sections = plan.asked, plan.person, plan.sections()
+    looked = asked.data.get("step") in ("look", "save") or bool(asked.chosen)
+    own = person.pk == plan.circle.asker.pk
+    name = "you" if own else person.label
+    done = done_by(plan.circle.asker, asked.nonce if plan.outcomes else "")
+    context: dict[str, Any] = {
+        "crumbs": crumbs_of(person),
+        "heading": f"What {name} {'leave' if own else 'leaves'} behind",
+        "kind": str(person.get_kind_display()).capitalize(),
+        "lead": LEAD,
+        "facts": Facts(tuple(_facts(plan))),
+        "notes": plan.notes,
+        "person": person,
+        "sections": sections,
+        "here": plan.here,
+        "back": reverse("console:person", args=[person.pk]),
+        "nonce": asked.nonce,
+        **asked.fields(),
+        "who_label": "Hand over to",
+        "reason": asked.reason,
+        "problems": asked.problems,
+        "tally": plan.told.tally() if looked else None,
+        "diff": plan.told.diff() if looked and plan.deeds else None,
+        "sum": plan.told.sum() if looked else "",
+        "preview_empty": "Name who gets it, choose, then look: this side tells who loses what.",
+        "button": f"Carry out {words.count(len(plan.deeds), 'line')}",
+        "done": done,
+        "empty": Empty(
+            f"{person.label} has nothing left that you may know of" if not own else "You have nothing here",
+            "What others govern, they deal with on this same page.",
+            level=2,
+        ),
+    }
+    failed = bool(asked.problems) and asked.data.get("step") == "save"
+    status = 422 if failed or plan.notes else 200
+    realm, revision = realm_words(plan.circle), revision_now()
+    template = "console/leaving/leaver.html"
+    return page(request, template, context, room="people", realm=realm, revision=revision, status=status)
+
+
+LEAD = (
+    "Each line is handed over, removed or left, as you choose; nothing is saved until you carry it out. "
+    "What is not yours says whom to ask: who opens this page next finds what is left."
+)
+
+
+def _facts(plan: Plan) -> Iterable[Fact]:
+    for kind in ("own", "give", "role", "group", "keep", "token"):
+        if kind in plan.by_kind:
+            yield Fact(told.TITLES[kind], words.number(len(plan.by_kind[kind])))
+    waits = sum(not one.may_take for one in plan.holdings.all)
+    if waits:
+        yield Fact("Not yours", words.count(waits, "line"))
+
+
+__all__ = ["Plan", "crumbs_of", "met", "room"]

@@ -1,0 +1,394 @@
+"""Who has access to an object, as rows: nearest path first, groups unfold to people, foreigners last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Toggle
+from authzsite.console.kit.display.parts import Action, Chip, Face, Path, Reason, State, Who
+from authzsite.console.objects.access import Place
+from authzsite.console.sync.backend_state import Foreign
+from catalog.nodes import Node
+from lakewarden.law.facts import OWNER, Rule, Station
+from policies.decisions import ask
+from policies.decisions.lookups.access import Access, AccessMap
+from policies.decisions.lookups.access import Path as Way
+from policies.sync.status import StatusQuestion
+
+SHOWN, INSIDE, MEMBERS = 50, 12, 100
+SOON = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line of the table; a group's line carries an `id`, its people's lines are `under` it."""
+
+    who: Who
+    can: str
+    how: tuple[Path, ...] = ()
+    level: int = 1
+    as_group: str = ""
+    ends: Chip | None = None
+    since: str = ""
+    action: Action | None = None
+    applied: State | None = None
+    id: str = ""
+    open: bool = False
+    fold_url: str = ""
+    under: str = ""
+    folded: bool = False
+    more: str = ""
+    more_words: str = ""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How the table is filtered and which group is unfolded; all of it stands in the address."""
+
+    text: str = ""
+    how: str = ""
+    group: str = ""
+    after: int = 0
+
+    def url(self, **changed: object) -> str:
+        kept = {"q": self.text, "how": self.how, "group": self.group, "after": self.after or "", **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass
+class WhoHas:
+    """The table of one object for one asker."""
+
+    place: Place
+    asked: Asked
+    foreign: tuple[Foreign, ...] = ()
+    since: dict[int, datetime] = field(default_factory=dict)
+    locked: dict[int, Reason] = field(default_factory=dict)
+    applied: dict[int, State | None] = field(default_factory=dict)
+
+    @cached_property
+    def map(self) -> AccessMap:
+        return AccessMap(self.place.node, now=self.place.now)
+
+    @property
+    def node(self) -> Node:
+        return self.place.node
+
+    @cached_property
+    def main(self) -> str:
+        return "use" if self.node.type in terms.CONTAINERS else "read"
+
+    @cached_property
+    def labels(self) -> dict[object, str]:
+        return {pk: row.label for pk, row in self.map.holders.items()}
+
+    @cached_property
+    def all(self) -> list[Access]:
+        """Nearest path first, owners before others, then by name."""
+        return sorted(
+            self.map.rows(), key=lambda row: (-_nearest(row), not row.owns, row.principal.label.casefold())
+        )
+
+    # What is shown
+
+    @cached_property
+    def wanted(self) -> list[Access]:
+        rows = [row for row in self.all if self._fits(row, self.asked.how)]
+        if self.asked.group:
+            rows = [row for row in rows if row.principal.name == self.asked.group]
+        return [row for row in rows if self._named(row)] if self.asked.text else rows
+
+    @property
+    def page(self) -> list[Access]:
+        return self.wanted[self.asked.after : self.asked.after + SHOWN]
+
+    def rows(self) -> list[Row]:
+        shown = [row for access in self.page for row in self._lines(access)]
+        if self._at_the_end and self.asked.how in ("", "later"):
+            shown += [self._later(one, paths) for one, paths in self.coming]
+        if self._at_the_end and self.asked.how in ("", "foreign") and not self.asked.text:
+            shown += [self._foreign(finding) for finding in self.foreign]
+        return shown
+
+    @property
+    def _at_the_end(self) -> bool:
+        return not self.asked.group and self.asked.after + SHOWN >= len(self.wanted)
+
+    @cached_property
+    def coming(self) -> list[tuple[Principal, tuple[Way, ...]]]:
+        """To whom something is given that has not begun."""
+        return [pair for pair in self.map.coming() if not self.asked.text or self._matches(pair[0])]
+
+    def _fits(self, row: Access, how: str) -> bool:
+        group = row.principal.kind == Principal.Kind.GROUP
+        fits = {
+            "": True,
+            "direct": any(path.direct for path in row.paths),
+            "group": group,
+            "denied": row.denied,
+            "soon": self._ends_soon(row),
+            "later": False,
+            "foreign": False,
+        }
+        return fits.get(how, True)
+
+    def _ends_soon(self, row: Access) -> bool:
+        end = ends_of(row)
+        return end is not None and end < (timezone.now() + SOON).timestamp()
+
+    def _named(self, row: Access) -> bool:
+        return self._matches(row.principal) or any(map(self._matches, self.map.in_group(row.principal)))
+
+    def _matches(self, principal: Principal) -> bool:
+        text = self.asked.text.casefold()
+        return text in principal.label.casefold() or text in principal.name.casefold()
+
+    # Lines
+
+    def _lines(self, access: Access) -> Iterable[Row]:
+        if access.principal.kind != Principal.Kind.GROUP:
+            yield self._line(access)
+            return
+        people = self.map.in_group(access.principal)
+        if self.asked.text and not self._matches(access.principal):
+            people = [one for one in people if self._matches(one)]
+        open_ = bool(self.asked.group or self.asked.text)
+        yield self._group(access, people, open_=open_)
+        yield from self._inside(access.principal, people, open_=open_)
+
+    def _line(self, access: Access) -> Row:
+        return Row(
+            who=terms.who(access.principal, self._note(access.principal)),
+            can=terms.can(access.can, self.node.type, owns=access.owns),
+            how=terms.paths((path.rule for path in access.paths), self.node, self.labels),
+            ends=terms.ends_chip(ends_of(access)),
+            since=self._since(access),
+            action=self._action(access),
+            applied=self.applied.get(access.principal.pk),
+        )
+
+    def _note(self, principal: Principal) -> str:
+        if principal.pk == self.place.asker.pk:
+            return "you"
+        return "service" if principal.kind == Principal.Kind.SERVICE else ""
+
+    def _group(self, access: Access, people: list[Principal], *, open_: bool) -> Row:
+        able = sum(self.main in self.map.access_of(one).can for one in people)
+        count = words.count(len(people), "person", "people")
+        note = count if able == len(people) else f"{words.number(able)} of {count}"
+        can = terms.given((path.rule for path in access.paths), self.node.type, self.node.kind)
+        row = replace(self._line(access), who=terms.who(access.principal, note), can=can)
+        if not people:
+            return row
+        fold = self.asked.url(group="" if open_ else access.principal.name, after="")
+        return replace(row, id=f"g{access.principal.pk}", open=open_, fold_url=fold)
+
+    def _inside(self, group: Principal, people: list[Principal], *, open_: bool) -> Iterable[Row]:
+        limit = MEMBERS if self.asked.group else INSIDE
+        for at, one in enumerate(people[:limit]):
+            last = at == limit - 1 and len(people) > limit
+            row = replace(self._member(group, one), under=f"g{group.pk}", folded=not open_)
+            if last:
+                left = words.number(len(people) - limit)
+                url = self.asked.url(group=group.name, after="")
+                if self.asked.group:  # their own page goes on where this one ends
+                    url = reverse("console:person_groups", args=[group.pk])
+                row = replace(row, more=url, more_words=f"Show {left} more in {group.label}")
+            yield row
+
+    def _later(self, principal: Principal, paths: tuple[Way, ...]) -> Row:
+        """What is given and has not begun, with its beginning where others have their end."""
+        rules = [path.rule for path in paths]
+        direct = [path.rule.privilege for path in paths if path.direct and not path.denies]
+        return Row(
+            who=terms.who(principal, self._note(principal)),
+            can=terms.given(rules, self.node.type, self.node.kind),
+            how=terms.paths(rules, self.node, self.labels),
+            ends=terms.window_chip(min(filter(None, (one.valid_from for one in rules))), last_end(rules)),
+            action=self._revoke(principal, direct) if direct else None,
+        )
+
+    def _member(self, group: Principal, person: Principal) -> Row:
+        access = self.map.access_of(person)
+        others = [path for path in access.paths if not _through(path.rule.via, group.pk)]
+        row = replace(self._line(access), level=2)
+        if others:
+            return row
+        return replace(row, how=(), as_group=f"as {group.label}", action=None)
+
+    def _foreign(self, finding: Foreign) -> Row:
+        return Row(
+            who=Who(finding.holder or "Unknown", Face("foreign"), "database user"),
+            can=terms.sentence_list(list(finding.rights)),
+            how=(Path((Chip("foreign", f"Foreign, in {finding.system}"),)),),
+            since=f"seen {words.said(words.day(finding.first_seen))}",
+            action=Action("Look", reverse("console:object_sync", args=[self.node.id]), "mini"),
+        )
+
+    def _since(self, access: Access) -> str:
+        opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
+        return words.day(self.since[opened]) if opened in self.since else ""
+
+    @cached_property
+    def _told(self) -> list[Access]:
+        """Those who have a line on the page, each once."""
+        limit = MEMBERS if self.asked.group else INSIDE
+        people = {
+            one.pk: one
+            for access in self.page
+            for one in (access.principal, *self.map.in_group(access.principal)[:limit])
+        }
+        return list(map(self.map.access_of, people.values()))
+
+    def revisions(self) -> set[int]:
+        """The changes that brought what the page shows; their moments are read at once."""
+        return {path.rule.opened for access in self._told for path in access.paths if path.rule.opened}
+
+    def grants(self) -> dict[int, StatusQuestion]:
+        """What the lines say is given, by principal, to learn how far it has come outside."""
+        given = (one for one in self._told if self._gets(one))
+        return {one.principal.pk: self._grant(one) for one in given}
+
+    def _gets(self, access: Access) -> bool:
+        """Whether a line gives something: a denial alone has nothing that could arrive."""
+        group = access.principal.kind == Principal.Kind.GROUP
+        return any(not path.denies for path in access.paths) and bool(group or access.can or access.owns)
+
+    def _grant(self, access: Access) -> StatusQuestion:
+        one = access.principal
+        people = self.map.in_group(one) if one.kind == Principal.Kind.GROUP else [one]
+        last = max((path.rule.opened or 0 for path in access.paths if not path.denies), default=0)
+        gives = [path.rule.privilege for path in access.paths if not path.denies]
+        codes = frozenset[str]() if OWNER in gives else frozenset(gives)
+        return StatusQuestion(self.node.lineage, frozenset(person.name for person in people), last, codes)
+
+    # What one can do about a line
+
+    def _action(self, access: Access) -> Action | None:
+        name = access.principal.label
+        direct = [path for path in access.paths if path.direct and not path.denies]
+        if direct:
+            return self._revoke(access.principal, [path.rule.privilege for path in direct])
+        if access.denied:
+            return Action("Why?", self._why(access.principal), "mini plain", more=f"of {name}")
+        above = [path for path in access.paths if path.above and not path.owner]
+        if above:
+            return self._change_at(min(above, key=lambda path: -path.depth).depth, name)
+        return None
+
+    def _why(self, principal: Principal) -> str:
+        asked = {"who": str(principal), "action": self.main, "what": self.node.ref.id, "type": self.node.type}
+        return f"{reverse('console:why')}?{urlencode(asked)}"
+
+    def _revoke(self, principal: Principal, codes: list[str]) -> Action:
+        more = f"from {principal.label}"
+        if not self.place.may_grant:
+            return Action("Revoke", look="mini", more=more, reason=self._lock(len(self.node.levels) - 1))
+        asked = urlencode([("who", str(principal)), *(("may", code) for code in dict.fromkeys(codes))])
+        return Action(
+            "Revoke", f"{reverse('console:revoke', args=[self.node.id])}?{asked}", "mini", more=more
+        )
+
+    def _change_at(self, depth: int, name: str) -> Action:
+        above = list(self.node.above())[depth]
+        label, more = f"Change at {above.name}", f"for {name}"
+        may = ask.answer(self.place.slice, "grant", above, now=self.place.now)
+        if not may:
+            return Action(label, look="mini", more=more, reason=self._lock(depth))
+        return Action(label, reverse("console:object", args=[above.id]), "mini", more=more)
+
+    def _lock(self, depth: int) -> str:
+        key, type_ = self.node.levels[depth].key, self.node.levels[depth].type
+        name = self.node.names[depth]
+        asked = {
+            "action": "grant",
+            "what": "/".join(filter(None, (self.node.realm, ".".join(self.node.names[1 : depth + 1])))),
+            "type": type_,
+        }
+        self.locked[depth] = Reason(
+            f"why-{key}",
+            f"What is given on {type_} {name} is changed by {owner_words(self, depth)}.",
+            f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **asked})}",
+            "See what you lack",
+        )
+        return f"why-{key}"
+
+    # Around the table
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        kinds = (
+            ("", "All"),
+            ("direct", "Direct"),
+            ("group", "By group"),
+            ("soon", "Ends soon"),
+            ("denied", "Denied"),
+        )
+        counts = {how: sum(self._fits(row, how) for row in self.all) for how, _ in kinds}
+        shown = [(how, word, counts[how]) for how, word in kinds if counts[how] or how == ""]
+        if self.coming:
+            shown.append(("later", "Begins later", len(self.coming)))
+        if self.foreign:
+            shown.append(("foreign", "Foreign", len(self.foreign)))
+        return tuple(
+            Toggle(
+                word, self.asked.url(how=how, after="", group=""), self.asked.how == how, words.number(count)
+            )
+            for how, word, count in shown
+        )
+
+    def summary(self) -> str:
+        people, services = self.map.count(self.main)
+        denied = sum(row.denied for row in self.all)
+        able, rows = able_words(people, services), words.count(len(self.all), "row")
+        kind = "rights of their own" if self.node.type == "metalake" else "access"
+        text = f"{able} with {kind} in {rows}, nearest path first"
+        extra = [f"{words.number(denied)} denied"] if denied else []
+        extra += [f"{words.number(len(self.foreign))} foreign"] if self.foreign else []
+        return f"{text}; {', '.join(extra)}" if extra else text
+
+
+def able_words(people: int, services: int) -> str:
+    """28 people, 2 services; Nobody."""
+    parts = [words.count(people, "person", "people")] if people else []
+    parts += [words.count(services, "service")] if services else []
+    return ", ".join(parts) or "Nobody"
+
+
+def owner_words(who_has: WhoHas, depth: int) -> str:
+    """its owner, Marek Malik; whoever owns what is above it."""
+    for row in who_has.all:
+        if any(path.owner and path.depth <= depth and not path.rule.via for path in row.paths):
+            return (
+                f"its owner, {row.principal.label}"
+                if row.principal.kind != "group"
+                else f"its owner, group {row.principal.label}"
+            )
+    return "whoever owns what is above it"
+
+
+def ends_of(access: Access) -> float | None:
+    """When the last of the paths that give something ends; None when one of them does not."""
+    return last_end([path.rule for path in access.paths if not path.denies])
+
+
+def last_end(rules: Sequence[Rule]) -> float | None:
+    """When the last of some rules ends; None when one of them does not."""
+    ends = [rule.valid_until for rule in rules]
+    return max(ends) if ends and all(end is not None for end in ends) else None  # type: ignore[type-var]
+
+
+def _nearest(access: Access) -> int:
+    return max((path.depth for path in access.paths), default=-1)
+
+
+def _through(via: tuple[Station, ...], group: int) -> bool:
+    return any(station.kind == "group" and station.key == group for station in via)

@@ -1,0 +1,310 @@
+"""The top of an object's page: lineage, name, facts line, tabs, and what one may do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.history import timeline
+from authzsite.console.history.timeline import Row
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
+from authzsite.console.objects.access import Place
+from authzsite.console.objects.access_table import Asked, WhoHas, able_words
+from authzsite.console.requests.links import ask_for
+from authzsite.console.settings.modes import banner
+from authzsite.console.sync.backend_state import Behind, Foreign, behind, foreign_on, whose
+from catalog import queries as catalog
+from catalog.models import Detail
+from catalog.nodes import Node
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER
+from policies.analytics.uses import last_use
+from policies.decisions.lookups.access import Access
+from policies.decisions.lookups.visible_objects import count_admitted, owners_along
+from policies.emergency import access as emergency_access
+from policies.record import history
+
+TABS = (
+    ("object", "Access"),
+    ("object_rules", "Rules"),
+    ("object_requests", "Requests"),
+    ("object_history", "History"),
+    ("object_then", "Past"),
+    ("object_sync", "Sync"),
+    ("object_columns", "Columns"),
+    ("object_duties", "Duties"),
+)
+
+
+@dataclass
+class Head:
+    """Everything above the tab; each part is read once, with a constant number of queries."""
+
+    place: Place
+    tab: str
+    asked: Asked = field(default_factory=Asked)
+
+    @property
+    def node(self) -> Node:
+        return self.place.node
+
+    @cached_property
+    def root(self) -> Node:
+        return next(iter(self.node.above()), self.node)
+
+    @cached_property
+    def there(self) -> Behind | None:
+        return behind(self.node, whose(self.place))
+
+    @cached_property
+    def foreign(self) -> tuple[Foreign, ...]:
+        return foreign_on(self.node, self.there) if self.place.may_look else ()
+
+    @cached_property
+    def who_has(self) -> WhoHas:
+        return WhoHas(self.place, self.asked, self.foreign)
+
+    @cached_property
+    def owners(self) -> dict[int, Principal]:
+        return owners_along(self.node)
+
+    @cached_property
+    def detail(self) -> Detail | None:
+        return Detail.objects.filter(securable=self.node.id).first()
+
+    @cached_property
+    def latest(self) -> list[Row]:
+        return timeline.latest(self.node, history.sight(self.place.asker, [self.root]))
+
+    @cached_property
+    def mode(self) -> str:
+        return catalog.mode_of(self.node.realm_id)
+
+    def context(self) -> dict[str, Any]:
+        return {
+            "lineage": self.lineage(),
+            "heading": self.node.name,
+            "kind": terms.kind_of(self.node.type),
+            "lead": self.detail.comment if self.detail else "",
+            "actions": self.actions(),
+            "grant_reason": None if self.place.may_grant or not given_on(self.node) else self.grant_reason(),
+            "owner_reason": self.owner_reason(),
+            "facts": self.facts(),
+            "tabs": self.tabs(),
+            "there": self.there,
+            "state_url": self._state_url() if self.there else "",
+        }
+
+    def _state_url(self) -> str:
+        url = reverse("console:object_state", args=[self.node.id])
+        return f"{url}?words" if self.tab == "object" else url
+
+    # What one may do
+
+    def actions(self) -> list[Action]:
+        asked = {
+            "who": str(self.place.asker),
+            "action": self.who_has.main,
+            "what": self.node.ref.id,
+            "type": self.node.type,
+        }
+        why = Action("Ask why", f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
+        grant = reverse("console:grant", args=[self.node.id])
+        reason = "" if self.place.may_grant else "why-not-grant"
+        if not given_on(self.node):
+            return [why]
+        give = Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a")
+        if reason:
+            give = Action("Grant access", look="", reason=reason)
+        asking = [Action("Ask for access", ask_for([self.node]), "primary")] if reason else []
+        if reason and emergency_access.may(self.place.asker, self.node):
+            opening = f"{reverse('console:emergencies')}?{urlencode({'what': self.node.ref.id})}"
+            asking.append(Action("Open in an emergency", opening))
+        actions = [
+            why,
+            Action(
+                "Set owner", reverse("console:object_owner", args=[self.node.id]), reason=self._no_owner()
+            ),
+            give,
+            *asking,
+        ]
+        if self.node.type in terms.CONTAINERS:
+            browse = Action("Browse", reverse("console:browse", args=[self.node.id]), "", "schema")
+            actions.insert(1, browse)
+        return actions
+
+    def _no_owner(self) -> str:
+        """Which reason stands beside the disabled button; none when it is not."""
+        if self.place.may("set_owner"):
+            return ""
+        return "why-not-owner" if self.place.may_grant else "why-not-grant"
+
+    def owner_reason(self) -> Reason | None:
+        if self._no_owner() != "why-not-owner" or not given_on(self.node):
+            return None
+        return Reason("why-not-owner", f"The owner of {self.node.name} is set by {self.owner_words()}.")
+
+    def grant_reason(self) -> Reason:
+        asked = {
+            "who": str(self.place.asker),
+            "action": "grant",
+            "what": self.node.ref.id,
+            "type": self.node.type,
+        }
+        url = f"{reverse('console:why')}?{urlencode(asked)}"
+        return Reason(
+            "why-not-grant",
+            f"Access to {self.node.name} is given by {self.owner_words()}.",
+            url,
+            "See what you lack",
+        )
+
+    def owner_words(self) -> str:
+        key, owner = self.nearest_owner()
+        if owner is None:
+            return "nobody: it has no owner, and nothing above it has one"
+        what = (
+            "its owner" if key == self.node.id else f"the owner of {' '.join(terms.level_of(self.node, key))}"
+        )
+        return f"{what}, {terms.spoken(owner)}"
+
+    def nearest_owner(self) -> tuple[int | None, Principal | None]:
+        for key in reversed(self.node.lineage):
+            if key in self.owners:
+                return key, self.owners[key]
+        return None, None
+
+    # Facts
+
+    def facts(self) -> Facts:
+        about = self._others() if self.place.may_look else self._mine()
+        return Facts((self._owner(), *about, *self._outside(), *self._last()))
+
+    def _owner(self) -> Fact:
+        key, owner = self.nearest_owner()
+        if owner is None:
+            return Fact("Owner", "No owner")
+        note = "" if key == self.node.id else f"of {' '.join(terms.level_of(self.node, key))}"
+        return Fact("Owner", owner.label, note=note)
+
+    def _others(self) -> Iterable[Fact]:
+        if self.node.type == "metalake" and self.place.slice.mode == "on":
+            # who belongs to it may use it, without any right of their own
+            members = count_admitted(self.node, self.place.now)
+            yield Fact("Can use it", able_words(*members), note="its members")
+        elif self.node.type in terms.CONTAINERS:
+            yield Fact("Can use it", able_words(*self.who_has.map.count("use")))
+        else:
+            yield Fact("Can read", able_words(*self.who_has.map.count("read")))
+            yield Fact("Can write", able_words(*self.who_has.map.count("write")))
+            yield self._used()
+
+    def _used(self) -> Fact:
+        """When a job last told that it was used."""
+        use = last_use(self.node)
+        if use is None:
+            return Fact("Last used", "Never told")
+        return Fact("Last used", words.ago(use.at), note=f"{use.action} by {use.principal.label}")
+
+    def _mine(self) -> Iterable[Fact]:
+        access = self.who_has.map.access_of(self.place.asker)
+        yield Fact("You can", terms.can(access.can, self.node.type, owns=access.owns))
+
+    def _outside(self) -> Iterable[Fact]:
+        if self.there:
+            yield Fact(f"In {self.there.system}", state=self.there.state())
+
+    def _last(self) -> Iterable[Fact]:
+        if self.latest:
+            yield Fact("Last change", self.latest[0].when)
+
+    # Lineage
+
+    def lineage(self) -> Lineage:
+        levels = zip(self.node.levels, self.node.names, strict=True)
+        return Lineage(tuple(self._station(depth, level, name) for depth, (level, name) in enumerate(levels)))
+
+    def _station(self, depth: int, level: Any, name: str) -> Station:
+        last = depth == len(self.node.levels) - 1
+        url = "" if last else reverse("console:object", args=[level.key])
+        gives = self._gives(depth, direct=last) if self.place.may_look else self._gives_me(level.key)
+        return Station(name, terms.kind_of(level.type).lower(), url, gives or "gives nothing", bool(gives))
+
+    def _gives(self, depth: int, *, direct: bool) -> str:
+        owners = self._people(row for row in self.who_has.all if self._at(row, depth, owner=True))
+        holders = [row for row in self.who_has.all if self._at(row, depth, owner=False)]
+        rules = {
+            path.rule.fact for row in holders for path in row.paths if path.depth == depth and not path.owner
+        }
+        parts = []
+        if holders:
+            by = (
+                "directly"
+                if direct
+                and all(
+                    path.direct
+                    for row in holders
+                    for path in row.paths
+                    if path.depth == depth and not path.owner
+                )
+                else f"by {words.count(len(rules), 'rule')}"
+            )
+            parts.append(f"{words.count(self._people(holders), 'person', 'people')} {by}")
+        if owners:
+            parts.append(
+                f"{words.number(owners)} as owner"
+                if parts
+                else f"{words.count(owners, 'person', 'people')}, as owner"
+            )
+        return ", ".join(parts)
+
+    def _at(self, row: Access, depth: int, *, owner: bool) -> bool:
+        return any(path.depth == depth and path.owner == owner and not path.denies for path in row.paths)
+
+    def _people(self, rows: Iterable[Access]) -> int:
+        found: set[int] = set()
+        for row in rows:
+            found.update(self.who_has.map.members.get(row.principal.pk, [row.principal.pk]))
+        return len(found)
+
+    def _gives_me(self, key: object) -> str:
+        rules = [rule for rule in self.place.slice.rules if rule.object == key and rule.allow]
+        if any(rule.privilege == OWNER for rule in rules):
+            return "yours"
+        labels = dict.fromkeys(terms.right(rule.privilege, self.node.type, self.node.kind) for rule in rules)
+        return f"gives you {terms.lower(terms.sentence_list(list(labels)))}" if labels else ""
+
+    # Tabs
+
+    def tabs(self) -> Tabs:
+        return Tabs(tuple(self._tab(code, label) for code, label in TABS if self._has(code)))
+
+    def _has(self, code: str) -> bool:
+        if code == "object_columns":
+            return self.node.type in ("table", "view")
+        return code != "object_sync" or self.there is not None
+
+    def _tab(self, code: str, label: str) -> Tab:
+        count = ""
+        if code == "object_columns" and self.detail:
+            count = words.number(len(self.detail.columns))
+        elif code == "object" and self.place.may_look:
+            count = words.number(sum(self.who_has.map.count(self.who_has.main)))
+        return Tab(label, reverse(f"console:{code}", args=[self.node.id]), code == self.tab, count)
+
+    # The realm
+
+    def banner(self) -> Note | None:
+        return banner(self.node.realm, self.mode)
+
+
+def given_on(node: Node) -> bool:
+    """Whether the law knows rights that can be given on such an object."""
+    return any(node.type in one.binds for one in dialects.get(node.kind).privileges.values())

@@ -1,0 +1,87 @@
+"""Why, about something that may not be seen: the refusal that programs get, in the console's words.
+
+What is hidden and what is absent read alike: the lacks are those of any object of that name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.people import find
+from authzsite.api.authzen.asking import ask
+from authzsite.api.authzen.questions import Action, Entity, Question
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action as Button
+from authzsite.console.kit.display.parts import Case, DiffLine, Verdict
+from authzsite.console.kit.http import Request
+from authzsite.console.requests.links import ask as asking
+from lakewarden.law.principals import Principal as Name
+
+SHAPES = {1: "catalog", 2: "schema", 3: "table"}
+
+
+def answer(asker: Principal, action: str, what: str, type_: str, request: Request) -> dict[str, Any] | None:
+    """The parts of the page for a question about oneself; None where programs are told no more either."""
+    realm, slash, name = what.partition("/")
+    if not slash:
+        return None
+    type_ = type_ or SHAPES.get(name.count(".") + 1, "table")
+    question = Question(Entity(asker.kind, asker.name), Action(action), Entity(type_, what))
+    link = request.build_absolute_uri()
+    [found] = ask(asker, [question], lambda _: link, now=timezone.now(), recorded=False)
+    lacks = [lack for lack in found.context.get("missing", ()) if lack["kind"] != "object"]
+    if found.allowed or not realm or not lacks:
+        return None
+    when = f"Answered at revision {words.number(found.context['revision'])}."
+    heading = f"{asker.label} cannot {action} {name}"
+    text = f"{_count(lacks)} If you cannot see an object, we do not say whether it exists. {when}"
+    return {
+        "verdict": Verdict("no", heading, text),
+        "beside_heading": "What would allow it",
+        "cases": [_case(lacks, asking([(type_, what, action)]))],
+    }
+
+
+def _count(lacks: list[dict[str, Any]]) -> str:
+    many = len(lacks)
+    return "One thing is lacking." if many == 1 else f"{words.spelled(many)} things are lacking."
+
+
+def _case(lacks: list[dict[str, Any]], url: str) -> Case:
+    owners = [one for one in (_principal(text) for text in dict.fromkeys(map(_owner, lacks))) if one]
+    given = words.listed([terms.spoken(one) for one in owners])
+    given = given[:1].upper() + given[1:]
+    text = f"The least that opens. {given} can give it." if owners else "The least that opens."
+    return Case(
+        id="way-0",
+        heading="This is lacking",
+        lines=tuple(map(_line, lacks)),
+        text=text,
+        best=True,
+        actions=(Button("Ask for access", url, "primary"),),
+    )
+
+
+def _line(lack: dict[str, Any]) -> DiffLine:
+    there = lack.get("object", {})
+    _, _, name = there.get("id", "").partition("/")
+    place = f"{there.get('type', '')} {name or there.get('id', '')}".strip()
+    if lack["kind"] == "denied":
+        return DiffLine("stop", "", f"{terms.right(lack['privilege'], there['type'])} is denied on {place}")
+    if lack.get("privilege"):
+        return DiffLine("gain", "", f"{terms.right(lack['privilege'], there['type'])} on {place}")
+    return DiffLine("gain", "", f"{lack['kind'].replace('_', ' ').capitalize()} of {place}")
+
+
+def _owner(lack: dict[str, Any]) -> str:
+    return str(lack.get("owner", ""))
+
+
+def _principal(text: str) -> Principal | None:
+    if not text:
+        return None
+    name = Name.parse(text)
+    return find(name.kind, name.name)

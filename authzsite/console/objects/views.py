@@ -1,0 +1,297 @@
+"""An object's pages: who has access and how, the rules, the history, the sync, the columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.as_of.header import head_of
+from authzsite.console.cdap.links import page_of_name
+from authzsite.console.history import timeline
+from authzsite.console.history import views as history_views
+from authzsite.console.insights.object_hints import on_object
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Empty, Reason, State
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects import rules
+from authzsite.console.objects.access import visit, visit_past
+from authzsite.console.objects.access_table import SHOWN, Asked, ends_of
+from authzsite.console.objects.header import Head
+from authzsite.console.sync import applied
+from authzsite.console.sync import views as sync_views
+from authzsite.console.sync.backend_state import Behind, behind, whose
+from authzsite.downloads import csv_file
+from policies.record import access_log
+from policies.sync.status import status_on
+
+
+def _asked(request: Request) -> Asked:
+    return Asked(
+        text=request.GET.get("q", "").strip()[:255],
+        how=request.GET.get("how", ""),
+        group=request.GET.get("group", "")[:255],
+        after=number_in(request.GET.get("after", "")) or 0,
+    )
+
+
+def _page(request: Request, template: str, head: Head, context: dict[str, Any]) -> HttpResponse:
+    return page(
+        request,
+        template,
+        {**head.context(), **context},
+        room="catalog",
+        realm=head.node.realm,
+        revision=head.place.slice.revision,
+        banner=head.banner(),
+    )
+
+
+@reads
+@signed_in
+def access(request: Request, id: int) -> HttpResponse:
+    """Who has access, and how."""
+    place = visit(request, id)
+    if named := page_of_name(place.node):
+        return redirect(named)
+    if place.node.type in terms.ROOMS:
+        return redirect(terms.page_of(id, place.node.type))
+    head = Head(place, "object", _asked(request))
+    if not place.may_look:
+        return _page(request, "console/object/own.html", head, _own(head))
+    access_log.looked(place.asker, "access", place.node, via="console")
+    return _page(request, "console/object/access.html", head, _access(head))
+
+
+def _access(head: Head) -> dict[str, Any]:
+    who_has = head.who_has
+    who_has.since = timeline.moments_of(who_has.revisions())
+    if head.there is not None:
+        grants = who_has.grants()
+        who_has.applied = dict(zip(grants, applied.of(list(grants.values())), strict=True))
+    rows = who_has.rows()
+    more = who_has.asked.after + SHOWN
+    return {
+        "rows": rows,
+        "reasons": tuple(who_has.locked.values()),
+        "asked": who_has.asked.text,
+        "how": who_has.asked.how,
+        "toggles": who_has.toggles(),
+        "summary": who_has.summary(),
+        "next": who_has.asked.url(after=more) if more < len(who_has.wanted) else "",
+        "csv": reverse("console:object_csv", args=[head.node.id]),
+        "empty": _nobody(head),
+        **_beside(head),
+        **on_object(head.place),
+        **_applied(head),
+    }
+
+
+def _applied(head: Head) -> dict[str, str]:
+    """Applied to 41 of 42 people; who has no login there, or has to wait, by name."""
+    if head.there is None or not head.there.row.proved_at:
+        return {}
+    people = {one.name: one.label for one in head.who_has.map.people.values() if _has_access(head, one)}
+    found = status_on(head.there.row, head.node, people)
+    if not people or found.applied == found.of:
+        return {}
+    parts = [f"Applied to {words.number(found.applied)} of {words.count(found.of, 'person', 'people')}."]
+    for names, why in (
+        (found.waiting, "On the way"),
+        (found.without_login, f"No login in {head.there.system}"),
+    ):
+        if names:
+            parts.append(f"{why}: {words.listed([people[name] for name in names], 5)}.")
+    return {"sync_note": " ".join(parts)}
+
+
+def _has_access(head: Head, one: Principal) -> bool:
+    access_ = head.who_has.map.access_of(one)
+    return bool(access_.can or access_.owns)
+
+
+def _nobody(head: Head) -> Empty:
+    asked = head.who_has.asked
+    if asked.text or asked.how or asked.group:
+        heading = f"None of {words.number(len(head.who_has.all))} matches"
+        actions = (Action("Show all", "?"), Action("Ask why", reverse("console:why"), "plain", "why"))
+        text = "Who is not here may have no access. Why tells what is lacking."
+        return Empty(
+            f"{heading} “{asked.text}”" if asked.text else heading, text, drawn=False, actions=actions
+        )
+    return Empty(
+        f"Nobody has access to {head.node.name} yet",
+        "Grant access to a person for a short need, to a group for a lasting one.",
+    )
+
+
+def _own(head: Head) -> dict[str, Any]:
+    access_ = head.who_has.map.access_of(head.place.asker)
+    return {
+        "can": terms.can(access_.can, head.node.type, owns=access_.owns),
+        "paths": terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels),
+        "others": Reason(
+            "others", f"Who else has access is shown to those who may grant it: {head.owner_words()}."
+        ),
+        **_beside(head),
+    }
+
+
+def _beside(head: Head) -> dict[str, Any]:
+    there = head.there
+    return {
+        "sync_state": there.state() if there else State("unknown", "No backend mirrors it"),
+        "sync_note": _sync_note(there),
+        "foreign_note": _foreign_note(head),
+        "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
+        "history_url": reverse("console:object_history", args=[head.node.id]),
+        "latest": timeline.timeline(head.latest),
+        "latest_empty": "Nothing that you may see has changed.",
+    }
+
+
+def _sync_note(there: Behind | None) -> str:
+    if there is None:
+        return ""
+    if there.whole:
+        return "Every right decided here was applied and read back."
+    if there.row.state in ("failed", "paused", "silent"):
+        return "What you decide is kept and applied when it is back; nobody gains meanwhile."
+    if there.settled:
+        return "Some of what was decided here is not there. Sync says what, and why."
+    return "What was decided is on its way there."
+
+
+def _foreign_note(head: Head) -> str:
+    foreign = len(head.foreign) if head.there else 0
+    holders = "holder is" if foreign == 1 else "holders are"
+    return f"{words.spelled(foreign)} foreign {holders} left alone.".capitalize() if foreign else ""
+
+
+@reads
+@signed_in
+def rules_tab(request: Request, id: int) -> HttpResponse:
+    """Every rule on the object and above it."""
+    place = visit(request, id)
+    if named := page_of_name(place.node):
+        return redirect(named)
+    if place.node.type in terms.ROOMS:
+        return redirect(terms.page_of(id, place.node.type))
+    head = Head(place, "object_rules")
+    if not place.may_look:
+        return _page(request, "console/object/hidden.html", head, {"hidden": _hidden(head, "The rules")})
+    after = _asked(request).after
+    shown, many = rules.rows(place.node, after)
+    next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
+    context = {
+        "rows": shown,
+        "pager": Pager(
+            f"{words.count(many, 'rule')}, nearest first",
+            "?" if after else "",
+            next_,
+            reverse("console:rules_csv", args=[id]),
+        ),
+        "empty": Empty("No rule touches it", "Only owners reach it."),
+    }
+    return _page(request, "console/object/rules.html", head, context)
+
+
+def _hidden(head: Head, what: str) -> Empty:
+    return Empty(
+        f"{what} of {head.node.name} are not yours to see",
+        f"They are shown to those who may grant it: {head.owner_words()}.",
+    )
+
+
+@reads
+@signed_in
+def history_tab(request: Request, id: int) -> HttpResponse:
+    """What changed on the object and below it."""
+    place = visit_past(request, id)
+    if place.node.type == "namespace" and not place.only_past:
+        return redirect("console:namespace_history", id=id)
+    head = head_of(place, "object_history")
+    shown = history_views.shown(request, place.asker, [head.root], place.node)
+    return _page(request, "console/object/history.html", head, shown)
+
+
+@reads
+@signed_in
+def sync_tab(request: Request, id: int) -> HttpResponse:
+    """Whether what was decided is true in the backend."""
+    place = visit(request, id)
+    head = Head(place, "object_sync")
+    if head.there is None:
+        raise Http404
+    return _page(request, "console/object/sync.html", head, sync_views.one(head.there, place, request.GET))
+
+
+@reads
+@signed_in
+def columns_tab(request: Request, id: int) -> HttpResponse:
+    """The columns, in their order."""
+    place = visit(request, id)
+    head = Head(place, "object_columns")
+    shown = list(head.detail.columns) if head.detail else []
+    empty = Empty("No columns are known", "They are read from the source with the next discovery.")
+    return _page(request, "console/object/columns.html", head, {"rows": shown, "empty": empty})
+
+
+@reads
+@signed_in
+def state(request: Request, id: int) -> HttpResponse:
+    """The sync state alone, asked again while it catches up."""
+    place = visit(request, id)
+    there = behind(place.node, whose(place))
+    now = there.state() if there else None
+    asked = number_in(request.GET.get("n", "")) or 0
+    again_url = _next_url(request, asked + 1) if asked < MOST_ASKED else ""
+    context: dict[str, Any] = {"there": there, "state_url": again_url, "state": now}
+    if "words" in request.GET:  # the page says the same in a second place
+        context |= {"again": True, "sync_state": now, "sync_note": _sync_note(there)}
+    answer = render(request, "console/object/state.html", context)
+    if there is None or there.settled:
+        answer["HX-Trigger"] = "settled"  # the lines of the page are read again, with what has come of each
+    return answer
+
+
+MOST_ASKED = 150
+"""So often a page asks on, every two seconds: what takes longer is seen when it is opened again."""
+
+
+def _next_url(request: Request, asked: int) -> str:
+    more = request.GET.copy()
+    more["n"] = str(asked)
+    return f"{request.path}?{more.urlencode()}"
+
+
+@reads
+@signed_in
+def access_csv(request: Request, id: int) -> HttpResponseBase:
+    """Everybody with access as a file: one line a person, groups unfolded."""
+    place = visit(request, id)
+    if not place.may_look:
+        raise Http404
+    access_log.looked(place.asker, "access as a file", place.node, via="console")
+    head = ["object", "principal", "name", "can", "how", "ends"]
+    return csv_file.answer(f"access-{place.node.id}", head, _csv_lines(Head(place, "object")))
+
+
+def _csv_lines(head: Head) -> Iterator[list[object]]:
+    people = sorted(head.who_has.map.people.values(), key=lambda one: (one.label.casefold(), one.pk))
+    for one in people:
+        access_ = head.who_has.map.access_of(one)
+        ways = terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels)
+        how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
+        when = terms.from_seconds(ends_of(access_))
+        can = terms.can(access_.can, head.node.type, owns=access_.owns)
+        yield [head.node.ref.id, one, one.label, can, how, when.isoformat() if when else ""]

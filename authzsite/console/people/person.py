@@ -1,0 +1,126 @@
+"""The page of a person, a group or a service account: what it reaches and how, and its record."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from authzsite.console.history import timeline
+from authzsite.console.insights.object_hints import on_person
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.keyset import told
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Empty, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.people.person_access import Visit, visit
+from authzsite.console.why import drawing
+from authzsite.downloads import csv_file
+from policies.decisions.ownership import owners_of
+from policies.record import history
+from policies.record.history import Filter
+
+
+@reads
+@signed_in
+def person(request: Request, id: int) -> HttpResponse:
+    """What somebody reaches: the picture of the path, and the table."""
+    seen = visit(request, id, "person")
+    reach = seen.reach
+    many = words.count(reach.fitting, "object")
+    context = {
+        "picture": drawing.draw(reach),
+        "rows": reach.rows(),
+        "asked": reach.asked,
+        "toggles": reach.toggles(),
+        "count_words": many,
+        "csv": reverse("console:person_csv", args=[id]),
+        "pager": _pager(seen, many),
+        "empty": _nothing(seen),
+        "coming": reach.coming(),
+        "givers": _givers(seen) if seen.own else (),
+        "latest": timeline.timeline(timeline.rows(_changes(seen, limit=4).entries)[:6]),
+        "history_url": reverse("console:person_history", args=[id]),
+        **on_person(seen.circle.asker, seen.person, seen.circle.realms),
+    }
+    return seen.page(request, "console/person/reach.html", context)
+
+
+def _pager(seen: Visit, many: str) -> Pager:
+    reach = seen.reach
+    names = [one.node.name for one in reach.page]
+    text = f"{many}, the highest first"
+    if names and len(names) < reach.fitting:
+        text += f": {told(names[0], names[-1])}"
+    start = reach.asked.url(after=0) if reach.asked.after else ""
+    return Pager(text, start, reach.asked.url(after=reach.next) if reach.next else "")
+
+
+def _givers(seen: Visit) -> list[Who]:
+    """Who owns each realm, and so gives access to all of it."""
+    roots = {one.id: one for one in seen.circle.realms}
+    owned = owners_of(list(roots))
+    url = "console:person"
+    return [
+        terms.who(one, f"owns {roots[key].name}", reverse(url, args=[one.pk]) if seen.own else "")
+        for key, one in owned.items()
+        if one.pk != seen.person.pk
+    ]
+
+
+def _changes(seen: Visit, *, limit: int, before: int | None = None) -> history.Page:
+    return history.page(
+        Filter(person=seen.person), seen.circle.sight, before=before, limit=limit, lines=timeline.LINES
+    )
+
+
+def _nothing(seen: Visit) -> Empty:
+    asked = seen.reach.asked
+    if asked.text or asked.how:
+        return Empty("Nothing matches", drawn=False, actions=(Action("Show all", "?"),))
+    if seen.own:
+        browse = Action("Browse the catalog", reverse("console:catalog"))
+        return Empty("You reach nothing yet", "Find what you need and ask its owner.", actions=(browse,))
+    return Empty(f"{seen.person.label} reaches nothing that you may know of")
+
+
+@reads
+@signed_in
+def person_csv(request: Request, id: int) -> HttpResponseBase:
+    """The same table as a file, to its end."""
+    seen = visit(request, id, "person")
+    head = ["principal", "name", "object", "type", "can", "usable", "how", "ends"]
+    return csv_file.answer(f"reach-{id}", head, _csv_lines(seen))
+
+
+def _csv_lines(seen: Visit) -> Iterator[list[object]]:
+    for one, rules in seen.reach.whole():
+        ways = terms.paths(rules, one.node, seen.reach.groups)
+        how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
+        when = terms.from_seconds(one.ends)
+        usable, ends = "no" if one.lacking else "yes", when.isoformat() if when else ""
+        who = (seen.person, seen.person.label)
+        yield [*who, one.node.ref.id, one.node.type, one.words, usable, how, ends]
+
+
+# The record
+
+
+@reads
+@signed_in
+def past(request: Request, id: int) -> HttpResponse:
+    """What changed about somebody, newest first."""
+    seen = visit(request, id, "person_history")
+    before = number_in(request.GET.get("before", ""))
+    found = _changes(seen, limit=50, before=before)
+    next_ = f"?before={found.next}" if found.next else ""
+    context = {
+        "rows": timeline.opened(timeline.rows(found.entries), seen.circle.asker, seen.circle.sight),
+        "pager": Pager(timeline.as_far(found) or "Newest first", "?" if before else "", next_),
+        **timeline.nothing(found, next_, Empty("Nothing that you may see has changed")),
+    }
+    return seen.page(request, "console/person/history.html", context)

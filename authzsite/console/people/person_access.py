@@ -1,0 +1,176 @@
+"""One viewer looking at one person, group or service account: what every tab of its page shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, Tab, Tabs
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, realm_words
+from authzsite.console.kit.page import page
+from authzsite.console.people.reach import Asked
+from authzsite.console.people.reach_pages import PagedReach
+from authzsite.console.requests.links import asking
+from catalog.queries import nodes
+from policies.analytics.uses import last_uses
+from policies.decisions import ask
+from policies.models import RealmMember
+from policies.record import access_log
+from policies.services.grants import revision_now
+
+NO_GIVING, NO_REMOVING = "why-not-give", "why-not-remove"
+TABS = (
+    ("person", "Reach"),
+    ("person_groups", "Groups and roles"),
+    ("person_history", "History"),
+    ("person_then", "Past"),
+    ("person_sees", "Check as"),
+)
+
+
+@dataclass(frozen=True)
+class Visit:
+    """One viewer looking at one person, with what every tab of the page shows."""
+
+    circle: Circle
+    person: Principal
+    reach: PagedReach
+    tab: str
+
+    def page(self, request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
+        actions = self.actions()
+        frame = {
+            "crumbs": Crumbs((("People", reverse("console:people")),)),
+            "heading": self.person.label,
+            "kind": "You" if self.own else self.person.get_kind_display().capitalize(),
+            "lead": self._lead(),
+            "actions": actions,
+            "reasons": self.reasons(actions),
+            "facts": self.facts(),
+            "tabs": Tabs(tuple(self._tab(*one) for one in TABS)),
+            "person": self.person,
+            "own": self.own,
+        }
+        return page(
+            request,
+            template,
+            {**frame, **context},
+            room="people",
+            realm=realm_words(self.circle),
+            revision=revision_now(),
+        )
+
+    @property
+    def own(self) -> bool:
+        return self.person.pk == self.circle.asker.pk
+
+    def _lead(self) -> str:
+        realms = words.listed([one.name for one in self.circle.realms])
+        if self.circle.is_own(self.person):
+            return f"{self.person}; all access in {realms}."
+        return f"{self.person}; access in {realms} to what you may know of."
+
+    def actions(self) -> list[Action]:
+        asked = urlencode({"who": str(self.person)})
+        first = [Action("Ask why", f"{reverse('console:why')}?{asked}", "plain", "why")]
+        first += asking(self.circle.asker, self.person)
+        if self.own:
+            return [*first, Action("Your settings", reverse("console:profile"))]
+        give, here = reverse("console:person_grant", args=[self.person.pk]), self.circle
+        reason = "" if here.gives_access else NO_GIVING
+        return [
+            *first,
+            *(self._coming_and_going() if here.gives_access or here.runs_the_site else ()),
+            *self._removing(),
+            *self._handing_over(),
+            Action(f"Grant to {self.person.label}", give, "primary", reason=reason, key="a"),
+        ]
+
+    def reasons(self, actions: list[Action]) -> list[Reason]:
+        """Why some of the buttons are locked, each reason once."""
+        told = {
+            NO_GIVING: "Access is given by who owns something, or holds Manage grants on it.",
+            NO_REMOVING: "Members are removed by the owner of the realm, or who may manage its users.",
+        }
+        off = dict.fromkeys(one.reason for one in actions if one.reason in told)
+        return [Reason(code, told[code], reverse("console:catalog"), "Find what to ask for") for code in off]
+
+    def _coming_and_going(self) -> Iterable[Action]:
+        if self.person.kind != Principal.Kind.GROUP:
+            number = [self.person.pk]
+            yield Action("Same as a colleague", reverse("console:person_same", args=number), "plain")
+            yield Action("Leaving", reverse("console:person_leaving", args=number), "plain")
+
+    def _removing(self) -> Iterable[Action]:
+        """From each realm; disabled where the viewer does not manage its members."""
+        operation = "Group.removeGroup" if self.person.kind == "group" else "User.removeUser"
+        member = RealmMember.objects.open().filter(principal=self.person).values_list("realm", flat=True)
+        inside = set(member)
+        for realm in self.circle.realms:
+            if realm.realm_id in inside:
+                url = reverse("console:member_remove", args=[realm.id])
+                asked = urlencode({"who": str(self.person)})
+                reason = "" if ask.ask(self.circle.asker, operation, realm) else NO_REMOVING
+                yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger", reason=reason)
+
+    def _handing_over(self) -> Iterable[Action]:
+        if self.reach.counts["owned"]:
+            url = f"{reverse('console:owners')}?{urlencode({'of': str(self.person)})}"
+            yield Action("Hand over what is owned", url)
+
+    def facts(self) -> Facts:
+        counted = self.reach.counts
+        groups = self.reach.through
+        told = [
+            Fact("Reaches", words.count(self.reach.many, "object")),
+            Fact("Owns", words.count(counted["owned"], "object") if counted["owned"] else "Nothing"),
+            Fact("May grant on", words.count(counted["grant"], "object") if counted["grant"] else "Nothing"),
+            Fact("Denied on", words.count(counted["denied"], "object") if counted["denied"] else "Nothing"),
+            Fact("Ends soon", words.count(counted["soon"], "object") if counted["soon"] else "Nothing"),
+        ]
+        if groups and self.person.kind != Principal.Kind.GROUP:
+            told.append(Fact("Through", words.count(len(groups), "group")))
+        if self.person.kind != Principal.Kind.GROUP:
+            told.append(self._used())
+        return Facts(tuple(told))
+
+    def _used(self) -> Fact:
+        """What a job last told that was used under this name, as far as the viewer may know of it."""
+        uses = last_uses(self.person, [one.realm_id for one in self.circle.realms])
+        places = nodes([use.securable_id for use in uses]) if uses else {}
+        known = {key: one for key, one in places.items() if self.circle.sees(self.person, one)}
+        for use in uses:
+            if use.securable_id in known:
+                return Fact(
+                    "Last used", words.ago(use.at), note=f"{use.action} {known[use.securable_id].name}"
+                )
+        return Fact("Last used", "Nothing told")
+
+    def _tab(self, code: str, label: str) -> Tab:
+        label = "People and roles" if code == "person_groups" and self.person.kind == "group" else label
+        label = "What you see" if code == "person_sees" and self.own else label
+        count = words.number(self.reach.many) if code == "person" else ""
+        return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)
+
+
+def visit(request: Request, id: int, tab: str) -> Visit:
+    circle = circle_of(request)
+    person = circle.meet(id)
+    asked = Asked(
+        text=request.GET.get("q", "").strip()[:255],
+        how=request.GET.get("how", ""),
+        pick=number_in(request.GET.get("pick", "")) or 0,
+        after=number_in(request.GET.get("after", "")) or 0,
+    )
+    if not circle.is_own(person):
+        for realm in circle.realms:
+            access_log.looked(circle.asker, f"access of {person.pseudonym}", realm, via="console")
+    return Visit(circle, person, PagedReach(circle, person, asked), tab)

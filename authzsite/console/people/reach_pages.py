@@ -1,0 +1,223 @@
+"""What somebody reaches, when that may be a hundred thousand objects: decided by group, read by page."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Toggle
+from authzsite.console.kit.display.parts import Action, Chip, Face, Path, State, Who
+from authzsite.console.people.reach import FILTERS, Coming, Reach, Reached, comings, main_action
+from authzsite.console.sync import applied
+from catalog.nodes import Node
+from catalog.queries import nodes
+from lakewarden.law.facts import OWNER, Rule, Slice
+from policies.decisions.lookups.reach import Alike, Group, Named, Said
+
+SHOWN = 50
+PIECE = 2000
+"""So many rows of a file are read at a time."""
+
+
+@dataclass(frozen=True)
+class Row:
+    what: Who
+    can: str
+    note: str
+    how: tuple[Path, ...]
+    ends: Chip | None
+    picked: bool
+    actions: tuple[Action, ...]
+    applied: State | None = None
+
+
+@dataclass
+class PagedReach(Reach):
+    """The same questions, answered without reading every object."""
+
+    @cached_property
+    def _named(self) -> Named:
+        seen = None if self.circle.is_own(self.person) else self.circle.sight.objects
+        return Named([told for _, told in self.said], terms.CONTAINERS, seen)
+
+    @cached_property
+    def _likes(self) -> dict[Group, Reached]:
+        """What stands for each group, decided."""
+        places = nodes(one.first for one in self._groups)
+        firsts = ((one.group, places.get(one.first)) for one in self._groups)
+        return {group: self._alone(node) for group, node in firsts if node is not None}
+
+    @cached_property
+    def _groups(self) -> list[Alike]:
+        return self._named.alike
+
+    @cached_property
+    def counts(self) -> Counter[str]:
+        """How many of all fit each filter."""
+        told: Counter[str] = Counter()
+        for one in self._groups:
+            like = self._likes.get(one.group)
+            told.update(dict.fromkeys(like.fits if like else (), one.many))
+        return Counter({how: told[how] for how, _ in FILTERS})
+
+    @property
+    def many(self) -> int:
+        return self.counts[""]
+
+    @cached_property
+    def fitting(self) -> int:
+        if self.asked.text:
+            return self._named.count(self.asked.text, self._fitting_groups)
+        return self.counts[self.how]
+
+    @property
+    def _fitting_groups(self) -> Collection[Group] | None:
+        if not self.how:
+            return None
+        return [group for group, like in self._likes.items() if self.how in like.fits]
+
+    @cached_property
+    def _found(self) -> dict[int, list[int]]:
+        """A page, and one more to know whether there is another; with what is above each."""
+        return self._named.page(self.asked.text, self._fitting_groups, after=self.asked.after, most=SHOWN + 1)
+
+    @cached_property
+    def page(self) -> list[Reached]:
+        return [self._near[key] for key in list(self._found)[:SHOWN] if key in self._near]
+
+    @property
+    def next(self) -> int:
+        """The object that the next page begins behind; 0 at the end."""
+        return list(self._found)[SHOWN - 1] if len(self._found) > SHOWN else 0
+
+    @cached_property
+    def picked(self) -> Reached | None:
+        """The object whose path is drawn: the one asked for, else the first of the deepest of use."""
+        return next((self._near[key] for key in self._picked if key in self._near), None)
+
+    @cached_property
+    def _picked(self) -> dict[int, list[int]]:
+        usable = [group for group, like in self._likes.items() if like.can]
+        return self._named.picked(self.asked.pick, usable)
+
+    @cached_property
+    def _near(self) -> dict[int, Reached]:
+        """The rows of the page, the picked object, some that are denied, and all that lies above them."""
+        denied = sorted(key for _, told in self.said for key in told.denied)
+        return self._read({**self._found, **self._picked}, denied[:SHOWN])
+
+    def _read(self, found: Mapping[int, Sequence[int]], others: Iterable[int] = ()) -> dict[int, Reached]:
+        """Some objects with what lies above them and is reached too, as far as the viewer may know."""
+        above = {
+            key for keys in found.values() for key in keys if any(key in told.rules for _, told in self.said)
+        }
+        places = nodes({*found, *above, *others})
+        known = (one for one in places.values() if self.circle.sees(self.person, one))
+        return {node.id: self._like(node) for node in known}
+
+    def whole(self) -> Iterator[tuple[Reached, list[Rule]]]:
+        """The table to its end, with the rules that tell of each object; so many are read at a time."""
+        groups, after, found = self._fitting_groups, 0, dict[int, list[int]]()
+        while not after or len(found) == PIECE:
+            found = self._named.page(self.asked.text, groups, after=after, most=PIECE)
+            known = self._read(found)
+            yield from ((known[key], self.telling(known[key], known)) for key in found if key in known)
+            after = list(found)[-1] if found else -1
+
+    def _like(self, node: Node) -> Reached:
+        slice_, told = self._told(node)
+        parent = node.lineage[-2] if len(node.lineage) > 1 else 0
+        alone = node.id if node.type in terms.CONTAINERS else 0
+        like = self._likes.get(Group(told.signs[node.id], parent, node.type, alone))
+        if like is None:
+            return self._alone(node)
+        return Reached(node, tuple(told.rules[node.id]), like.can, slice_, like.refused, like.fits)
+
+    def _alone(self, node: Node) -> Reached:
+        slice_, told = self._told(node)
+        return self._decided(node, tuple(told.rules[node.id]), slice_)
+
+    def _told(self, node: Node) -> tuple[Slice, Said]:
+        """The facts that speak of one that rules name."""
+        return next(one for one in self.said if node.id in one[1].rules)
+
+    @cached_property
+    def by_number(self) -> dict[int, Reached]:
+        """Of all that is reached, what the page tells of."""
+        return self._near
+
+    @cached_property
+    def places(self) -> dict[int, Node]:
+        """Of what has not begun; the rest is read by page."""
+        found = nodes({rule.object for rule in self.later if isinstance(rule.object, int)})
+        return {key: one for key, one in found.items() if self.circle.sees(self.person, one)}
+
+    # What is shown
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        counts, asked = self.counts, self.asked
+        return tuple(
+            Toggle(word, asked.url(how=how, after=0), asked.how == how, words.number(counts[how]))
+            for how, word in FILTERS
+            if counts[how] or not how
+        )
+
+    def rows(self) -> list[Row]:
+        return [self._row(one) for one in self.page]
+
+    @cached_property
+    def applied(self) -> dict[int, State | None]:
+        """How far what the page shows has come outside, by object."""
+        given = {one.node.id: one for one in self.page if any(rule.allow for rule in one.rules)}
+        grants = [
+            (one.node, self.person, _decided_last(one.rules), gives_of(one.rules)) for one in given.values()
+        ]
+        return dict(zip(given, applied.states(grants), strict=True)) if given else {}
+
+    def coming(self) -> list[Coming]:
+        """What is given and has not begun, the soonest first; one line an object and a window."""
+        return comings(self.later, self.places)
+
+    def _row(self, one: Reached) -> Row:
+        node = one.node
+        above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+        who = Who(
+            node.name, Face("thing", terms.icon_of(node.type)), above, terms.page_of(node.id, node.type)
+        )
+        return Row(
+            what=who,
+            can=one.words,
+            note=one.note,
+            how=terms.paths(self.telling(one, self.by_number), node, self.groups),
+            ends=terms.ends_chip(one.ends),
+            picked=self.picked is one,
+            actions=tuple(self._actions(one)),
+            applied=self.applied.get(node.id),
+        )
+
+    def _actions(self, one: Reached) -> Iterable[Action]:
+        more = f"to {one.node.name}"
+        yield Action("Path", self.asked.url(pick=one.node.id) + "#paths", "mini plain roomy", more=more)
+        yield Action("Why?", why(self.person, one.node), "mini plain", more=f"about {one.node.name}")
+
+
+def _decided_last(rules: Iterable[Rule]) -> int:
+    return max((rule.opened or 0 for rule in rules if rule.allow), default=0)
+
+
+def gives_of(rules: Iterable[Rule]) -> frozenset[str]:
+    """The privileges that rules allow; none for all of them."""
+    codes = frozenset(rule.privilege for rule in rules if rule.allow)
+    return frozenset() if OWNER in codes else codes
+
+
+def why(person: Principal, node: Node) -> str:
+    asked = {"who": str(person), "action": main_action(node), "what": node.ref.id, "type": node.type}
+    return f"{reverse('console:why')}?{urlencode(asked)}"

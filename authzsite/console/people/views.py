@@ -1,0 +1,223 @@
+"""People: whom one may look up, and choosing what to grant to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import Count
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Membership, Principal
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.keyset import ordered, told
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Reason, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, giveable, realm_words
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.people.person_access import Visit, visit
+from authzsite.console.people.person_groups import Held
+from catalog.nodes import Node
+from policies.decisions import ask, slices
+from policies.services.grants import revision_now
+
+KINDS = (("", "Everybody"), ("user", "People"), ("group", "Groups"), ("service", "Service accounts"))
+LISTED = 50
+NO_ADD = "why-no-member"
+
+
+@dataclass(frozen=True)
+class Line:
+    who: Who
+    kind: str
+    groups: str
+    action: Action
+
+
+# The list
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Whom one may look up, by name."""
+    circle = circle_of(request)
+    text, kind = asked_in(request)
+    after = number_in(request.GET.get("after", ""))
+    found = list(ordered(circle.people(text, kind), ("display_name", "name"), after)[: LISTED + 1])
+    shown = found[:LISTED]
+    adding = list(_adding(circle))
+    context = {
+        "heading": "People",
+        "lead": _lead(circle),
+        "reason": _no_adding(adding),
+        "asked": text,
+        "kind": kind,
+        "toggles": _kinds(circle, text, kind),
+        "rows": _lines(circle, shown),
+        "pager": _pager(text, kind, after, shown, more=len(found) > LISTED),
+        "csv": reverse("console:people_csv") + _url(text, kind),
+        "empty": _nobody(text),
+        "actions": [
+            Action("Your own access", reverse("console:person", args=[circle.asker.pk])),
+            Action("Owners", reverse("console:owners")),
+            *([Action("Make a group", reverse("console:group_new"))] if circle.runs_the_site else []),
+            *adding,
+        ],
+    }
+    return page(
+        request,
+        "console/people.html",
+        context,
+        room="people",
+        realm=realm_words(circle),
+        revision=revision_now(),
+    )
+
+
+def asked_in(request: Request) -> tuple[str, str]:
+    """The text and the kind that the list is filtered by."""
+    kind = request.GET.get("kind", "")
+    return request.GET.get("q", "").strip()[:255], kind if kind in dict(KINDS) else ""
+
+
+def _adding(circle: Circle) -> Iterable[Action]:
+    """For each realm with members, the button; with the reason where one may not."""
+    for realm in (one for one in circle.realms if one.type == "metalake"):
+        slice_, now = slices.current(circle.asker, realm), timezone.now()
+        adds = ("User.addUser", "Group.addGroup")
+        may = any(ask.answer(slice_, name, realm, now=now) for name in adds)
+        label = "Add a member" if len(circle.realms) == 1 else f"Add a member to {realm.name}"
+        url = reverse("console:member_add", args=[realm.id])
+        yield Action(label, url, "primary" if len(circle.realms) == 1 else "", reason="" if may else NO_ADD)
+
+
+def _no_adding(adding: Iterable[Action]) -> Reason | None:
+    if not any(one.reason for one in adding):
+        return None
+    return Reason(NO_ADD, "Members are added by the owner of a metalake, or who may manage its users.")
+
+
+def _lead(circle: Circle) -> str:
+    if circle.runs_the_site:
+        return "Everybody whom this site knows. What they reach is shown where you may know of it."
+    if circle.gives_access:
+        return f"People, groups and service accounts of {words.listed([one.name for one in circle.realms])}."
+    return "You and the groups you are in. Others are shown to those who give access."
+
+
+def _kinds(circle: Circle, text: str, kind: str) -> tuple[Toggle, ...]:
+    counted = circle.people(text).order_by().values_list("kind").annotate(Count("pk", distinct=True))
+    counts = dict(counted)
+    counts[""] = sum(counts.values())
+    return tuple(
+        Toggle(word, _url(text, code), code == kind, words.number(counts.get(code, 0)))
+        for code, word in KINDS
+        if counts.get(code) or not code
+    )
+
+
+def _url(text: str, kind: str, after: int = 0) -> str:
+    asked = {"q": text, "kind": kind, "after": after}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def _pager(text: str, kind: str, after: int | None, shown: list[Principal], *, more: bool) -> Pager:
+    span = told(shown[0].label, shown[-1].label) if shown else ""
+    return Pager(span, _url(text, kind) if after else "", _url(text, kind, shown[-1].pk) if more else "")
+
+
+def _lines(circle: Circle, rows: list[Principal]) -> list[Line]:
+    groups = groups_of(circle, rows)
+    return [_line(circle, row, groups.get(row.pk, [])) for row in rows]
+
+
+def groups_of(circle: Circle, rows: list[Principal]) -> dict[int, list[str]]:
+    """The groups of each that the viewer may know of, or how many people are in a group.  One query."""
+    known = circle.people(kind="group").values("pk")
+    found = Membership.objects.open().filter(member__in=[row.pk for row in rows], group__in=known)
+    groups: dict[int, list[str]] = {}
+    for row in found.select_related("group").order_by("group__display_name", "group__name"):
+        groups.setdefault(row.member_id, []).append(row.group.label)
+    return groups
+
+
+def _line(circle: Circle, row: Principal, groups: list[str]) -> Line:
+    url = reverse("console:person", args=[row.pk])
+    note = "you" if row.pk == circle.asker.pk else row.name
+    why = Action(
+        "Ask why",
+        f"{reverse('console:why')}?{urlencode({'who': str(row)})}",
+        "mini",
+        more=f"about {row.label}",
+    )
+    return Line(terms.who(row, note, url), row.get_kind_display().capitalize(), words.listed(groups, 4), why)
+
+
+def _nobody(text: str) -> Empty:
+    if text:
+        heading = f"Nobody you may look up is called “{text}”"
+        return Empty(heading, drawn=False, actions=(Action("Show all", "?"),), level=2)
+    return Empty("Nobody is here yet", "The owner of a realm adds its members.", level=2)
+
+
+# Granting to one
+
+
+@reads
+@signed_in
+def grant(request: Request, id: int) -> HttpResponse:
+    """On what: the objects one owns, or those a search finds, each leading to its form."""
+    seen = visit(request, id, "person")
+    text = request.GET.get("q", "").strip()[:255]
+    found = _grantable(seen, text)
+    return seen.page(
+        request,
+        "console/person/grant.html",
+        {
+            "heading": f"Grant to {seen.person.label}",
+            "kind": "",
+            "lead": "On what? Choose an object; its form comes with the name filled in.",
+            "actions": [],
+            "crumbs": Crumbs(
+                (
+                    ("People", reverse("console:people")),
+                    (seen.person.label, reverse("console:person", args=[id])),
+                )
+            ),
+            "asked": text,
+            "rows": found,
+            "empty": Empty(
+                f"Nothing called “{text}” is yours to give" if text else "Nothing is yours to give",
+                "Its owner can give access to it.",
+                drawn=False,
+                level=2,
+            ),
+        },
+    )
+
+
+def _grantable(seen: Visit, text: str) -> list[Held]:
+    return [
+        Held(
+            Who(
+                node.name,
+                Face("thing", terms.icon_of(node.type)),
+                terms.place_words(node),
+                _form(seen, node),
+            ),
+            "",
+            None,
+        )
+        for node in sorted(giveable(seen.circle, text), key=lambda one: (len(one.names), one.names))
+    ][:30]
+
+
+def _form(seen: Visit, node: Node) -> str:
+    return f"{reverse('console:grant', args=[node.id])}?{urlencode({'who': str(seen.person)})}"

@@ -1,0 +1,1 @@
+"""Deciding requests: one or several, with what speaks for and against."""

@@ -1,0 +1,139 @@
+"""Several requests decided together: only those that give little, and only after their plan was seen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Note
+from authzsite.console.kit.http import Request, asker_of, numbers_in
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.requests import rows as told
+from authzsite.console.requests.deciding import risk
+from policies.authority import Actor
+from policies.errors import PolicyError
+from policies.models import AccessRequest
+from policies.requests import considering, deciding, seeing
+from policies.services.grants import revision_now
+
+MOST = 25
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The chosen requests that may be decided together, and why others are left out."""
+
+    requests: tuple[AccessRequest, ...]
+    left_out: tuple[str, ...]
+
+    @classmethod
+    def of(cls, numbers: list[int], viewer: Principal) -> Plan:
+        """In four queries, however many."""
+        waiting = seeing.waiting_for(viewer).filter(pk__in=numbers[: MOST * 4])
+        rows = list(waiting.select_related("asker", "holder", "realm").prefetch_related("wants", "parts"))
+        alone = risk.low(rows)
+        fit = [one for one in rows if not alone[one.pk]]
+        left = [
+            f"Request {one.pk}: {alone[one.pk][:1].lower()}{alone[one.pk][1:]}"
+            for one in rows
+            if alone[one.pk]
+        ]
+        left += [f"Request {one.pk}: at most {MOST} at once." for one in fit[MOST:]]
+        return cls(tuple(fit[:MOST]), tuple(left))
+
+    def diff(self) -> Diff:
+        return Diff(tuple(_line(one) for one in self.requests))
+
+
+def _line(one: AccessRequest) -> DiffLine:
+    wants, law = list(one.wants.all()), told.law_of(one)
+    open_ = [part for part in one.parts.all() if part.state == "asked"]
+    takes = words.listed([told.part_words(part, law) for part in open_], 3)
+    text = f"may {told.wants_words(wants)} {told.lasts_words(one)}"
+    note = f"{takes}. “{told.cut(one.reason)}”"
+    return DiffLine("gain", one.holder.label, text, note, told.url_of(one), f"Request {one.pk}")
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The plan; approved, each request is decided by itself, and what could not be is said."""
+    data = request.POST if request.method == "POST" else request.GET
+    viewer = asker_of(request)
+    plan = Plan.of(numbers_in(data.getlist("on")), viewer)
+    if request.method != "POST" or not plan.requests:
+        return _show(request, plan, [])
+    failed = _approve(plan, viewer, _text(request))
+    many = len(plan.requests) - len(failed)
+    if failed:
+        note = Note(
+            "bad",
+            f"{words.number(len(failed))} of {words.count(len(plan.requests), 'request')} not decided.",
+            " ".join(failed),
+        )
+        numbers = [one.pk for one in plan.requests]
+        return _show(request, Plan.of(numbers, viewer), [note], status=409)
+    say(request, f"{words.count(many, 'request')} approved")
+    return redirect("console:requests")
+
+
+def _approve(plan: Plan, viewer: Principal, note: str) -> list[str]:
+    """Each in a change of its own: one that somebody decided meanwhile keeps none of the others back."""
+    failed = []
+    for one in plan.requests:
+        try:
+            deciding.approve(one.pk, by=Actor(viewer, "console"), note=note)
+        except PolicyError as problem:
+            failed.append(f"Request {one.pk}: {problem}")
+    return failed
+
+
+def _clashes(plan: Plan, viewer: Principal) -> list[Note]:
+    """What stands against approving all of them: each may be harmless alone."""
+    told = considering.clashes_of(plan.requests, viewer, now=timezone.now()) if plan.requests else []
+    return [Note("bad", "Separation of duties.", text) for text in told]
+
+
+def _text(request: Request) -> str:
+    return request.POST.get("text", "").strip()[:2000].replace("\0", "")
+
+
+def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200) -> HttpResponse:
+    many = words.count(len(plan.requests), "request")
+    together = " together" if len(plan.requests) > 1 else ""
+    notes = [*notes, *_clashes(plan, asker_of(request))]
+    left = Note("warn", "Left out.", " ".join(plan.left_out)) if plan.left_out else None
+    context: dict[str, Any] = {
+        "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
+        "heading": f"Approve {many}{together}?" if plan.requests else "Nothing to decide together",
+        "lead": "Each is approved as it was asked, by itself and on its own record.",
+        "notes": [*notes, *([left] if left else [])],
+        "on": [one.pk for one in plan.requests],
+        "diff": plan.diff(),
+        "button": f"Approve {many}",
+        "back": reverse("console:requests"),
+        "here": reverse("console:requests_together"),
+        "empty": Empty(
+            "None of these can be decided together",
+            risk.REASON.text,
+            actions=(Action("Back to the list", reverse("console:requests")),),
+            level=2,
+        ),
+    }
+    return page(
+        request,
+        "console/asking/together.html",
+        context,
+        room="requests",
+        revision=revision_now(),
+        status=status,
+    )

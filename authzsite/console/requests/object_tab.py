@@ -1,0 +1,62 @@
+"""The requests about one object and what lies in it, as one of its tabs."""
+
+from __future__ import annotations
+
+from urllib.parse import urlencode
+
+from django.db.models import Exists, OuterRef
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Empty
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import visit
+from authzsite.console.objects.header import Head
+from authzsite.console.requests import rows as requests_rows
+from authzsite.console.requests.links import ask_for
+from policies.models import RequestPart
+from policies.requests import seeing
+
+SHOWN = 25
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """Those that one may see, the newest first."""
+    place = visit(request, id)
+    if place.node.type in terms.ROOMS:
+        asked = urlencode({"tab": "all", "q": place.node.ref.id})
+        return redirect(f"{reverse('console:requests')}?{asked}")
+    head, after = Head(place, "object_requests"), number_in(request.GET.get("after", ""))
+    about = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=[f"d{id}"])
+    rows = seeing.visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
+    if after:
+        rows = rows.filter(pk__lt=after)
+    found = list(rows.prefetch_related("wants", "parts").order_by("-pk")[: SHOWN + 1])
+    next_ = f"?after={found[SHOWN - 1].pk}" if len(found) > SHOWN else ""
+    context = {
+        "rows": [requests_rows.row(one, place.asker) for one in found[:SHOWN]],
+        "pager": Pager("The newest first", "?" if after else "", next_) if next_ or after else None,
+        "rules": reverse("console:request_rules", args=[id]) if place.may_grant else "",
+        "empty": Empty(
+            f"No request about {place.node.name} that you may see",
+            "Requests about it and about what lies in it stand here, whatever became of them.",
+            actions=(Action("Ask for access", ask_for([place.node])),),
+        ),
+    }
+    return page(
+        request,
+        "console/asking/on_object.html",
+        {**head.context(), **context},
+        room="catalog",
+        realm=place.node.realm,
+        revision=place.slice.revision,
+        banner=head.banner(),
+    )

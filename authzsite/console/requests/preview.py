@@ -1,0 +1,157 @@
+"""What a request would come to, before it is sent: each decision it needs, and who makes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Face, Note
+from authzsite.console.requests.form import Form
+from authzsite.console.requests.links import ask
+from catalog.nodes import Node
+from lakewarden.law.objects import ObjectRef
+from policies.decisions.approvers import APPROVE, Decider
+from policies.requests import places, proposing
+from policies.requests.asking import Foresight
+from policies.requests.needs import HOLD, Need
+
+NAMED = 3
+"""So many deciders are named; the rest are counted."""
+GROUNDS = {"owner": "owns", "service_admin": "runs this site", APPROVE: "decides requests on"}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One decision that is needed, and who can make it."""
+
+    text: str
+    note: str
+    who: str
+    face: Face
+    nobody: bool = False
+
+
+def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
+    """What `console/asking/foreseen.html` draws."""
+    if seen is None:
+        empty = (
+            problem or "Name what you need and choose what is to be possible; this side tells who is asked."
+        )
+        return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
+    found = _places(form, seen)
+    steps = _steps(form, seen, found)
+    many = len(steps)
+    return {
+        "steps": steps,
+        "steps_heading": f"{words.spelled(many)} decision{'' if many == 1 else 's'}",
+        "for_whom": "" if form.holder == form.asker else terms.spoken(form.holder),
+        "role": _role(form, seen, found),
+        "denied": _denied(seen),
+        "ends": _ends(form, seen),
+        "lapses": f"If nobody decides, it lapses {words.on(seen.lapses)}.",
+    }
+
+
+def _places(form: Form, seen: Foresight) -> list[places.Place | None]:
+    """Where each decision is made, as far as that may be spoken of."""
+    ways = [_way(need.ref, seen) for need in seen.needs]
+    return [
+        places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
+        for need, way in zip(seen.needs, ways, strict=True)
+    ]
+
+
+def _role(form: Form, seen: Foresight, found: Sequence[places.Place | None]) -> Action | None:
+    """The smallest role that gives exactly this, if whoever asks may know of all of it."""
+    whole = [
+        (place, need.privileges) for need, place in zip(seen.needs, found, strict=True) if place is not None
+    ]
+    if len(whole) < len(seen.needs) or any(need.kind != "privilege" for need in seen.needs):
+        return None
+    roles = proposing.for_asker(whole, form.asker)
+    wish = [(one.type, one.ref.id, HOLD) for one in roles[:1]]
+    return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
+
+
+def _steps(form: Form, seen: Foresight, found: Sequence[places.Place | None]) -> list[Step]:
+    """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
+    ways = [_way(need.ref, seen) for need in seen.needs]
+    every = iter(places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
+    deciders = [_first(next(every)) if place else [] for place in found]
+    return [_step(*one, form) for one in zip(seen.needs, ways, deciders, strict=True)]
+
+
+def _first(found: Sequence[Decider]) -> list[Decider]:
+    nearest = max((len(one.where.levels) for one in found), default=0)
+    return [one for one in found if len(one.where.levels) == nearest]
+
+
+def _step(need: Need, way: tuple[Node, ...], found: Sequence[Decider], form: Form) -> Step:
+    text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
+    face = Face("thing", terms.icon_of(need.ref.type))
+    if not _is_whole(need, way):
+        return Step(text, "", "whoever may give it", face)
+    if not found:
+        return Step(text, "", "Nobody can give it yet; it waits until somebody can", face, nobody=True)
+    first = [one.principal.label for one in found[:NAMED]]
+    more = [f"{words.number(len(found) - NAMED)} more"] if len(found) > NAMED else []
+    return Step(text, _ground(found[0]), words.either([*first, *more]), face)
+
+
+def _ground(one: Decider) -> str:
+    verb = GROUNDS.get(one.ground, "may give access to")
+    place = "" if one.ground == "service_admin" else f" {one.where.ref.full_name or one.where.name}"
+    return f"{one.principal.label} {verb}{place}"
+
+
+def _is_whole(need: Need, way: tuple[Node, ...]) -> bool:
+    """Whether the very object may be spoken of; a hidden one reads like one that is not there."""
+    return len(way) > len(need.ref.path)
+
+
+def _way(ref: ObjectRef, seen: Foresight) -> tuple[Node, ...]:
+    """The places along a name that may be spoken of, the realm first."""
+    known = {place.id: place for way in seen.shown for place in way}
+    mine = [one for one in known.values() if one.ref.realm == ref.realm]
+    along = [one for one in mine if one.ref.path == ref.path[: len(one.ref.path)]]
+    return tuple(sorted(along, key=lambda one: len(one.levels)))
+
+
+def need_words(need: Need, law: str) -> str:
+    """Use schema sales; Read on orders; Membership of demo; Role sales_read."""
+    name = need.ref.path[-1] if need.ref.path else need.ref.realm
+    return words_of(need.kind, need.ref.type, name, need.privileges, law)
+
+
+def words_of(kind: str, type_: str, name: str, privileges: Sequence[str], law: str) -> str:
+    if kind == "membership":
+        return f"Membership of {name}"
+    if kind == "role":
+        return f"Role {name}"
+    labels = [terms.right(code, type_, law) for code in privileges]
+    on = "" if all(label.startswith("Use ") for label in labels) else "on "
+    return f"{terms.sentence_list(labels)} {on}{name}"
+
+
+def _denied(seen: Foresight) -> Note | None:
+    if not seen.denials:
+        return None
+    told = [
+        f"{terms.right(one.privilege, one.ref.type)} on {one.ref.full_name or one.ref.realm}"
+        for one in seen.denials
+    ]
+    return Note(
+        "warn", f"{words.listed(told, 3)} is denied.", "A grant does not lift a denial; who decides sees it."
+    )
+
+
+def _ends(form: Form, seen: Foresight) -> str:
+    begins = f"It begins {words.on(form.when.begin)}. " if form.when.begin else ""
+    if seen.end is None:
+        return f"{begins}It has no end."
+    if form.lasts == "date":
+        return f"{begins}It ends by itself {words.on(seen.end)}, {words.zone()}."
+    counted = "" if form.when.begin else "If it were given now, "
+    return f"{begins}{counted}{'it' if counted else 'It'} would end {words.on(seen.end)}, {words.zone()}."

@@ -1,0 +1,60 @@
+"""What somebody asked for last, and how far it has come: the aside of Home."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Moment, Timeline
+from authzsite.console.requests import rows as requests_rows
+from policies.models import AccessRequest
+from policies.models.requests import GRANTED
+from policies.requests import following, seeing
+
+RECENT = timedelta(days=14)
+
+
+@dataclass(frozen=True)
+class Lately:
+    """The last request of one's own, as a line of what happened."""
+
+    text: str
+    url: str
+    timeline: Timeline
+
+
+def lately(asker: Principal) -> Lately | None:
+    """None where nothing moved of late.  Five queries at most."""
+    rows = seeing.made_by(asker).filter(moved_at__gte=timezone.now() - RECENT)
+    row = rows.select_related("asker", "holder", "realm").prefetch_related("wants", "parts").first()
+    if row is None:
+        return None
+    what = requests_rows.wants_words(list(row.wants.all()))
+    moments = [_state(row), *_there(row)]
+    return Lately(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
+
+
+def _state(row: AccessRequest) -> Moment:
+    word = requests_rows.state_of(row).word
+    kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
+    return Moment(word, words.said(words.moment(row.moved_at)), kind)
+
+
+def _there(row: AccessRequest) -> list[Moment]:
+    """Approved, applied and proved are three."""
+    if row.state not in GRANTED or not any(want.given_at for want in row.wants.all()):
+        return []
+    found = []
+    for one in following.standings(row):
+        system = one.backend.get_kind_display()
+        if one.state == "proved":
+            found.append(Moment(f"Proved in {system} by reading it back", words.ago(one.since), "gain"))
+        else:
+            stuck = one.state == "stuck"
+            text = f"Stuck before {system}" if stuck else f"Being applied in {system}"
+            found.append(Moment(text, one.text, "lose" if stuck else "now"))
+    return found

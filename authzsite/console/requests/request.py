@@ -1,0 +1,351 @@
+"""One request: how far it has come, each decision, what was given, and is it there in each backend."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import (
+    Action,
+    Chip,
+    Crumbs,
+    Fact,
+    Facts,
+    Moment,
+    Note,
+    State,
+    Timeline,
+)
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads, writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.requests import rows as requests_rows
+from policies.authority import Actor
+from policies.errors import Conflict, Invalid, NotFound
+from policies.models import RequestPart, RequestStep, RequestWant
+from policies.models.requests import GRANTED, WAITING
+from policies.requests import asking, closing, following, seeing
+from policies.requests.following import Standing
+from policies.requests.seeing import Seen
+from policies.services.grants import revision_now
+
+NAMED = 4
+NOT_TOLD = "Whoever may give it"
+"""Who decides, in the words for a viewer who may not know what is there or that others are asked."""
+SAID = {
+    "asked": "asked",
+    "asked_back": "asked back",
+    "answered": "answered",
+    "approved": "approved",
+    "approved_less": "approved less",
+    "refused": "refused",
+    "withdrawn": "took it back",
+    "lapsed": "Nobody decided in time, so it lapsed",
+    "escalated": "Nobody had decided, so the next level was asked",
+    "given": "It was given",
+    "reopened": "An approval was opened again",
+    "proved": "It was read back",
+    "stuck": "Something stands in the way",
+}
+MARKS = {"approved": "gain", "approved_less": "gain", "given": "gain", "refused": "lose", "proved": "gain"}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """One decision that the request needs: what it is about, how it stands, who makes or made it, and why."""
+
+    number: int
+    what: str
+    state: State
+    who: str
+    when: str
+    why: str
+    escalates: str
+    mine: bool
+
+
+@dataclass(frozen=True)
+class Given:
+    """One thing that was asked for and what has become of it."""
+
+    what: str
+    state: State
+    window: Chip | None
+    lead: str
+
+
+def seen_by(request: Request, number: int) -> Seen:
+    """The request as the asker may see it; not found when it is none or not theirs to see."""
+    try:
+        return seeing.get(number, asker_of(request))
+    except NotFound:
+        raise Http404 from None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """Its page."""
+    return shown(request, seen_by(request, id), [])
+
+
+def shown(request: Request, seen: Seen, notes: list[Note], *, status: int = 200, **more: Any) -> HttpResponse:
+    row = seen.request
+    standings = following.standings(row)
+    context = {
+        "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
+        "heading": f"{_subject(seen)} to {requests_rows.wants_words(seen.wants)}",
+        "kind": f"Request {row.pk}",
+        "lead": "",
+        "actions": list(_actions(seen)),
+        "notes": notes,
+        "reason": row.reason,
+        "facts": facts(seen),
+        "line": list(_line(seen, standings)),
+        "decisions": decisions(seen),
+        "given": _given(seen),
+        "standings": [_standing(one) for one in standings],
+        "timeline": _timeline(seen),
+        "may_answer": seen.mine and row.state == "asked_back",
+        "may_withdraw": seen.mine and row.open,
+        "id": row.pk,
+        "answer": "",
+        **more,
+    }
+    realm = row.realm_name if row.realm else ""
+    return page(
+        request,
+        "console/asking/request.html",
+        context,
+        room="requests",
+        realm=realm,
+        revision=revision_now(),
+        status=status,
+    )
+
+
+def _subject(seen: Seen) -> str:
+    asks = "You ask" if seen.mine else f"{seen.request.asker.label} asks"
+    return f"{asks}{requests_rows.for_words(seen.request)}"
+
+
+def _actions(seen: Seen) -> Iterable[Action]:
+    if seen.may_decide:
+        yield Action("Decide", reverse("console:request_decide", args=[seen.request.pk]), "primary")
+    wanted = [(one.type, one.name, one.action) for one in seen.wants]
+    if seen.mine and not seen.request.open:
+        from authzsite.console.requests.links import ask
+
+        yield Action("Ask again", ask(wanted, seen.request.holder))
+
+
+def facts(seen: Seen) -> Facts:
+    row = seen.request
+    told_ = [
+        Fact("State", state=requests_rows.state_of(row)),
+        Fact("Asked by", row.asker.label, note=words.said(words.moment(row.asked_at))),
+        Fact("For", terms.spoken(row.holder)),
+        Fact("How long", requests_rows.lasts_words(row), note=_from(seen)),
+    ]
+    if row.ticket:
+        told_.append(Fact("Ticket", row.ticket))
+    if row.open:
+        told_.append(Fact("Lapses", words.moment(row.lapses_at), note=words.ends_in(row.lapses_at)))
+    return Facts(tuple(told_))
+
+
+def _from(seen: Seen) -> str:
+    row = seen.request
+    if row.starts:
+        return f"from {words.moment(row.starts)} on"
+    return "counted from when it is given" if row.lasts else ""
+
+
+# How far it has come
+
+
+def _line(seen: Seen, standings: Sequence[Standing]) -> Iterable[dict[str, str]]:
+    """Asked, decided, given, there: each with its mark, as one line."""
+    row = seen.request
+    yield _station("done", "Asked", words.said(words.moment(row.asked_at)))
+    parts = [part for part in seen.parts if part.state not in ("needless",)]
+    decided = sum(part.state not in WAITING for part in parts)
+    if row.open:
+        yield _station("now", "Decided", f"{words.number(decided)} of {words.number(len(parts))}")
+        yield _station("", "Given", "")
+        return
+    if row.state not in GRANTED:
+        yield _station("ended", requests_rows.state_of(row).word, words.said(words.moment(row.moved_at)))
+        return
+    yield _station("done", requests_rows.state_of(row).word, words.said(words.moment(row.moved_at)))
+    yield _given_station(seen)
+    if any(want.given_at for want in seen.wants):
+        yield from (_there(one) for one in standings)
+
+
+def _given_station(seen: Seen) -> dict[str, str]:
+    given = [want for want in seen.wants if want.given_at]
+    if not given:
+        due = min((want.due for want in seen.wants if want.due), default=None)
+        return _station("now", "Given", words.on(due) if due else "")
+    moment = max(want.given_at for want in given if want.given_at)
+    return _station("done", "Given", words.said(words.moment(moment)))
+
+
+def _there(one: Standing) -> dict[str, str]:
+    system = one.backend.get_kind_display()
+    name = {"proved": f"There in {system}", "stuck": f"Stuck before {system}"}.get(
+        one.state, f"On its way to {system}"
+    )
+    mark = {"proved": "done", "stuck": "stuck"}.get(one.state, "now")
+    return _station(mark, name, words.ago(one.since) if one.state == "proved" else "")
+
+
+def _station(mark: str, name: str, note: str) -> dict[str, str]:
+    said = {"done": "Done", "now": "Now", "ended": "Ended", "stuck": "Stuck"}.get(mark, "To come")
+    return {"mark": mark, "name": name, "note": note, "said": said}
+
+
+def _standing(one: Standing) -> dict[str, Any]:
+    kind, word = {
+        "proved": ("ok", "There: read back"),
+        "stuck": ("failed", "Stuck"),
+    }.get(one.state, ("behind", "On its way"))
+    return {"name": str(one.backend), "state": State(kind, word), "text": one.text}
+
+
+# What was decided, what was given
+
+
+def decisions(seen: Seen) -> list[Decision]:
+    """Every decision, with who is to make those that are open."""
+    law = requests_rows.law_of(seen.request)
+    return [_decision(part, seen, law) for part in seen.parts]
+
+
+def _decision(part: RequestPart, seen: Seen, law: str) -> Decision:
+    word = part.get_state_display()
+    state = State(requests_rows.KINDS.get(part.state, "unknown"), word[:1].upper() + word[1:])
+    who, when = _decided(part) if part.decided_at else (_awaited(part, seen), "")
+    told_when = part.escalates_at and part.state == "asked" and who != NOT_TOLD
+    later = words.moment(part.escalates_at) if told_when and part.escalates_at else ""
+    return Decision(
+        part.number,
+        requests_rows.part_words(part, law),
+        state,
+        who,
+        when,
+        f"{_less(part, law)}{part.note}",
+        f"then the next level is asked, {later}" if later else "",
+        part.number in seen.may_decide,
+    )
+
+
+def _decided(part: RequestPart) -> tuple[str, str]:
+    who = part.decided_by.label if part.decided_by else ""
+    instead = f", for {part.decided_for.label}" if part.decided_for else ""
+    return f"{who}{instead}", words.moment(part.decided_at) if part.decided_at else ""
+
+
+def _less(part: RequestPart, law: str) -> str:
+    """What was given of it, where that is less than was asked."""
+    if part.state != "approved_less":
+        return ""
+    labels = [terms.lower(terms.right(code, part.type, law)) for code in part.given]
+    much = f"only {words.listed(labels)}" if set(part.given) != set(part.privileges) else ""
+    long = f"for {requests_rows.lasting_words(part.lasts)}" if part.lasts else ""
+    until = f"until {words.moment(part.until)}" if part.until else ""
+    said = ", ".join(filter(None, (much, long, until)))
+    return f"{said[:1].upper()}{said[1:]}. " if said else ""
+
+
+def _awaited(part: RequestPart, seen: Seen) -> str:
+    if part.state not in WAITING:
+        return ""
+    found = seen.deciders(part)
+    if found is None:
+        return NOT_TOLD
+    names = [one.principal.label for one in found]
+    if not names:
+        return "Nobody can decide it yet"
+    more = [f"{words.number(len(names) - NAMED)} more"] if len(names) > NAMED else []
+    return words.either([*names[:NAMED], *more])
+
+
+def _given(seen: Seen) -> list[Given]:
+    return [_one_given(want, seen) for want in seen.wants]
+
+
+def _one_given(want: RequestWant, seen: Seen) -> Given:
+    came = closing.standing(want, seen.parts)
+    ended = seen.request.state in ("withdrawn", "lapsed")
+    kind, word = {
+        closing.GIVEN: ("ok", "Given"),
+        closing.COMING: ("behind", f"Comes {words.said(words.moment(want.due))}" if want.due else "Comes"),
+        closing.FAILED: ("failed", "Not given"),
+    }.get(came, ("unknown", "Not given") if ended else ("behind", "Not decided yet"))
+    what = f"{requests_rows.verb(want.action, want.type)} {requests_rows.short(want.name)}"
+    window = terms.window_chip(want.valid_from, want.valid_until) if want.given_at else None
+    return Given(f"{what[:1].upper()}{what[1:]}", State(kind, word), window, want.name)
+
+
+def _timeline(seen: Seen) -> Timeline:
+    law = requests_rows.law_of(seen.request)
+    parts = {part.number: requests_rows.part_words(part, law) for part in seen.parts}
+    return Timeline(tuple(_moment(step, parts) for step in reversed(seen.steps)))
+
+
+def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
+    said = SAID.get(step.move, step.move)
+    who = step.by.label if step.by else ""
+    instead = f" for {step.on_behalf_of.label}" if step.on_behalf_of else ""
+    what = f": {parts[step.part]}" if step.part is not None and step.part in parts else ""
+    text = f"{who}{instead} {said}{what}" if who and said[:1].islower() else f"{said}{what}"
+    url = f"{reverse('console:history')}?revision={step.revision}"
+    return Moment(text, words.moment(step.at), MARKS.get(step.move, ""), step.text, url)
+
+
+# What who asked can do
+
+
+@writes
+@signed_in
+def withdraw(request: Request, id: int) -> HttpResponse:
+    """Take it back."""
+    seen = seen_by(request, id)
+    if not seen.mine:
+        raise Http404
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    try:
+        asking.withdraw(id, by=Actor(seen.viewer, "console"), reason=reason)
+    except Conflict as problem:
+        return shown(
+            request, seen_by(request, id), [Note("bad", "Not taken back.", str(problem))], status=409
+        )
+    say(request, f"Request {id} is taken back")
+    return redirect("console:request", id=id)
+
+
+@writes
+@signed_in
+def answer(request: Request, id: int) -> HttpResponse:
+    """Answer what was asked back."""
+    seen = seen_by(request, id)
+    if not seen.mine:
+        raise Http404
+    text = request.POST.get("answer", "")[:5000].replace("\0", "")
+    try:
+        asking.answer(id, text, by=Actor(seen.viewer, "console"))
+    except (Conflict, Invalid) as problem:
+        note = Note("bad", "Not sent.", f"{problem} What you wrote is kept.")
+        status = 409 if isinstance(problem, Conflict) else 422
+        return shown(request, seen_by(request, id), [note], status=status, answer=text)
+    say(request, "Your answer is sent; it waits for a decision again")
+    return redirect("console:request", id=id)

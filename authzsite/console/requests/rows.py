@@ -1,0 +1,151 @@
+"""How a request is told in a line: who asks for what, until when, why, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Chip, State, Who
+from authzsite.console.requests.preview import words_of
+from lakewarden.law.objects import split_name
+from policies.models import AccessRequest, RequestPart, RequestWant
+from policies.models.requests import GRANTED, WAITING
+from policies.requests import windows
+from policies.requests.needs import HOLD
+
+KINDS = {
+    "asked": "behind",
+    "asked_back": "paused",
+    "approved": "ok",
+    "approved_less": "ok",
+    "refused": "failed",
+}
+"""The mark of each state; all else is only said."""
+VERBS = {"read": "read", "write": "write", "use": "use", "grant": "give access to", HOLD: "hold role"}
+NAMED = 3
+"""More objects than this are counted."""
+LONG = 90
+"""So much of a reason stands in a line."""
+
+
+def url_of(request: AccessRequest) -> str:
+    return reverse("console:request", args=[request.pk])
+
+
+def law_of(request: AccessRequest) -> str:
+    return request.realm.law if request.realm else "gravitino"
+
+
+def short(name: str) -> str:
+    """demo/shop.sales.orders -> sales.orders, as people say it."""
+    realm, _, rest = name.partition("/")
+    return ".".join(split_name(rest)[-2:]) if rest else realm
+
+
+def wants_words(wants: Sequence[RequestWant]) -> str:
+    """read and write sales.orders; read sales.orders and sales.customers; use sales and read 4 objects"""
+    by_name: dict[str, list[str]] = {}
+    for one in wants:
+        by_name.setdefault(one.name, []).append(verb(one.action, one.type))
+    alike: dict[tuple[str, ...], list[str]] = {}
+    for name, verbs in by_name.items():
+        alike.setdefault(tuple(dict.fromkeys(verbs)), []).append(short(name))
+    return words.listed([f"{words.listed(verbs)} {_named(names)}" for verbs, names in alike.items()], 2)
+
+
+def _named(names: Sequence[str]) -> str:
+    return words.listed(names) if len(names) <= NAMED else words.count(len(names), "object")
+
+
+def verb(action: str, type_: str) -> str:
+    if action == "read" and type_ in terms.CONTAINERS:
+        return "use"
+    if action.startswith("create_"):
+        return f"{terms.lower(terms.action(action, type_))} in"
+    return VERBS.get(action, action)
+
+
+def lasts_words(request: AccessRequest) -> str:
+    """for 30 days; until Fri 27 Nov, 18:00; without end"""
+    if request.lasts:
+        return f"for {lasting_words(request.lasts)}"
+    return f"until {words.moment(request.until)}" if request.until else "without end"
+
+
+def lasting_words(text: str) -> str:
+    """P30D -> 30 days; PT8H -> 8 hours"""
+    return words.listed([words.count(many, unit) for many, unit in windows.lasting(text).parts])
+
+
+def for_words(request: AccessRequest) -> str:
+    """Who is to have it, where that is somebody else than who asks."""
+    return f" for {terms.spoken(request.holder)}" if request.holder_id != request.asker_id else ""
+
+
+def state_of(request: AccessRequest, *, note: str = "") -> State:
+    word = AccessRequest(state=request.state).get_state_display()
+    return State(KINDS.get(request.state, "unknown"), word[:1].upper() + word[1:], note)
+
+
+def part_words(part: RequestPart, law: str) -> str:
+    """Use schema sales; Read on orders; Membership of demo; Role sales_read."""
+    realm, _, rest = part.name.partition("/")
+    name = split_name(rest)[-1] if rest else realm
+    return words_of(part.kind, part.type, name, part.privileges, law)
+
+
+@dataclass(frozen=True)
+class Row:
+    """One request in a list."""
+
+    id: int
+    who: Who
+    text: str
+    note: str
+    state: State
+    decisions: str
+    ends: Chip | None
+    url: str
+    action: str
+    tickable: bool = False
+    why_not: str = ""
+
+
+def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> Row:
+    """The request as a line; `wants` and `parts` are there already."""
+    wants, parts = list(request.wants.all()), list(request.parts.all())
+    asked = words.said(words.moment(request.asked_at))
+    end = max((one.valid_until for one in wants if one.valid_until), default=None)
+    return Row(
+        id=request.pk,
+        who=terms.who(request.asker, "you" if request.asker == viewer else ""),
+        text=f"asks to {wants_words(wants)}{for_words(request)} {lasts_words(request)}",
+        note=f"Request {request.pk}, {asked} · “{cut(request.reason)}”{_ticket(request)}",
+        state=state_of(request),
+        decisions=_decisions(parts),
+        ends=terms.ends_chip(end),
+        url=reverse("console:request_decide", args=[request.pk]) if deciding else url_of(request),
+        action="Decide" if deciding else "Open",
+    )
+
+
+def _ticket(request: AccessRequest) -> str:
+    return f", {request.ticket}" if request.ticket else ""
+
+
+def cut(text: str) -> str:
+    told = " ".join(text.split())
+    return told if len(told) <= LONG else f"{told[:LONG].rsplit(' ', 1)[0]} …"
+
+
+def _decisions(parts: Iterable[RequestPart]) -> str:
+    """1 of 2 decided; 2 decisions."""
+    counted = [part for part in parts if part.state != "needless"]
+    decided = sum(part.state in (*GRANTED, "refused") for part in counted)
+    if not decided and any(part.state in WAITING for part in counted):
+        return words.count(len(counted), "decision")
+    return f"{words.number(decided)} of {words.number(len(counted))} decided"

@@ -1,0 +1,264 @@
+"""The room of requests: those one decides, one's own, all that one may see, those that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.console.home.waiting import SHOWN as ON_HOME
+from authzsite.console.home.waiting import Waits, waits
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Item, Pager
+from authzsite.console.kit.display.parts import Action, Empty, Tab, Tabs
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.requests import rows as requests_rows
+from authzsite.console.requests.deciding import risk
+from authzsite.downloads import csv_file
+from policies.models import AccessRequest
+from policies.models.requests import WAITING
+from policies.requests import seeing
+from policies.services.grants import revision_now
+
+SHOWN, CHUNK = 25, 500
+TABS = (("decide", "To decide"), ("mine", "Yours"), ("all", "All"), ("ended", "Ended"))
+"""What stands in the address as `tab`."""
+MOST_COUNTED = 100
+"""More than this is not counted: how many more they are changes nothing."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which list, filtered how, after which request; all of it stands in the address."""
+
+    tab: str = "decide"
+    text: str = ""
+    after: int = 0
+
+    @classmethod
+    def read(cls, request: Request) -> Asked:
+        tab, text = request.GET.get("tab", ""), request.GET.get("q", "").strip()[:255]
+        known = tab if tab in dict(TABS) else "decide"
+        after = number_in(request.GET.get("after", "")) or 0
+        return cls(known, text if holdable(text) else "", after)
+
+    def url(self, **changed: object) -> str:
+        kept = {"tab": self.tab, "q": self.text, "after": self.after or "", **changed}
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+
+@dataclass
+class Board:
+    """One viewer's lists.  The number of queries does not depend on how many requests there are."""
+
+    viewer: Principal
+    asked: Asked
+
+    @cached_property
+    def to_decide(self) -> QuerySet[AccessRequest]:
+        return seeing.waiting_for(self.viewer)
+
+    @cached_property
+    def rows(self) -> list[AccessRequest]:
+        """One more than is shown, to know whether there are more."""
+        found = self.whole()
+        if self.asked.after:
+            found = found.filter(self._beyond())
+        return list(found[: SHOWN + 1])
+
+    def whole(self) -> QuerySet[AccessRequest]:
+        """The list that is asked for, to its end, in its order."""
+        rows = self._filtered(self._listed()).select_related("asker", "holder", "realm")
+        order = "pk" if self.asked.tab == "decide" else "-pk"
+        return rows.prefetch_related("wants", "parts").order_by(order)
+
+    def _beyond(self) -> Q:
+        return Q(pk__gt=self.asked.after) if self.asked.tab == "decide" else Q(pk__lt=self.asked.after)
+
+    def _listed(self) -> QuerySet[AccessRequest]:
+        lists: dict[str, Callable[[], QuerySet[AccessRequest]]] = {
+            "decide": lambda: self.to_decide,
+            "mine": lambda: seeing.made_by(self.viewer),
+            "all": lambda: seeing.visible_to(self.viewer),
+            "ended": lambda: seeing.visible_to(self.viewer).exclude(state__in=WAITING),
+        }
+        return lists[self.asked.tab]()
+
+    def _filtered(self, rows: QuerySet[AccessRequest]) -> QuerySet[AccessRequest]:
+        text = self.asked.text
+        if not text:
+            return rows
+        who = Q(asker__name__icontains=text) | Q(asker__display_name__icontains=text)
+        what = Q(reason__icontains=text) | Q(ticket__icontains=text)
+        number = Q(pk=number_in(text)) if number_in(text) is not None else Q()
+        named = Q(pk__in=AccessRequest.objects.filter(wants__name__icontains=text).values("pk"))
+        return rows.filter(who | what | named | number)
+
+    @property
+    def shown(self) -> list[requests_rows.Row]:
+        deciding = self.asked.tab == "decide"
+        rows = self.rows[:SHOWN]
+        marked = risk.low(rows) if deciding else {}
+        made = [requests_rows.row(one, self.viewer, deciding=deciding) for one in rows]
+        return [risk.marked(one, marked) for one in made] if deciding else made
+
+    @cached_property
+    def waiting(self) -> int:
+        """How many there are to decide, counted no further than `MOST_COUNTED`."""
+        return self.to_decide.order_by().values("pk")[: MOST_COUNTED + 1].count()
+
+    def tabs(self) -> Tabs:
+        counts = {"decide": counted(self.waiting)}
+        made = [
+            Tab(label, Asked(tab, self.asked.text).url(), tab == self.asked.tab, counts.get(tab, ""))
+            for tab, label in TABS
+        ]
+        return Tabs(tuple(made))
+
+    def pager(self) -> Pager | None:
+        more = len(self.rows) > SHOWN
+        if not more and not self.asked.after:
+            return None
+        order = "The oldest first" if self.asked.tab == "decide" else "The newest first"
+        next_ = self.asked.url(after=self.rows[SHOWN - 1].pk) if more else ""
+        return Pager(order, self.asked.url(after=0) if self.asked.after else "", next_)
+
+    def empty(self) -> Empty:
+        if self.asked.text:
+            back = (Action("Show all", Asked(self.asked.tab).url()),)
+            return Empty(f"None matches “{self.asked.text}”", drawn=False, actions=back, level=2)
+        heading, text = NOTHING[self.asked.tab]
+        ask = (Action("Ask for access", reverse("console:request_new")),)
+        return Empty(heading, text, actions=ask if self.asked.tab in ("mine", "all") else (), level=2)
+
+
+NOTHING = {
+    "decide": ("No request waits for you", "Requests for what you may give access to will stand here."),
+    "mine": ("You have asked for nothing yet", "Ask for what you need; you see here what becomes of it."),
+    "all": (
+        "There are no requests that you may see",
+        "Your own stand here, and those you decide or decided.",
+    ),
+    "ended": ("None has ended yet", "Every request stays findable, whatever became of it."),
+}
+
+
+def counted(many: int) -> str:
+    """12; 100+; nothing for none."""
+    if not many:
+        return ""
+    return words.number(many) if many <= MOST_COUNTED else f"{words.number(MOST_COUNTED)}+"
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The list that the address asks for."""
+    board = Board(asker_of(request), Asked.read(request))
+    shown = board.shown
+    context: dict[str, Any] = {
+        "heading": _heading(board),
+        "lead": "What people ask for, who decides it, and what becomes of it.",
+        "actions": [Action("Ask for access", reverse("console:request_new"), "" if shown else "primary")],
+        "tabs": board.tabs(),
+        "asked": board.asked,
+        "rows": shown,
+        "deciding": board.asked.tab == "decide",
+        "ticks": any(one.tickable for one in shown),
+        "locked": risk.REASON if any(one.why_not for one in shown) else None,
+        "pager": board.pager(),
+        "csv": reverse("console:requests_csv") + board.asked.url(after=0),
+        "empty": board.empty(),
+    }
+    return page(request, "console/asking/room.html", context, room="requests", revision=revision_now())
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """The same list to its end: a line for each thing that a request asks for."""
+    board = Board(asker_of(request), Asked.read(request))
+    head = ["request", "asked at", "asked by", "for", "object", "type", "action", "reason", "ticket"]
+    lines = (line for one in board.whole().iterator(CHUNK) for line in _lines(one))
+    return csv_file.answer("requests", [*head, "state", "given at", "ends"], lines)
+
+
+def _lines(one: AccessRequest) -> Iterator[list[object]]:
+    who = [one.pk, one.asked_at.isoformat(), one.asker, one.holder]
+    for want in one.wants.all():
+        times = [moment.isoformat() if moment else "" for moment in (want.given_at, want.valid_until)]
+        what = [want.name, want.type, want.action, one.reason, one.ticket]
+        yield [*who, *what, one.get_state_display(), *times]
+
+
+def _heading(board: Board) -> str:
+    many = board.waiting
+    if board.asked.tab != "decide" or not many:
+        return "Requests"
+    told_ = words.spelled(many) if many <= MOST_COUNTED else f"More than {words.number(MOST_COUNTED)}"
+    return f"{told_} request{' waits' if many == 1 else 's wait'} for you"
+
+
+@reads
+@signed_in
+def count(request: Request) -> HttpResponse:
+    """How many wait, for the list of rooms on every page."""
+    board = Board(asker_of(request), Asked())
+    return render(request, "console/asking/count.html", {"count": counted(board.waiting)})
+
+
+# Home
+
+
+@waits(10, "request")
+def to_decide(asker: Principal) -> Waits:
+    """Requests that wait for somebody's decision, and their own that a decider asked back about."""
+    board = Board(asker, Asked())
+    rows = board.rows[:ON_HOME]
+    asked_back = _asked_back(asker)
+    items = [*map(_item, rows), *map(_question, asked_back)]
+    many = board.waiting + len(asked_back)
+    url = reverse("console:requests")
+    step = Action("Decide requests", url, "primary") if rows else None
+    return Waits(tuple(items), many, step, _lead(rows))
+
+
+def _asked_back(asker: Principal) -> Sequence[AccessRequest]:
+    rows = seeing.made_by(asker).filter(state="asked_back").select_related("asker", "holder", "realm")
+    return list(rows.prefetch_related("wants", "parts").order_by("pk")[:ON_HOME])
+
+
+def _lead(rows: Sequence[AccessRequest]) -> str:
+    if not rows:
+        return ""
+    when = words.moment(rows[0].asked_at)
+    return f"The oldest came {when[:1].lower() + when[1:] if when.startswith('Today') else f'on {when}'}."
+
+
+def _item(one: AccessRequest) -> Item:
+    shown = requests_rows.row(one, one.asker)
+    parts = words.count(len(one.parts.all()), "decision")
+    decide = Action(
+        "Decide", reverse("console:request_decide", args=[one.pk]), "mini", more=f"request {one.pk}"
+    )
+    note = f"{words.moment(one.asked_at)} · “{requests_rows.cut(one.reason)}” · needs {parts}"
+    return Item(shown.who.face, one.asker.label, shown.text, note, decide)
+
+
+def _question(one: AccessRequest) -> Item:
+    answer = Action("Answer", requests_rows.url_of(one) + "#answer", "mini", more=f"about request {one.pk}")
+    text = f"asks to {requests_rows.wants_words(list(one.wants.all()))}: somebody wants to know more"
+    return Item(requests_rows.row(one, one.asker).who.face, "Your request", text, f"Request {one.pk}", answer)

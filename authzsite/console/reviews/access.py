@@ -1,0 +1,90 @@
+"""The one door to a review: what is nobody's business reads like what is absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.http import Http404
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Crumbs, Tab, Tabs
+from authzsite.console.kit.http import Request, asker_of
+from catalog.nodes import Node
+from catalog.queries import root
+from policies.authority import Actor
+from policies.models import Review, review_states
+from policies.record import access_log
+from policies.reviews import worklist
+from policies.reviews.worklist import Standing
+
+VIA = "console"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """Somebody at a review, with their part in it."""
+
+    review: Review
+    asker: Principal
+    standing: Standing
+
+    @cached_property
+    def root(self) -> Node:
+        return root(self.review.realm)
+
+    @property
+    def actor(self) -> Actor:
+        return Actor(self.asker, VIA)
+
+    @property
+    def is_open(self) -> bool:
+        return self.review.state == "open"
+
+    @property
+    def is_over(self) -> bool:
+        return self.review.state in ("closing", "proving", "closed", "cancelled")
+
+    @property
+    def state_words(self) -> str:
+        return review_states.REVIEW.words[self.review.state]
+
+    def url(self, name: str = "review", *more: object) -> str:
+        return reverse(f"console:{name}", args=[self.review.pk, *more])
+
+    def crumbs(self, *, inner: bool = False) -> Crumbs:
+        own = ((self.review.title, self.url()),) if inner else ()
+        return Crumbs((("Reviews", reverse("console:reviews")), *own))
+
+    def tabs(self, current: str) -> Tabs | None:
+        """The rooms of one review that are this person's to enter."""
+        found = []
+        if self.standing.asked:
+            found.append(Tab("Decide" if self.is_open else "Rows", self.url(), current == "review"))
+        if self.standing.reads:
+            found.append(Tab("Progress", self.url("review_lead"), current == "review_lead"))
+        if self.is_over or self.standing.reads:
+            found.append(Tab("Result", self.url("review_result"), current == "review_result"))
+        return Tabs(tuple(found)) if len(found) > 1 else None
+
+    @property
+    def due_words(self) -> str:
+        due = self.review.due
+        return f"{words.day(due)}, {words.ends_in(due)}"
+
+
+def meet(request: Request, id: int) -> Visit:
+    """The review of that number; Http404 for who has nothing to do with it.  That it is looked at is kept."""
+    asker = asker_of(request)
+    review = Review.objects.filter(pk=id).select_related("realm", "starter", "fallback").first()
+    if review is None:
+        raise Http404
+    standing = worklist.standing(review, asker)
+    if not standing:
+        access_log.refused(asker, "review", None, name=f"review {id}", via=VIA)
+        raise Http404
+    visit = Visit(review, asker, standing)
+    access_log.looked(asker, f"access in review {id}", visit.root, via=VIA)
+    return visit

@@ -1,0 +1,122 @@
+"""How far a review is, as a picture that is made here and says the same in words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Fact, Facts
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.page import page
+from authzsite.console.reviews.access import Visit
+
+KINDS = (
+    ("keep", "keep"),
+    ("remove", "remove"),
+    ("reduce", "reduce"),
+    ("end", "end on a date"),
+    ("unsure", "not sure"),
+    ("open", "open"),
+)
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kind of rows: where its bar begins and how long it is, in a thousandth of the whole."""
+
+    code: str
+    word: str
+    many: str
+    at: int
+    width: int
+
+
+@dataclass(frozen=True)
+class Bar:
+    parts: tuple[Part, ...]
+    words: str
+
+
+def bar(counts: Mapping[str, int]) -> Bar | None:
+    """The rows by what is decided about them, as parts of one bar; None when there are none."""
+    return parts_of(
+        {code: counts.get("open" if code == "open" else f"choice_{code}", 0) for code, _ in KINDS}
+    )
+
+
+def parts_of(by_code: Mapping[str, int]) -> Bar | None:
+    whole = sum(by_code.values())
+    if not whole:
+        return None
+    found, at = [], 0
+    for code, word in KINDS:
+        many = by_code.get(code, 0)
+        width = round(1000 * many / whole)
+        if many:
+            found.append(Part(code, word, words.number(many), at, max(width, 4)))
+        at += width
+    told = ", ".join(f"{one.many} {one.word}" for one in found)
+    return Bar(tuple(found), told)
+
+
+@dataclass(frozen=True)
+class Line:
+    """Decisions over time: a stepped line from the start to the end, and the even pace beside it."""
+
+    points: str
+    now: int
+    even: str
+    first: str
+    last: str
+    words: str
+
+
+def line(
+    at: Sequence[tuple[datetime, int]], whole: int, begin: datetime, end: datetime, now: datetime
+) -> Line | None:
+    """So many decided from each moment on, on a canvas of 1000 by 160."""
+    if not whole or end <= begin:
+        return None
+
+    def across(moment: datetime) -> int:
+        part: float = (moment - begin) / (end - begin)
+        return round(1000 * min(1.0, max(0.0, part)))
+
+    steps, many = ["0,160"], 0
+    for moment, more in at:
+        x = across(moment)
+        steps.append(f"{x},{160 - round(160 * many / whole)}")
+        many += more
+        steps.append(f"{x},{160 - round(160 * many / whole)}")
+    today = across(min(now, end))
+    steps.append(f"{today},{160 - round(160 * many / whole)}")
+    told = f"{words.number(many)} of {words.number(whole)} decided"
+    return Line(" ".join(steps), today, "0,160 1000,0", words.day(begin), words.day(end), told)
+
+
+def being_built(request: Request, visit: Visit) -> HttpResponse:
+    """While the population is written down: how many rows, and that one may leave."""
+    rows = visit.review.progress.get("rows", 0)
+    context = {
+        "visit": visit,
+        "crumbs": visit.crumbs(),
+        "heading": visit.review.title,
+        "rows": words.count(rows, "row"),
+        "error": visit.review.error,
+        "facts": Facts(
+            (
+                Fact("State under review", f"Revision {words.number(visit.review.revision)}"),
+                Fact("Due", visit.due_words),
+            )
+        ),
+        "state_url": visit.url("review_state"),
+    }
+    if request.htmx:
+        return render(request, "console/reviewing/built.html", context)
+    template = "console/reviewing/building.html"
+    return page(request, template, context, room="reviews", realm=visit.root.name)

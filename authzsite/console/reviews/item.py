@@ -1,0 +1,255 @@
+"""One row by itself: what it gives, what its removal does, who decided what; and its effect alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Diff, DiffLine, Fact, Facts, Moment, Note, State, Timeline
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads, reads_and_writes, writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.reviews import preview as reviews_preview
+from authzsite.console.reviews import worklist as rooms
+from authzsite.console.reviews.access import Visit, meet
+from authzsite.console.reviews.draft_decisions import Ready, Tray
+from authzsite.console.reviews.listing import TAKING, Work
+from authzsite.console.reviews.rows import CHANGED, SAID, Told, acts_of, effect, way
+from authzsite.console.sync import applied
+from catalog.queries import node
+from policies.errors import PolicyError
+from policies.models import Review, ReviewDecision, ReviewRow
+from policies.reviews import consequences, worklist
+from policies.reviews.consequences import Consequence
+from policies.reviews.deciding import choices, take_back
+from policies.reviews.plans import RISKS
+
+NAMED = 8
+
+
+@dataclass(frozen=True)
+class One:
+    """A row that the visitor may read: they are asked about it, or they read the whole review."""
+
+    visit: Visit
+    row: ReviewRow
+    mine: bool
+
+    @property
+    def may_decide(self) -> bool:
+        return self.mine and self.visit.is_open
+
+
+def _one(request: Request, id: int, number: int) -> One:
+    visit = meet(request, id)
+    row = worklist.row(visit.review, number)
+    if row is None:
+        raise Http404
+    asked = worklist.rows_of(visit.review, visit.asker) if visit.standing.asked else None
+    mine = asked is not None and asked.filter(pk=row.pk).exists()
+    if not mine and not visit.standing.reads:
+        raise Http404
+    return One(visit, row, mine)
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int, number: int) -> HttpResponse:
+    """Everything about one row; deciding it here is one step."""
+    one = _one(request, id, number)
+    work = Work(request, one.visit, request.GET, alone=number)
+    if request.method == "POST" and one.may_decide:
+        answer = rooms.answer(request, work)
+        if answer.status_code == 302:
+            return redirect(request.path if request.POST.get("step") != "submit" else one.visit.url())
+        return _show(request, one, work, answer.status_code)
+    return _show(request, one, work)
+
+
+def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResponse:
+    visit, row = one.visit, one.row
+    told = Told(visit.review, [row])
+    found = consequences.of(visit.review, [row])[row.pk]
+    if one.may_decide:
+        work.tray.looks()
+    context: dict[str, Any] = {
+        "visit": visit,
+        "crumbs": visit.crumbs(inner=True),
+        "heading": f"{told.who(row).name}: {terms.lower(told.can(row))}",
+        "kind": f"Row {words.number(row.number)}",
+        "lead": told.decided(row) or "Nobody has decided it yet.",
+        "facts": Facts(tuple(_facts(told, row))),
+        "notes": work.notes,
+        "row": row,
+        "how": told.how(row),
+        "suggestion": told.suggests(row),
+        "drawn": work.drawn(row) if one.may_decide else None,
+        "wants_reason": False,
+        "here": request.path,
+        "row_url": visit.url(),
+        "always": visit.review.reasons in (Review.Reasons.ALWAYS, Review.Reasons.FAR),
+        "diff": Diff(tuple(reviews_preview.lines(row) or _lines(found, row))),
+        "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
+        "gives": [_gift(told, gift) for gift in row.gives],
+        "timeline": Timeline(tuple(_moment(told, made) for made in worklist.told(row))),
+        "before": [_earlier(told, earlier) for earlier in worklist.before(row)],
+        "may_take_back": one.may_decide and row.state == "decided",
+        "asked": row.desk.label if row.desk else "",
+    }
+    realm, revision = visit.root.name, visit.review.revision
+    template = "console/reviewing/row.html"
+    return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
+
+
+def _facts(told: Told, row: ReviewRow) -> Iterable[Fact]:
+    used = words.ago(row.last_used) if row.last_used else "Never"
+    yield Fact("Last used", used if row.uses_told or row.last_used else "Nobody tells")
+    since = told.moments.get(row.since or 0)
+    if since:
+        yield Fact("Given", words.day(since), note=f"revision {words.number(row.since)}")
+    if row.peers_of:
+        yield Fact(
+            "Comparable people", f"{words.number(row.peers_have)} of {words.number(row.peers_of)} have it"
+        )
+    if row.change in CHANGED:
+        yield Fact("Since the last review", row.get_rank_display(), note=terms.lower(CHANGED[row.change]))
+    outside = _outside(row)
+    if outside is not None:
+        yield Fact("Out there", state=outside)
+    if row.risks:
+        yield Fact("Worth a look", f"It {words.listed([RISKS[one] for one in row.risks if one in RISKS])}")
+
+
+def _outside(row: ReviewRow) -> State | None:
+    """How far what it gives has come in the backend behind its object."""
+    place = node(row.securable_id) if row.securable_id and row.effect != "deny" else None
+    if place is None or row.holder is None or row.kind == ReviewRow.Kind.FOREIGN:
+        return None
+    return applied.states([(place, row.holder, row.since or 0, frozenset(row.privileges))])[0]
+
+
+def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
+    """What removing it does: losses first; who keeps it by another path; what a denial kept closed."""
+    if found.gone:
+        yield DiffLine("same", "Nobody", "loses anything by it: it ended already.")
+        return
+    for kind, verb, some in (("lose", "loses", found.loses), ("gain", "gains", found.gains)):
+        for lost in some[:NAMED]:
+            acts = words.listed(acts_of(row, lost.actions))
+            yield DiffLine(kind, lost.person.label, f"{verb} {acts}", lost.object)
+        if len(some) > NAMED:
+            yield DiffLine(kind, words.number(len(some) - NAMED), "more lines are like these.")
+    for kept in found.keeps[:NAMED]:
+        acts = words.listed(acts_of(row, kept.actions))
+        yield DiffLine("same", kept.person.label, f"keeps {acts}, by another path", _ways(kept))
+    if found.unseen:
+        yield DiffLine("lack", words.number(found.unseen), "more people are not worked out here.")
+    if row.kind == ReviewRow.Kind.FOREIGN:
+        yield DiffLine("lose", "The backend", "takes it from whoever has it there.")
+    elif found.nothing and not found.keeps:
+        yield DiffLine("same", "Nobody", "can do less by it today.")
+
+
+def _ways(kept: consequences.Kept) -> str:
+    return f"{kept.object}, through {words.listed(list(dict.fromkeys(map(way, kept.paths))), 3)}"
+
+
+def _other(visit: Visit, told: Told, row: ReviewRow) -> dict[str, Any]:
+    return {
+        "number": row.number,
+        "url": visit.url("review_row", row.number),
+        "who": told.who(row),
+        "can": told.can(row),
+        "how": told.how(row),
+    }
+
+
+def _gift(told: Told, gift: list[Any]) -> dict[str, str]:
+    _, name, codes, effect = gift
+    return {
+        "name": str(name),
+        "rights": told.rights(codes, ""),
+        "denied": "denied" if effect == "deny" else "",
+    }
+
+
+def _moment(told: Told, made: ReviewDecision) -> Moment:
+    what = SAID[made.choice] if made.choice else "took it back"
+    if made.until:
+        what = f"end on {words.moment(made.until)}"
+    if made.choice == "reduce":
+        what = f"take {terms.lower(told.rights(made.takes, ''))} away"
+    pace = f", in {words.number(round(made.seconds))} s" if made.seconds is not None else ""
+    together = f", with {words.number(made.together - 1)} others" if made.together > 1 else ""
+    kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")
+    text = f"{made.reviewer.label}: {what}"
+    return Moment(text, f"{words.moment(made.at)}{pace}{together}", kind, made.reason)
+
+
+def _earlier(told: Told, row: ReviewRow) -> dict[str, str]:
+    return {"title": row.review.title, "said": told.decided(row) or "Nothing was decided."}
+
+
+# Its effect alone, for a script
+
+
+@reads
+@signed_in
+def more(request: Request, id: int, number: int) -> HttpResponse:
+    """What the choice needs besides, and what it does; nothing is kept."""
+    one = _one(request, id, number)
+    row, work = one.row, Work(request, one.visit, request.GET)
+    choice = request.GET.get(f"d-{row.pk}", "")
+    if not one.may_decide or choice not in choices(row):
+        raise Http404
+    ready = Ready(row.pk, row.version, choice)
+    if choice not in TAKING:
+        return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, None)})
+    found = consequences.of(one.visit.review, [row])[row.pk]
+    takes = row.advised if choice == ReviewRow.Choice.REDUCE else ()
+    said = reviews_preview.text(row, takes) or effect(row, found, choice)
+    return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, found, said)})
+
+
+@writes
+@signed_in
+def also(request: Request, id: int, number: int) -> HttpResponse:
+    """The rows behind the other paths are made ready to be removed too."""
+    one = _one(request, id, number)
+    if not one.may_decide:
+        raise Http404
+    found = consequences.of(one.visit.review, [one.row])[one.row.pk]
+    keys = [row.pk for row in found.rows]
+    mine = worklist.rows_of(one.visit.review, one.visit.asker).filter(pk__in=keys)
+    tray = Tray(request, one.visit.review.pk)
+    new = {row.pk: Ready(row.pk, row.version, ReviewRow.Choice.REMOVE) for row in (one.row, *mine)}
+    tray.keep((tray.all() | new).values())
+    left = len(keys) - len(new) + 1
+    told = f"{words.count(len(new), 'row')} ready to be removed; nothing is submitted"
+    say(request, f"{told}. {words.number(left)} are somebody else's to decide" if left > 0 else told)
+    return redirect(one.visit.url())
+
+
+@writes
+@signed_in
+def back(request: Request, id: int, number: int) -> HttpResponse:
+    """A decision is taken back; the row is open again."""
+    one = _one(request, id, number)
+    version = request.POST.get("version", "")
+    if not one.may_decide or not version.isdecimal() or len(version) > 9:
+        raise Http404
+    try:
+        take_back(one.visit.review, one.row.pk, int(version), by=one.visit.actor)
+    except PolicyError as problem:
+        work = Work(
+            request, one.visit, request.GET, [Note("bad", "Not taken back.", str(problem))], alone=number
+        )
+        return _show(request, one, work, 409)
+    say(request, f"Row {words.number(number)} is open again")
+    return redirect(one.visit.url("review_row", number))

@@ -1,0 +1,221 @@
+"""How a review goes, for who leads it: who owes how much, how fast it is decided."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Fact, Facts, Note, Reason, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.reviews import charts as reviews_charts
+from authzsite.console.reviews.access import Visit, meet
+from authzsite.console.reviews.charts import Bar, parts_of
+from authzsite.console.reviews.worklist import SILENCE
+from policies.reviews import worklist
+from policies.reviews.guarding import Pace, paces
+from policies.reviews.plans import BY
+from policies.reviews.summing import by_hour
+
+NOT_LEADING = "why-not-lead"
+FEW = 10
+"""Fewer decisions than this say nothing about somebody's pace."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One reviewer: how far, how fast."""
+
+    who: Who
+    bar: Bar | None
+    decided: str
+    owes: str
+    pace: str
+    quick: str
+    kept: str
+    stamps: bool
+    action: Action | None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """Progress as a picture, then person by person."""
+    visit = meet(request, id)
+    if not visit.standing.reads:
+        raise Http404
+    if visit.review.state == "building":
+        return reviews_charts.being_built(request, visit)
+    return _show(request, visit)
+
+
+@reads
+@signed_in
+def state(request: Request, id: int) -> HttpResponse:
+    """While it is prepared, for a script: how many rows; then the page itself is asked for again."""
+    visit = meet(request, id)
+    if visit.review.state != "building":
+        answer = HttpResponse(status=204)
+        answer["HX-Redirect"] = visit.url()
+        return answer
+    return reviews_charts.being_built(request, visit)
+
+
+def _show(request: Request, visit: Visit) -> HttpResponse:
+    review, counts = visit.review, worklist.counts(visit.review)
+    told = list(_lines(visit))
+    now, begin = timezone.now(), review.opened or review.started
+    context: dict[str, Any] = {
+        "visit": visit,
+        "crumbs": visit.crumbs(),
+        "heading": review.title,
+        "kind": "Review",
+        "lead": review.purpose or f"Started by {review.starter.label}.",
+        "actions": _actions(visit, counts),
+        "reason": None if visit.standing.leads else _reason(visit),
+        "tabs": visit.tabs("review_lead"),
+        "facts": Facts(tuple(_facts(visit, counts))),
+        "note": _note(visit, counts, told),
+        "picture": reviews_charts.bar(counts),
+        "line": reviews_charts.line(by_hour(review), counts["all"], begin, review.due, now),
+        "lines": told,
+        "nobody": _nobody(visit),
+        "stages": list(_stages(visit)),
+        "many": words.count(len(told), "reviewer"),
+        "pace_words": words.count(review.pace, "second"),
+        "quick_url": f"{visit.url('review_result')}?show=quick",
+        "again": words.count(counts["again"], "row") if counts["again"] else "",
+    }
+    realm, revision = visit.root.name, review.revision
+    template = "console/reviewing/lead.html"
+    return page(request, template, context, room="reviews", realm=realm, revision=revision)
+
+
+def _actions(visit: Visit, counts: Mapping[str, int]) -> list[Action]:
+    if visit.review.state not in ("open", "building"):
+        return []
+    why = "" if visit.standing.leads else NOT_LEADING
+    found = [
+        Action("Call it off", visit.url("review_deed", "cancel"), "danger plain", reason=why),
+        Action("Give more time", visit.url("review_deed", "extend"), reason=why),
+    ]
+    if visit.is_open:
+        owes = counts["open"]
+        if owes:
+            found.append(Action("Remind who owes", visit.url("review_deed", "remind"), reason=why))
+        look = "" if owes else "primary"
+        found.append(Action("End it now", visit.url("review_deed", "end"), look, reason=why))
+    return found
+
+
+def _reason(visit: Visit) -> Reason:
+    text = f"{visit.review.starter.label} started this review; only who may grant there leads it."
+    return Reason(NOT_LEADING, text)
+
+
+def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
+    review = visit.review
+    yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
+    yield Fact("State", visit.state_words.capitalize())
+    yield Fact("Due", visit.due_words if visit.is_open else words.day(review.due))
+    yield Fact("If nobody says anything", SILENCE[review.silence])
+    yield Fact(
+        "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
+    )
+    if review.every:
+        yield Fact("Comes again", f"every {words.count(review.every, 'month')}")
+
+
+def _note(visit: Visit, counts: Mapping[str, int], told: list[Line]) -> Note | None:
+    """The one thing to know first: nobody can be asked, or somebody decides too fast to have looked."""
+    nobody = visit.review.counts.get("nobody", 0)
+    if (
+        nobody
+        and counts["open"]
+        and visit.is_open
+        and worklist.rows_of(visit.review).filter(desk__isnull=True).exists()
+    ):
+        return Note(
+            "warn",
+            f"Nobody can be asked about {words.count(nobody, 'row')}.",
+            "Pass them on to somebody, or silence decides about them.",
+            visit.url("review_pass"),
+            "Pass them on",
+        )
+    fast = [one.who.name for one in told if one.stamps]
+    if fast:
+        text = "Some of what they decided is drawn by lot, and another person looks at it again."
+        return Note("warn", f"{words.listed(fast, 3)} decided faster than one can read.", text)
+    return None
+
+
+def _nobody(visit: Visit) -> str:
+    many = visit.review.counts.get("nobody", 0)
+    return words.count(many, "row") if many else ""
+
+
+def _stages(visit: Visit) -> Iterable[dict[str, Any]]:
+    for number, stage in enumerate(visit.review.stages):
+        yield {
+            "who": BY.get(stage["by"], stage["by"]),
+            "until": words.moment(datetime.fromisoformat(stage["until"])),
+            "now": number == visit.review.stage and visit.is_open,
+            "over": number < visit.review.stage or visit.is_over,
+        }
+
+
+def _lines(visit: Visit) -> Iterable[Line]:
+    known = {one.reviewer.pk: one for one in paces(visit.review)}
+    asked = worklist.progress(visit.review)
+    for one in sorted(asked, key=lambda each: (-each.open, each.reviewer.label.casefold())):
+        yield _line(visit, one.reviewer, one.all, one.open, known.pop(one.reviewer.pk, None))
+    for pace in known.values():  # those who decided in an earlier round, or passed everything on
+        yield _line(visit, pace.reviewer, pace.decided, 0, pace)
+
+
+def _line(visit: Visit, person: Principal, whole: int, owes: int, pace: Pace | None) -> Line:
+    done = whole - owes
+    return Line(
+        terms.who(person, person.name),
+        parts_of({"keep": done, "open": owes}),
+        f"{words.number(done)} of {words.number(whole)}",
+        words.number(owes) if owes else "Nothing",
+        _seconds(pace),
+        words.number(pace.quick) if pace and pace.quick else "None" if pace else "",
+        _kept(pace),
+        _stamps(visit, pace),
+        _passing(visit, person) if owes and visit.is_open and visit.standing.leads else None,
+    )
+
+
+def _passing(visit: Visit, person: Principal) -> Action:
+    url = f"{visit.url('review_pass')}?{urlencode({'of': str(person)})}"
+    return Action("Reassign", url, "mini", more=f"what {person.label} owes")
+
+
+def _seconds(pace: Pace | None) -> str:
+    if pace is None or pace.seconds is None:
+        return ""
+    return f"{words.number(round(pace.seconds))} s a row"
+
+
+def _kept(pace: Pace | None) -> str:
+    if pace is None:
+        return ""
+    far = f", {words.number(pace.kept_far)} of them reach far" if pace.kept_far else ""
+    return f"{words.number(pace.kept)} of {words.number(pace.decided)}{far}"
+
+
+def _stamps(visit: Visit, pace: Pace | None) -> bool:
+    """Whether most of what somebody decided was decided quickly."""
+    return pace is not None and pace.decided >= FEW and pace.quick * 2 > pace.decided

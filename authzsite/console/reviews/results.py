@@ -1,0 +1,347 @@
+"""What came of a review: each removal with its proof, what could not be carried out and why, what is left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Q
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.utils.dateparse import parse_datetime
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Empty, Fact, Facts, Note, Path, Reason, State, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.reviews import charts as reviews_charts
+from authzsite.console.reviews.access import Visit, meet
+from authzsite.console.reviews.rows import Told
+from authzsite.downloads import csv_file
+from policies.models import ReviewRow, review_states
+from policies.record import access_log
+from policies.reviews import closing, evidence, proving, worklist
+from policies.services import duties
+
+SHOWN, PRINTED = 50, 2000
+EXPORT = "export_history"
+TAKEN = ("remove", "reduce", "end")
+TAKING = Q(choice__in=TAKEN)
+KINDS: Mapping[str, tuple[str, Q]] = {
+    "taken": ("To be removed", TAKING),
+    "proved": ("Proved", Q(state="proved")),
+    "failed": ("Not carried out", Q(state__in=("failed", "gone"))),
+    "kept": ("Kept", Q(state="kept")),
+    "quick": ("Decided quickly", Q(quick=True)),
+    "all": ("Every row", Q()),
+}
+LEFT = "left"
+MARKS = {
+    "waiting": "behind",
+    "carried": "behind",
+    "proved": "ok",
+    "gone": "ok",
+    "failed": "failed",
+    "kept": "ok",
+    "open": "unknown",
+    "again": "unknown",
+    "decided": "behind",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row with what became of it."""
+
+    number: int
+    who: Who
+    can: str
+    how: Path
+    decided: str
+    state: State
+    proof: str
+    url: str
+
+
+@dataclass
+class Result:
+    """Some rows of a review, as somebody may read them."""
+
+    visit: Visit
+    show: str
+    after: int
+
+    @cached_property
+    def rows(self) -> list[ReviewRow]:
+        only = KINDS[self.show][1] if self.show in KINDS else Q()
+        mine = None if self.visit.standing.reads else self.visit.asker
+        rows = worklist.rows_of(self.visit.review, mine).filter(only, number__gt=self.after)
+        related = rows.select_related("holder", "group", "decided_by", "desk").order_by("number")
+        return list(related[: SHOWN + 1])
+
+    @cached_property
+    def left(self) -> list[closing.Left]:
+        return closing.listed(self.visit.review, after=self.after, limit=SHOWN + 1)
+
+    @property
+    def shown(self) -> list[ReviewRow]:
+        some = [one.row for one in self.left] if self.show == LEFT else self.rows
+        return some[:SHOWN]
+
+    @property
+    def more(self) -> bool:
+        return len(self.left if self.show == LEFT else self.rows) > SHOWN
+
+    def lines(self) -> list[Line]:
+        told = Told(self.visit.review, self.shown)
+        whys = {one.row.pk: one for one in self.left} if self.show == LEFT else {}
+        return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
+
+    def _line(self, told: Told, row: ReviewRow, left: closing.Left | None) -> Line:
+        word = review_states.ROW.words[row.state].capitalize()
+        proof = f"{left.why} {left.owner.label} answers for it until {words.day(left.until)}." if left else ""
+        return Line(
+            row.number,
+            told.who(row),
+            told.can(row),
+            told.how(row),
+            told.decided(row) or "Nobody decided",
+            State(MARKS.get(row.state, "unknown"), word),
+            proof or proved(row),
+            self.visit.url("review_row", row.number),
+        )
+
+
+def proved(row: ReviewRow) -> str:
+    """Read again in PostgreSQL at revision 48,300, Today, 09:14, without it."""
+    if row.state == "proved":
+        at, revision = _moment(row.proof.get("at")), row.proof.get("revision")
+        when = f", {words.moment(at)}," if at else ""
+        where = str(row.proof.get("backend", ""))
+        if where == proving.CONSOLE:
+            return (
+                f"No backend mirrors it; in force since revision {words.number(revision)}{when}".strip(",")
+                + "."
+            )
+        return (
+            f"{where[:1].upper()}{where[1:]} was read at revision {words.number(revision)}{when} without it."
+        )
+    if row.state == "carried":
+        return row.outcome or "Ended here; the backend is not read again yet."
+    if row.state in ("waiting", "decided") and row.choice in TAKEN:
+        return "It waits to be carried out."
+    return row.outcome
+
+
+def _moment(text: str | None) -> datetime | None:
+    return parse_datetime(text) if text else None
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """Counts first; then the removals, each with its proof."""
+    visit = meet(request, id)
+    if visit.review.state == "building":
+        return reviews_charts.being_built(request, visit)
+    show = request.GET.get("show", "taken")
+    known = show in KINDS or (show == LEFT and visit.standing.reads)
+    after = number_in(request.GET.get("after", "")) or 0
+    result = Result(visit, show if known else "taken", min(after, 2**31 - 1))
+    return _show(request, result)
+
+
+def _show(request: Request, result: Result) -> HttpResponse:
+    visit, review, lines = result.visit, result.visit.review, result.lines()
+    mine = None if visit.standing.reads else visit.asker
+    counts = worklist.counts(review, mine)
+    last = result.shown[-1].number if result.shown else 0
+    context: dict[str, Any] = {
+        "visit": visit,
+        "crumbs": visit.crumbs(),
+        "heading": review.title,
+        "kind": "Result of a review",
+        "lead": _lead(visit, counts),
+        "actions": _actions(visit),
+        "reason": _reason(visit),
+        "tabs": visit.tabs("review_result"),
+        "facts": Facts(tuple(_facts(visit, counts))),
+        "note": _note(visit, counts),
+        "picture": reviews_charts.bar(counts),
+        "toggles": _toggles(visit, result, counts),
+        "lines": lines,
+        "proof_head": "Why, and who answers for it" if result.show == LEFT else "Proof",
+        "pager": Pager(
+            words.count(len(lines), "row"),
+            f"?show={result.show}" if result.after else "",
+            f"?show={result.show}&after={last}" if result.more else "",
+            visit.url("review_csv") if visit.standing.reads else "",
+        ),
+        "empty": Empty("No row is here", "", drawn=False, level=2),
+        "evidence_url": visit.url("review_evidence"),
+    }
+    realm, revision = visit.root.name, review.revision
+    template = "console/reviewing/result.html"
+    return page(request, template, context, room="reviews", realm=realm, revision=revision)
+
+
+def _lead(visit: Visit, counts: Mapping[str, int]) -> str:
+    taken, done = _taken(counts), counts["state_proved"]
+    if not visit.is_over:
+        return "It is not over yet: nothing is carried out before the end."
+    if visit.review.state == "cancelled":
+        return "It was called off: nothing was removed."
+    if not taken:
+        return "Nothing was to be removed."
+    many = words.count(taken, "removal")
+    return f"{words.number(done)} of {many} proved: the backend was read again without it."
+
+
+def _taken(counts: Mapping[str, int]) -> int:
+    return sum(counts[f"state_{one}"] for one in ("waiting", "carried", "proved", "gone", "failed"))
+
+
+def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
+    review = visit.review
+    yield Fact("State", visit.state_words.capitalize())
+    yield Fact("Decided", f"{words.number(counts['all'] - counts['open'])} of {words.number(counts['all'])}")
+    if visit.is_over:
+        yield Fact("Removed and proved", words.number(counts["state_proved"]))
+        yield Fact("Removed, not read again yet", words.number(counts["state_carried"]))
+        yield Fact("Not carried out", words.number(counts["state_failed"]))
+    yield Fact(
+        "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
+    )
+    if review.closed:
+        yield Fact("Closed", words.moment(review.closed))
+
+
+def _note(visit: Visit, counts: Mapping[str, int]) -> Note | None:
+    failed = counts["state_failed"]
+    if failed:
+        return Note(
+            "bad",
+            f"{words.count(failed, 'removal')} could not be carried out.",
+            "Each says why, and who answers for it.",
+            "?show=failed",
+            "Show them",
+        )
+    waits = counts["state_carried"]
+    if waits and visit.review.state == "proving":
+        text = "Proof comes when each backend was read again; this page says when."
+        return Note("", f"{words.count(waits, 'removal')} wait for proof.", text)
+    return None
+
+
+def _toggles(visit: Visit, result: Result, counts: Mapping[str, int]) -> tuple[Toggle, ...]:
+    many = {
+        "taken": counts["choice_remove"] + counts["choice_reduce"] + counts["choice_end"],
+        "proved": counts["state_proved"],
+        "failed": counts["state_failed"] + counts["state_gone"],
+        "kept": counts["state_kept"],
+        "all": counts["all"],
+        "quick": worklist.rows_of(visit.review).filter(quick=True).count() if visit.standing.reads else 0,
+    }
+    found = [
+        Toggle(word, f"?show={code}", code == result.show, words.number(many[code]))
+        for code, (word, _) in KINDS.items()
+        if code != "quick" or many[code] or result.show == code
+    ]
+    if visit.standing.reads:
+        left = closing.exceptions(visit.review).count() if visit.is_over else 0
+        found.insert(3, Toggle("Exceptions", f"?show={LEFT}", result.show == LEFT, words.number(left)))
+    return tuple(found)
+
+
+def _actions(visit: Visit) -> list[Action]:
+    found = []
+    if visit.standing.reads:
+        found.append(Action("Print view", visit.url("review_print"), "plain", "print"))
+        if visit.review.every and visit.standing.leads:
+            found.append(Action("The series", visit.url("review_deed", "repeat")))
+    return found
+
+
+def may_export(visit: Visit) -> bool:
+    return visit.standing.reads and duties.has(visit.asker, EXPORT, visit.root)
+
+
+def _reason(visit: Visit) -> Reason | None:
+    if not visit.standing.reads or may_export(visit):
+        return None
+    text = f"Taking evidence away is a duty of its own; ask the owner of {visit.root.name} for it."
+    return Reason("why-no-export", text)
+
+
+# On paper, and as a file
+
+
+@reads
+@signed_in
+def paper(request: Request, id: int) -> HttpResponse:
+    """Every row with its decision and its proof, to be printed."""
+    visit = meet(request, id)
+    if not visit.standing.reads:
+        raise Http404
+    related = ("holder", "group", "decided_by", "desk")
+    rows = list(worklist.rows_of(visit.review).select_related(*related).order_by("number")[:PRINTED])
+    told, counts = Told(visit.review, rows), worklist.counts(visit.review)
+    result = Result(visit, "all", 0)
+    left = counts["all"] - len(rows)
+    context = {
+        "visit": visit,
+        "heading": visit.review.title,
+        "lead": _lead(visit, counts),
+        "facts": Facts(tuple(_facts(visit, counts))),
+        "starter": visit.review.starter.label,
+        "lines": [result._line(told, row, None) for row in rows],
+        "digest": visit.review.digest,
+        "more": f"{words.number(left)} more rows are in the file." if left > 0 else "",
+        "back": visit.url("review_result"),
+    }
+    realm, revision = visit.root.name, visit.review.revision
+    template = "console/reviewing/paper.html"
+    return page(request, template, context, room="reviews", realm=realm, revision=revision)
+
+
+HEAD = (
+    *("number", "kind", "holder", "group", "role", "object", "privileges", "effect", "risks", "change"),
+    *(
+        "advice",
+        "state",
+        "choice",
+        "takes",
+        "until",
+        "reason",
+        "decided_by",
+        "decided_at",
+        "carried_revision",
+    ),
+    *("proved_at", "backend", "read_at_revision", "outcome"),
+)
+
+
+@reads
+@signed_in
+def as_csv(request: Request, id: int) -> HttpResponseBase:
+    """Every row as a line of a file; for who may read the whole review."""
+    visit = meet(request, id)
+    if not visit.standing.reads:
+        raise Http404
+    access_log.looked(visit.asker, f"file of review {id}", visit.root, via="console")
+    return csv_file.answer(f"review-{id}", HEAD, _csv(visit))
+
+
+def _csv(visit: Visit) -> Iterator[list[object]]:
+    for row in evidence.rows(visit.review):
+        proof = row["proof"] or {}
+        told = {**row, "backend": proof.get("backend", ""), "read_at_revision": proof.get("revision", "")}
+        yield [
+            ", ".join(map(str, told[name])) if isinstance(told[name], list) else told[name] for name in HEAD
+        ]

@@ -1,0 +1,273 @@
+"""A row of a review in words and chips: who, can what, how, what we suggest and on what ground."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Chip, Face, Path, Who
+from authzsite.console.sync.backend_state import right_word
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER, Rule
+from policies.models import Backend, Change, Review, ReviewRow
+from policies.reviews.advice import GROUNDS
+from policies.reviews.consequences import Consequence
+from policies.services.personal import is_personal
+
+Kind, Choice = ReviewRow.Kind, ReviewRow.Choice
+LABELS = {
+    Choice.KEEP: "Keep",
+    Choice.REMOVE: "Remove",
+    Choice.END: "End on…",
+    Choice.UNSURE: "Not sure",
+    Choice.REDUCE: "Reduce…",
+}
+SAID = {"keep": "keep", "remove": "remove", "reduce": "reduce", "end": "end on a date", "unsure": "not sure"}
+CHANGED = {
+    "new": "New since the last review",
+    "more": "Gives more than at the last review",
+    "less": "Gives less than at the last review",
+    "other": "Gives something else than at the last review",
+}
+NAMED = 3
+ORDER = ("use", "read", "write", "create", "manage")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """What is suggested, in one word, and the ground of it."""
+
+    word: str
+    ground: str
+
+
+@dataclass(frozen=True)
+class Told:
+    """A page's rows, and what must be looked up to say them.  Two queries."""
+
+    review: Review
+    rows: Sequence[ReviewRow]
+
+    @cached_property
+    def law(self) -> str:
+        return self.review.realm.law
+
+    @cached_property
+    def moments(self) -> Mapping[int, datetime]:
+        wanted = {row.since for row in self.rows if row.since}
+        return dict(Change.objects.filter(revision__in=wanted).values_list("revision", "at"))
+
+    @cached_property
+    def backends(self) -> Mapping[int, str]:
+        wanted = {row.outside.get("backend") for row in self.rows if row.outside} - {None}
+        rows = Backend.objects.filter(pk__in=wanted) if wanted else ()
+        return {row.pk: row.get_kind_display() for row in rows}
+
+    # Who
+
+    def who(self, row: ReviewRow, url: str = "") -> Who:
+        if row.kind == Kind.RULE:
+            return Who(row.role_name, Face("thing", "role"), "role, for whoever holds it", url)
+        if row.kind == Kind.FOREIGN:
+            where = self.backends.get(row.outside.get("backend", 0), "")
+            name = str(row.outside.get("holder", ""))
+            return Who(name, Face("foreign"), f"in {where}" if where else "in a backend", url)
+        if row.holder is None:
+            return Who("Nobody", Face("person", "?"), "", url)
+        return terms.who(row.holder, self._note(row), url)
+
+    def _note(self, row: ReviewRow) -> str:
+        if row.holder is None:
+            return ""
+        if row.holder.kind == "group":
+            return words.count(row.people, "person", "people")
+        note = "service" if row.holder.kind == "service" else ""
+        return "cannot sign in" if "closed" in row.risks else note
+
+    # Can
+
+    def can(self, row: ReviewRow) -> str:
+        """Read orders; Use schema sales; Read tables in sales; Everything in sales."""
+        if row.kind == Kind.OWNER:
+            return f"Everything in {self.short(row)}"
+        if row.kind in (Kind.ROLE, Kind.MEMBER):
+            return self._given(row)
+        told = self.rights(row.privileges, row.type, row.kind)
+        if row.effect == "deny":
+            return f"Denied: {terms.lower(told)} {self._on(row)}"
+        return f"{told} {self._on(row)}"
+
+    def short(self, row: ReviewRow) -> str:
+        """The last part of its name, as people say it."""
+        return row.pattern or row.what.rpartition(".")[2] or row.what
+
+    def _on(self, row: ReviewRow) -> str:
+        if row.pattern:
+            return f"on {row.pattern}"
+        uses = all(self._category(code) == "use" for code in row.privileges)
+        plain = row.type not in terms.CONTAINERS or (uses and row.kind != Kind.FOREIGN)
+        return self.short(row) if plain else f"in {self.short(row)}"
+
+    def _category(self, code: str) -> str:
+        known = dialects.get(self.law).privilege(code)
+        return known.category if known else ""
+
+    def rights(self, codes: Sequence[str], type_: str, kind: str = "") -> str:
+        """Read, write: what privileges let somebody do; the backend's own words for what it gave."""
+        if kind == Kind.FOREIGN:
+            return words.listed([code.capitalize() for code in codes]) or "Something"
+        told = [terms.right(code, type_, self.law) for code in sorted(codes, key=self._place)]
+        return terms.sentence_list(list(dict.fromkeys(told))) or "Nothing"
+
+    def _place(self, code: str) -> tuple[int, str]:
+        """Use before read before write, as people say it."""
+        category = self._category(code)
+        return (ORDER.index(category) if category in ORDER else len(ORDER)), code
+
+    def _given(self, row: ReviewRow) -> str:
+        if not row.gives:
+            return "What the group has" if row.kind == Kind.MEMBER else "Nothing yet"
+        told = []
+        for _, name, codes, effect in row.gives[:NAMED]:
+            rights = self.rights(codes, "")
+            short = str(name).rpartition(".")[2] or name
+            told.append(f"{'denied: ' if effect == 'deny' else ''}{terms.lower(rights)} {short}")
+        more = len(row.gives) - NAMED
+        tail = f" and {words.number(more)} more" if more > 0 else ""
+        text = "; ".join(told) + tail
+        return text[:1].upper() + text[1:]
+
+    # How
+
+    def how(self, row: ReviewRow) -> Path:
+        return Path(tuple(self._chips(row)))
+
+    def _chips(self, row: ReviewRow) -> Iterable[Chip]:
+        match row.kind:
+            case Kind.ROLE:
+                yield Chip("role", f"Role {row.role_name}")
+            case Kind.MEMBER:
+                yield Chip("group", f"Group {row.group.label if row.group else ''}")
+            case Kind.OWNER:
+                yield Chip("owner", f"Owner of {self.short(row)}")
+            case Kind.FOREIGN:
+                yield Chip("foreign", "Foreign")
+            case Kind.RULE:
+                yield Chip("denied" if row.effect == "deny" else "role", "Said by the role")
+            case _:
+                yield Chip("denied", "Denied") if row.effect == "deny" else Chip("direct", "Direct")
+        ends = terms.ends_chip(row.valid_until)
+        if ends is not None:
+            yield ends
+
+    # What we suggest
+
+    def suggests(self, row: ReviewRow) -> Suggestion:
+        word = LABELS.get(Choice(row.advice), "") if row.advice else "Nothing"
+        if row.kind == Kind.FOREIGN and row.advice == Choice.REMOVE:
+            word = "Adopt or remove"
+        if row.advice == Choice.REDUCE and row.advised:
+            word = f"Take {terms.lower(self.rights(row.advised, row.type))} away"
+        told = [self._ground(row)]
+        if row.peers_of and row.ground not in ("rare", "common"):
+            told.append(f"{words.number(row.peers_have)} of {words.number(row.peers_of)} like it have it")
+        if row.change in CHANGED:
+            told.append(terms.lower(CHANGED[row.change]))
+        return Suggestion(word.rstrip("…"), "; ".join(told))
+
+    def _ground(self, row: ReviewRow) -> str:
+        sentence = GROUNDS.get(row.ground, "")
+        used = words.ago(row.last_used) if row.last_used else "never"
+        since = self.moments.get(row.since or 0)
+        return sentence.format(
+            who=row.holder.label if row.holder else "who has it",
+            until=words.day(row.valid_until) if row.valid_until else "a date",
+            used=used,
+            since=words.ago(since) if since else "long ago",
+            have=words.number(row.peers_have),
+            of=words.number(row.peers_of),
+        )
+
+    def decided(self, row: ReviewRow) -> str:
+        """Remove (Ben Bauer, today, 09:14): no longer in sales."""
+        if not row.choice:
+            return ""
+        told = SAID[row.choice]
+        if row.choice == Choice.END and row.until:
+            told = f"end on {words.moment(row.until)}"
+        if row.choice == Choice.REDUCE:
+            told = f"take {terms.lower(self.rights(row.takes, row.type))} away"
+        by = "nobody answered" if row.default else row.decided_by.label if row.decided_by else ""
+        when = f", {words.said(words.moment(row.decided_at))}" if row.decided_at else ""
+        reason = f": {row.reason}" if row.reason else ""
+        return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
+
+
+def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
+    """What taking it away really does, in one or two sentences."""
+    if consequence is None or choice not in (Choice.REMOVE, Choice.REDUCE, Choice.END):
+        return ""
+    if consequence.gone:
+        return "It ended already. No decision is needed."
+    if row.kind == Kind.FOREIGN:
+        return foreign_effect(row)
+    told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
+    if consequence.unseen:
+        told.append(f"{words.number(consequence.unseen)} more people are not worked out.")
+    return " ".join(told) or "Nobody can do less by it today."
+
+
+def foreign_effect(row: ReviewRow) -> str:
+    """What taking a right away does that others gave: its holder loses it, but for what roles there give."""
+    rights = list(dict.fromkeys(right_word(one, row.type) for one in row.privileges))
+    holder = str(row.outside.get("holder", ""))
+    giver = f" {row.outside['grantor']} gave it." if row.outside.get("grantor") else ""
+    lost = words.listed([terms.lower(one) for one in rights])
+    return f"{holder} loses {lost} on {row.what}.{giver} What roles and others there give stays."
+
+
+def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:
+    if it.loses:
+        people = list(dict.fromkeys(one.person.label for one in it.loses))
+        acts = acts_of(row, [act for one in it.loses for act in one.actions])
+        places = list(dict.fromkeys(one.object for one in it.loses))
+        verb = "loses" if len(people) == 1 else "lose"
+        yield f"{_people(people)} {verb} {words.listed(acts[:4])} on {words.listed(places, 2)}."
+
+
+def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
+    if it.keeps:
+        people = list(dict.fromkeys(one.person.label for one in it.keeps))
+        acts = acts_of(row, [act for one in it.keeps for act in one.actions])
+        ways = list(dict.fromkeys(way(path) for one in it.keeps for path in one.paths))
+        verb = "keeps" if len(people) == 1 else "keep"
+        yield f"{_people(people)} {verb} {words.listed(acts[:3])}, through {words.listed(ways, 2)}."
+
+
+def acts_of(row: ReviewRow, actions: Sequence[str]) -> list[str]:
+    """What actions are called: to read a schema is to use it."""
+    inside = row.type in terms.CONTAINERS
+    told = ("use" if inside and one == "read" else one.replace("_", " ") for one in actions)
+    return list(dict.fromkeys(told))
+
+
+def _gains(it: Consequence) -> Iterable[str]:
+    if it.gains:
+        people = list(dict.fromkeys(one.person.label for one in it.gains))
+        verb = "gains" if len(people) == 1 else "gain"
+        yield f"{_people(people)} {verb} what it denies."
+
+
+def way(rule: Rule) -> str:
+    """The first station of a path, by which people know it."""
+    names = [one.name for one in rule.via if one.kind in ("group", "role") and not is_personal(one.name)]
+    if names:
+        return names[0]
+    return "ownership" if rule.privilege == OWNER else "a direct grant"
+
+
+def _people(names: list[str]) -> str:
+    return words.listed(names, 2) if len(names) < 4 else words.count(len(names), "person", "people")

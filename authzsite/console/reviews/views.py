@@ -1,0 +1,184 @@
+"""The reviews: what waits for me, what I started, what is over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import render
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.home.waiting import SHOWN as ON_HOME
+from authzsite.console.home.waiting import Waits, waits
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Item, Pager
+from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, State
+from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.inputs.visible_principals import circle_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.reviews.charts import Bar, parts_of
+from authzsite.downloads import csv_file
+from policies.models import Review, review_states
+from policies.reviews import worklist
+from policies.reviews.summing import summed
+from policies.reviews.worklist import Owing
+from policies.services.grants import revision_now
+
+SHOWN = 30
+MARKS = {
+    "building": "behind",
+    "open": "",
+    "closing": "behind",
+    "proving": "behind",
+    "closed": "ok",
+    "cancelled": "paused",
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One review in a list."""
+
+    title: str
+    url: str
+    note: str
+    bar: Bar | None
+    state: State
+    due: str
+    action: Action | None = None
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """What waits first; then what goes on; then what is over."""
+    circle = circle_of(request)
+    owing = worklist.owing(circle.asker)
+    after = min(number_in(request.GET.get("after", "")) or 0, 10**6)
+    known = worklist.reviews_for(circle.asker)
+    running = list(known.filter(state__in=("building", "open", "closing", "proving")))
+    ended = list(known.filter(state__in=("closed", "cancelled"))[after : after + SHOWN + 1])
+    sums = summed([*running, *ended[:SHOWN]])
+    mine = {one.review.pk for one in owing}
+    context: dict[str, Any] = {
+        "heading": "Reviews",
+        "lead": "Who has access is asked again from time to time: does everyone still need it?",
+        "actions": _actions(circle.gives_access),
+        "reason": None if circle.gives_access else _no_start(),
+        "waiting": [_owed(one) for one in owing],
+        "running": [_line(one, sums, circle.asker) for one in running if one.pk not in mine],
+        "ended": [_line(one, sums, circle.asker) for one in ended[:SHOWN]],
+        "pager": Pager(
+            "The newest first",
+            "?" if after else "",
+            f"?after={after + SHOWN}" if len(ended) > SHOWN else "",
+        ),
+        "csv": reverse("console:reviews_csv"),
+        "empty": Empty(
+            "No review waits for you",
+            "Whoever may give access starts one; who owns what is looked at is asked.",
+            level=2,
+        ),
+    }
+    return page(request, "console/reviewing/room.html", context, room="reviews", revision=revision_now())
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """All of them, the newest first."""
+    asker = asker_of(request)
+    waits = {one.review.pk: one.open for one in worklist.owing(asker)}
+    head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
+    rows = worklist.reviews_for(asker).iterator(csv_file.CHUNK)
+    return csv_file.answer("reviews", head, _told(rows, waits))
+
+
+def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[object]]:
+    for some in csv_file.chunks(rows):
+        sums = summed(some)
+        for one in some:
+            counts = sums.get(one.pk, {})
+            told = (one.pk, one.title, one.starter, review_states.REVIEW.words[one.state])
+            many = (sum(counts.values()), counts.get("open", 0), waits.get(one.pk, 0))
+            yield [*told, *many, csv_file.moment(one.due), csv_file.moment(one.closed)]
+
+
+def _actions(may: bool) -> list[Action]:
+    start = reverse("console:review_new")
+    return [Action("Start a review", start, "primary", reason="" if may else "why-no-start")]
+
+
+def _no_start() -> Reason:
+    text = "A review is started by who may give access to what it is about; ask its owner."
+    return Reason("why-no-start", text)
+
+
+def _owed(one: Owing) -> Line:
+    review, url = one.review, reverse("console:review", args=[one.review.pk])
+    done = parts_of({"keep": one.all - one.open, "open": one.open})
+    many = words.count(one.open, "row")
+    note = f"{many} of {words.number(one.all)} to decide; asked by {review.starter.label}"
+    due = f"{words.day(review.due)}, {words.ends_in(review.due)}"
+    action = Action(f"Decide {many}", url, "mini", more=f"of {review.title}")
+    return Line(review.title, url, note, done, State("behind", "Waits for you"), due, action)
+
+
+def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principal) -> Line:
+    counts = sums.get(review.pk, {})
+    by = "you" if review.starter_id == asker.pk else review.starter.label
+    rows = words.count(sum(counts.values()), "row")
+    when = review.closed or review.due
+    ends = "Ended" if review.closed else "Due"
+    over = review.state in ("closed", "cancelled", "closing", "proving")
+    name = "review_result" if over else "review"
+    url = reverse(f"console:{name}", args=[review.pk])
+    state = State(MARKS[review.state] or "ok", review_states.REVIEW.words[review.state].capitalize())
+    return Line(
+        review.title,
+        url,
+        f"{rows}; started by {by}",
+        parts_of(counts),
+        state,
+        f"{ends} {words.said(words.day(when))}",
+    )
+
+
+# Beside the room's name, and on Home
+
+
+@reads
+@signed_in
+def count(request: Request) -> HttpResponse:
+    """How many rows wait, for the rail; asked after the page has come."""
+    rows = sum(one.open for one in worklist.owing(asker_of(request)))
+    return render(request, "console/reviewing/count.html", {"count": words.number(rows) if rows else ""})
+
+
+@waits(20, "review")
+def waiting(asker: Principal) -> Waits:
+    """The reviews in which somebody still owes decisions, the most urgent first."""
+    owing = worklist.owing(asker)
+    items = tuple(_items(owing[:ON_HOME], asker))
+    step = Action("Decide reviews", reverse("console:reviews"), "primary")
+    return Waits(items, len(owing), step if items else None)
+
+
+def _items(owing: Sequence[Owing], asker: Principal) -> Iterable[Item]:
+    for one in owing:
+        url = reverse("console:review", args=[one.review.pk])
+        own, many = one.review.starter_id == asker.pk, words.count(one.open, "row")
+        text = f"have {many} to decide of" if own else f"asks you to decide {many} of"
+        note = f"Due {words.day(one.review.due)}, {words.ends_in(one.review.due)}"
+        starter = one.review.starter
+        face = Face("person", words.initials(starter.label))
+        action = Action("Decide", url, "mini", more=f"{one.review.title}")
+        yield Item(
+            face, "You" if own else starter.label, text, note, action, object=one.review.title, url=url
+        )

@@ -1,0 +1,269 @@
+"""The work-list: rows to decide, in three views; what is ready waits in a bar until it is submitted."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Empty, Fact, Facts, Note
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.reviews import charts as reviews_charts
+from authzsite.console.reviews.access import meet
+from authzsite.console.reviews.draft_decisions import Ready
+from authzsite.console.reviews.listing import VIEWS, Work, ready_words
+from policies.authority import Actor
+from policies.errors import Invalid, PolicyError
+from policies.models import Review, ReviewRow
+from policies.reviews import worklist
+from policies.reviews.deciding import Verdict, decide, needs_reason
+
+Choice = ReviewRow.Choice
+LOOKS_LIKE_A_QUERY = "?"
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The rows one is asked about; ready decisions are kept, or submitted."""
+    visit = meet(request, id)
+    if visit.review.state == "building":
+        return reviews_charts.being_built(request, visit)
+    if not visit.standing.asked:
+        return redirect(visit.url("review_lead" if visit.standing.reads else "review_result"))
+    work = Work(request, visit, request.GET)
+    if request.method == "POST" and visit.is_open:
+        return answer(request, work)
+    return show(request, work)
+
+
+def answer(request: Request, work: Work) -> HttpResponse:
+    """Keep what is chosen; submit it when that is what was asked for."""
+    chosen = work.tray.read(request.POST)
+    if request.POST.get("step") == "submit":
+        return _submit(request, work, chosen)
+    work.tray.keep(chosen.values())
+    go = request.POST.get("go", "")
+    if not go.startswith(LOOKS_LIKE_A_QUERY):
+        many = words.count(len(chosen), "decision")
+        say(request, f"{many} ready; nothing is submitted" if chosen else "Nothing is ready")
+        go = work.url()
+    return redirect(f"{request.path}{go}")
+
+
+def _submit(request: Request, work: Work, chosen: dict[int, Ready]) -> HttpResponse:
+    review = work.visit.review
+    found = worklist.rows_of(review, work.visit.asker).filter(pk__in=chosen)
+    rows = {row.pk: row for row in found.select_related("holder", "group", "decided_by")}
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    news = [one for pk, one in chosen.items() if pk in rows and _is_news(rows[pk], one)]
+    for one in news:
+        problem = _lacks(review, rows[one.row], one, reason)
+        if problem:
+            work.problems[one.row] = problem
+    work.problems |= {pk: said for pk, said in work.tray.problems.items() if pk in rows}
+    if not news or work.problems:
+        return _keep_and_show(request, work, chosen, [_nothing(work, rows)])
+    return _decide(request, work, chosen, [(rows[one.row], one.verdict(reason)) for one in news])
+
+
+def _is_news(row: ReviewRow, one: Ready) -> bool:
+    same = (row.choice, tuple(row.takes), row.until, row.reason)
+    return (one.choice, one.takes, one.until, one.reason) != same or row.state == "again"
+
+
+def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
+    """What a decision still needs before it can go."""
+    if one.choice == Choice.END and one.until is None:
+        return "Say when it ends."
+    if one.choice == Choice.REDUCE and not set(one.takes) < set(row.privileges):
+        return "Say which rights go, and leave at least one."
+    if one.choice == Choice.REDUCE and not one.takes:
+        return "Say which rights go."
+    if needs_reason(review, row, one.choice) and not (one.reason or reason).strip(" .-"):
+        return "Say why."
+    return ""
+
+
+def _nothing(work: Work, rows: Mapping[int, ReviewRow]) -> Note:
+    if not work.problems:
+        return Note("", "Nothing is ready to submit.", "Choose for a row what is to become of it.")
+    told = [f"{_named(rows[pk])}: {said}" for pk, said in list(work.problems.items())[:5]]
+    return Note("bad", "Nothing is submitted yet.", " ".join(told))
+
+
+def _named(row: ReviewRow) -> str:
+    """Ana Analyst, orders: what its line is known by."""
+    who = row.holder.label if row.holder else row.outside.get("holder") or row.role_name or "Nobody"
+    return f"{who}, {row.what}"
+
+
+def _keep_and_show(
+    request: Request, work: Work, chosen: dict[int, Ready], notes: list[Note], status: int = 422
+) -> HttpResponse:
+    work.tray.keep(chosen.values())
+    work.chosen = chosen
+    work.notes += notes
+    return show(request, work, status)
+
+
+def _decide(
+    request: Request, work: Work, chosen: dict[int, Ready], wanted: Sequence[tuple[ReviewRow, Verdict]]
+) -> HttpResponse:
+    """Those that reach far by themselves, the others together, no more at once than the review lets."""
+    review = work.visit.review
+    alone = [one for row, one in wanted if row.far and one.choice == Choice.KEEP]
+    together = [one for row, one in wanted if one not in alone][: review.bulk]
+    nonce = request.POST.get("nonce", "")[:40]
+    actor = Actor(work.visit.asker, "console", request_id=nonce if nonce.isalnum() else "")
+    steps = [[one] for one in alone] + ([together] if together else [])
+    spent, many = work.tray.seconds(), sum(map(len, steps))
+    done: set[int] = set()
+    refused: list[tuple[int, str]] = []
+    for step in steps:
+        seconds = spent / many * len(step) if spent is not None else None
+        try:
+            outcome = decide(review, step, by=actor, seconds=seconds)
+        except PolicyError as problem:
+            refused += [(one.row, str(problem)) for one in step]
+            continue
+        done |= set(outcome.decided)
+        refused += outcome.refused
+    work.tray.stepped()
+    left = {pk: one for pk, one in chosen.items() if pk not in done and pk not in dict(refused)}
+    work.tray.keep(left.values())
+    if refused:
+        return _overtaken(request, work, left, refused, len(done))
+    return _done(request, work, len(done), len(left))
+
+
+def _overtaken(
+    request: Request, work: Work, left: dict[int, Ready], refused: Sequence[tuple[int, str]], done: int
+) -> HttpResponse:
+    """What another reviewer decided meanwhile stands, and a message says so."""
+    said = list(dict.fromkeys(text for _, text in refused))
+    strong = f"{words.count(len(refused), 'decision')} not taken"
+    strong += f"; {words.number(done)} taken." if done else "."
+    text = f"{' '.join(said[:5])} It stands so; choose again to change it."
+    work.chosen = left
+    work.notes.append(Note("bad", strong, text))
+    return show(request, work, 409)
+
+
+def _done(request: Request, work: Work, done: int, left: int) -> HttpResponse:
+    told = f"{words.count(done, 'decision')} submitted"
+    if left:
+        more = f"{words.number(left)} still ready: at most {work.visit.review.bulk} go in one step"
+        told = f"{told}; {more}"
+    say(request, told)
+    return redirect(f"{request.path}{work.url()}")
+
+
+# The page
+
+
+def show(request: Request, work: Work, status: int = 200) -> HttpResponse:
+    visit, review = work.visit, work.visit.review
+    try:
+        groups = work.groups()
+    except Invalid:
+        return redirect(visit.url())
+    if visit.is_open:
+        work.tray.looks()
+    ready = list(work.ready.values())
+    context: dict[str, Any] = {
+        "visit": visit,
+        "crumbs": visit.crumbs(),
+        "heading": review.title,
+        "kind": "Review",
+        "lead": _lead(work),
+        "actions": _actions(work),
+        "tabs": visit.tabs("review"),
+        "facts": Facts(tuple(_facts(work))),
+        "notes": work.notes,
+        "counts": work.counts,
+        "picture": reviews_charts.bar(work.counts),
+        "toggles": work.toggles(),
+        "views": [(code, word, work.url(view=code, after=""), code == work.view) for code, word in VIEWS],
+        "asked": work.text,
+        "kept": [(name, work.data.get(name, "")) for name in ("view", "only")],
+        "groups": groups,
+        "is_open": visit.is_open,
+        "here": f"{request.path}{work.url()}",
+        "next": work.next,
+        "start": work.url() if work.data.get("after") else "",
+        "shown": f"{words.number(len(work.page.rows))} of {words.number(work.counts[work.only])} rows",
+        "nonce": secrets.token_hex(12),
+        "ready": words.count(len(ready), "decision"),
+        "ready_many": len(ready),
+        "ready_words": ready_words(ready),
+        "wants_reason": review.reasons != review.Reasons.NEVER,
+        "empty": _empty(work),
+        "row_url": visit.url("review"),
+        "always": review.reasons in (review.Reasons.ALWAYS, review.Reasons.FAR),
+    }
+    return page(
+        request,
+        "console/reviewing/work.html",
+        context,
+        room="reviews",
+        realm=visit.root.name,
+        revision=review.revision,
+        status=status,
+    )
+
+
+def _lead(work: Work) -> str:
+    review = work.visit.review
+    if work.visit.is_open:
+        asked = "Does everyone on this list still need it?"
+        until = words.day(review.due)
+        return f"{asked} Nothing changes until the end; you can change a decision until {until}."
+    return f"This review is {work.visit.state_words}. What you decided stands below."
+
+
+def _actions(work: Work) -> list[Action]:
+    visit = work.visit
+    found = [Action("How removal works", f"{visit.url('review_how')}", "plain")]
+    if visit.is_open and work.counts["open"]:
+        found.append(Action("Pass rows on", visit.url("review_pass")))
+    return found
+
+
+SILENCE = {
+    "keep": "Access stays",
+    "remove": "Access is removed",
+    "escalate": "Whoever started it decides",
+}
+
+
+def _facts(work: Work) -> Iterable[Fact]:
+    review, counts = work.visit.review, work.counts
+    yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
+    yield Fact("Due", work.visit.due_words)
+    silence = SILENCE[review.silence]
+    if review.stage + 1 < len(review.stages):
+        silence = f"{silence}, and the next stage decides" if review.silence == "keep" else silence
+    yield Fact("If you say nothing", silence)
+    yield Fact(
+        "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
+    )
+    if work.counts["again"]:
+        yield Fact("To look at again", words.count(counts["again"], "row"))
+
+
+def _empty(work: Work) -> Empty:
+    if not work.counts["all"]:
+        return Empty("No row here is yours to decide", "Your own access is decided by somebody else.")
+    if work.only == "open" and not work.text:
+        text = f"You can still change what you decided, until {words.day(work.visit.review.due)}."
+        shown = Action("Show what I decided", work.url(only="decided"))
+        return Empty("You have decided every row", text, actions=(shown,))
+    return Empty("No row fits", drawn=False, actions=(Action("Show all that is open", "?"),))

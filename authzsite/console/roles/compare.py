@@ -1,0 +1,230 @@
+"""Two roles, or a person and a role, side by side: what both give, what only one gives."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.history.views import somebody
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Toggle
+from authzsite.console.kit.display.parts import Chip, Crumbs, Empty, Face, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, realm_words
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.people.reach import Reach
+from catalog.nodes import Node, nodes
+from lakewarden.law import dialects
+from lakewarden.law.facts import OWNER
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import children
+from policies.models import Grant
+from policies.record import access_log
+from policies.services.grants import revision_now
+from policies.services.personal import is_personal
+
+SHOWN = 200
+ONLY = (
+    ("", "All"),
+    ("first", "Only the first"),
+    ("second", "Only the second"),
+    ("both", "Both"),
+    ("differ", "They differ"),
+)
+Given = dict[int, dict[str, str]]
+"""By object, what is said of each privilege: allow, deny, or own."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the two: its name, and what it gives on which objects."""
+
+    code: str
+    who: Who
+    given: Given
+
+
+@dataclass(frozen=True)
+class Line:
+    node: Node
+    what: Who
+    first: tuple[Chip, ...]
+    second: tuple[Chip, ...]
+    word: str
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The form with two names, and the table when both are known."""
+    desk, only = asked_in(request)
+    lines = desk.lines()
+    shown = fitting(lines, only)
+    context = {
+        "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
+        "heading": desk.heading,
+        "lead": "What both give, and what only one of them gives: before two roles become one.",
+        "a": desk.a,
+        "b": desk.b,
+        "options": desk.options,
+        "problems": desk.problems,
+        "first": desk.first,
+        "second": desk.second,
+        "rows": shown[:SHOWN],
+        "toggles": _toggles(desk, lines, only),
+        "more": words.number(len(shown) - SHOWN) if len(shown) > SHOWN else "",
+        "csv": reverse("console:role_compare_csv") + desk.url(only=only),
+        "empty": Empty("Nothing to compare", "Neither gives anything that you may see."),
+    }
+    realm, revision = realm_words(desk.circle), revision_now()
+    return page(request, "console/role/compare.html", context, room="roles", realm=realm, revision=revision)
+
+
+def asked_in(request: Request) -> tuple[Desk, str]:
+    """The two that are named, and which objects of theirs are asked for."""
+    one, two = (request.GET.get(name, "").strip()[:300] for name in ("a", "b"))
+    return Desk(circle_of(request), one, two), request.GET.get("only", "")
+
+
+def fitting(lines: list[Line], only: str) -> list[Line]:
+    return [one for one in lines if not only or one.word == dict(ONLY).get(only)]
+
+
+def _toggles(desk: Desk, lines: list[Line], only: str) -> tuple[Toggle, ...]:
+    if not lines:
+        return ()
+    counts = {code: sum(one.word == word or not code for one in lines) for code, word in ONLY}
+    return tuple(
+        Toggle(word, desk.url(only=code), only == code, words.number(counts[code])) for code, word in ONLY
+    )
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What is to be compared, as far as the viewer may know of it."""
+
+    circle: Circle
+    a: str
+    b: str
+
+    @cached_property
+    def roles(self) -> dict[str, Node]:
+        """The roles they may see, by name, or by realm/name where several realms have one of the name."""
+        found: dict[str, Node] = {}
+        for realm in self.circle.realms:
+            rows = children(slices.current(self.circle.asker, realm), realm, "role")
+            for node in nodes(row.securable_id for row in rows).values():
+                if not is_personal(node.name):
+                    found[node.name if node.name not in found else node.ref.id] = node
+        return found
+
+    @cached_property
+    def options(self) -> list[str]:
+        return sorted(self.roles, key=str.casefold)
+
+    @cached_property
+    def first(self) -> Side | None:
+        return self._side(self.a)
+
+    @cached_property
+    def second(self) -> Side | None:
+        return self._side(self.b)
+
+    @property
+    def heading(self) -> str:
+        if self.first and self.second:
+            return f"{self.first.who.name} and {self.second.who.name}"
+        return "Compare two roles"
+
+    @property
+    def problems(self) -> dict[str, str]:
+        sides = (("a", self.a, self.first), ("b", self.b, self.second))
+        unknown = [(code, text) for code, text, side in sides if text and side is None]
+        return {code: f"No role or person that you may know is called {text}." for code, text in unknown}
+
+    def url(self, **changed: object) -> str:
+        asked = {"a": self.a, "b": self.b, **changed}
+        return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+    def _side(self, text: str) -> Side | None:
+        if not text:
+            return None
+        if text in self.roles:
+            return self._of_role(text, self.roles[text])
+        one = somebody(text)
+        if one is None or not self.circle.people().filter(pk=one.pk).exists():
+            return None
+        return self._of_person(text, one)
+
+    def _of_role(self, text: str, role: Node) -> Side:
+        given: Given = {}
+        for row in Grant.objects.open().filter(role=role.id, securable__isnull=False):
+            given.setdefault(row.securable_id or 0, {})[row.privilege] = row.effect
+        url = reverse("console:role", args=[role.id])
+        who = Who(role.name, Face("thing", "role"), f"role of {role.realm}", url)
+        return Side(text, who, given)
+
+    def _of_person(self, text: str, one: Principal) -> Side:
+        given: Given = {}
+        for reached in Reach(self.circle, one).all:
+            for rule in reached.rules:
+                said = "own" if rule.privilege == OWNER else "allow" if rule.allow else "deny"
+                given.setdefault(reached.node.id, {})[rule.privilege] = said
+        if not self.circle.is_own(one):
+            for realm in self.circle.realms:
+                access_log.looked(self.circle.asker, f"access of {one.pseudonym}", realm, via="console")
+        url = reverse("console:person", args=[one.pk])
+        return Side(text, terms.who(one, one.get_kind_display(), url), given)
+
+    def lines(self) -> list[Line]:
+        """Each object that one of them speaks of and that the viewer may see, by name."""
+        if self.first is None or self.second is None:
+            return []
+        places = nodes({*self.first.given, *self.second.given})
+        seen = [one for one in places.values() if self._sees(one)]
+        ordered = sorted(seen, key=lambda one: (one.names, one.type))
+        return [self._line(one, self.first, self.second) for one in ordered]
+
+    def _sees(self, node: Node) -> bool:
+        slice_ = next((one for realm, one in self._slices if realm == node.realm_id), None)
+        return slice_ is not None and ask.may_see(slice_, node, now=self._now)
+
+    @cached_property
+    def _slices(self) -> list[tuple[int, Any]]:
+        return [(one.realm_id, slices.current(self.circle.asker, one)) for one in self.circle.realms]
+
+    @cached_property
+    def _now(self) -> Any:
+        return timezone.now()
+
+    def _line(self, node: Node, first: Side, second: Side) -> Line:
+        one, two = first.given.get(node.id, {}), second.given.get(node.id, {})
+        word = "Both" if one == two else "They differ"
+        if not one or not two:
+            word = "Only the first" if one else "Only the second"
+        icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
+        what = Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)
+        return Line(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
+
+
+def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:
+    law = dialects.get(node.kind)
+    for how, kind in (("own", "owner"), ("allow", "direct"), ("deny", "denied")):
+        codes = [code for code, said in given.items() if said == how]
+        if how == "own" and codes:
+            yield Chip(kind, "Owner")
+        elif codes:
+            known = sorted((one for one in map(law.privilege, codes) if one), key=lambda one: one.bit)
+            labels = [terms.right(one.code, node.type, node.kind) for one in known]
+            text = terms.sentence_list(list(dict.fromkeys(labels)))
+            yield Chip(kind, f"{text} denied" if how == "deny" else text)

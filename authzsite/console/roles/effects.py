@@ -1,0 +1,68 @@
+"""What a change of a role does, over all its objects, as counted lines: losses first, never folded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from authzsite.console.access.effects import NAMES, SIGNS, Shown
+from authzsite.console.access.effects_over_objects import MOST, OverObjects
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Diff, DiffLine
+from policies.previews.roles import RolePreview
+
+ORDER = ("lose", "gain", "lack", "stop")
+PEOPLE = 150
+TOLD = {
+    "lose": "loses something on",
+    "gain": "may do more on",
+    "lacking": "cannot use yet what it gives on",
+    "denied": "stays denied on",
+}
+
+
+@dataclass(frozen=True)
+class Foretold(OverObjects):
+    left_out: int = 0
+
+    WHAT = " something"
+
+    @classmethod
+    def of_role(cls, preview: RolePreview, *, removal: bool = False) -> Foretold:
+        return cls(preview.parts, removal, preview.left_out)
+
+    @cached_property
+    def lines(self) -> list[DiffLine]:
+        shown = [
+            Shown(preview, node, removal=self.removal, called=self.called(node))
+            for node, preview in self.parts
+        ]
+        every = [line for one in shown for line in one.diff().lines if line.kind in ORDER]
+        if len(every) > MOST:  # then a line for each person says it shorter
+            every = list(self._by_person())
+        return sorted(every, key=lambda line: ORDER.index(line.kind))
+
+    def _by_person(self) -> Iterable[DiffLine]:
+        """Of many objects a line for each person: what becomes of them, and on which."""
+        found: dict[tuple[str, int], tuple[str, list[str]]] = {}
+        for node, preview in self.parts:
+            for effect in preview.effects:
+                if effect.kind in TOLD:
+                    key = (effect.kind, effect.principal.pk)
+                    found.setdefault(key, (effect.principal.label, []))[1].append(node.ref.full_name)
+        for at, ((kind, _), (label, names)) in enumerate(found.items()):
+            if at < PEOPLE:
+                text = f"{TOLD[kind]} {words.count(len(names), 'object')}"
+                yield DiffLine(SIGNS[kind], label, text, words.listed(names, NAMES))
+        if len(found) > PEOPLE:
+            yield DiffLine("lose", words.number(len(found) - PEOPLE), "more people are concerned likewise.")
+
+    def diff(self) -> Diff:
+        lines = self.folded()
+        if self.left_out:
+            what = words.count(self.left_out, "more object")
+            lines.append(DiffLine("lack", what, "are not foretold here", "They are changed all the same."))
+        if not lines:
+            lines.append(DiffLine("same", "Nobody", "gains or loses anything by it now."))
+        return Diff(tuple(lines))

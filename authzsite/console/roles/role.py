@@ -1,0 +1,338 @@
+"""The page of a role: what it allows and denies on which objects, and who holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+
+from accounts.models import Membership, Principal
+from authzsite.console.access.grant_form import ORDER
+from authzsite.console.history import timeline
+from authzsite.console.insights.object_hints import on_role
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, State, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place, visit, visit_past
+from authzsite.console.requests.links import ask_for
+from authzsite.console.sync import applied
+from catalog.nodes import Node
+from catalog.queries import nodes
+from lakewarden.law import dialects
+from policies.decisions import ask
+from policies.decisions.lookups.visible_objects import owner_of
+from policies.models import Assignment, Grant
+from policies.models.grants import Effect
+from policies.record import history
+from policies.services import roles
+from policies.services.personal import is_personal
+from policies.sync.status import StatusQuestion, names_behind
+
+INSIDE = 12
+
+
+@dataclass(frozen=True)
+class Given:
+    what: Who
+    allows: str
+    denies: Chip | None
+    ends: Chip | None
+    action: Action
+    applied: State | None = None
+
+
+@dataclass(frozen=True)
+class Holder:
+    who: Who
+    people: str
+    ends: Chip | None
+    action: Action
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A role as one viewer sees it."""
+
+    place: Place
+
+    @property
+    def node(self) -> Node:
+        return self.place.node
+
+    @cached_property
+    def personal(self) -> bool:
+        return is_personal(self.node.name)
+
+    @cached_property
+    def root(self) -> Node:
+        return next(iter(self.node.above()))
+
+    @cached_property
+    def may_assign(self) -> bool:
+        return self.place.may(roles.operation(self.node, "assign")) and not self.personal
+
+    @cached_property
+    def may_delete(self) -> bool:
+        return self.place.may(roles.operation(self.node, "delete")) and not self.personal
+
+    @cached_property
+    def owner(self) -> Principal | None:
+        return owner_of(self.node)
+
+    @cached_property
+    def all_holders(self) -> bool:
+        """Whether they may know who else holds it."""
+        sight = history.sight(self.place.asker, [self.root])
+        return self.place.may(roles.operation(self.node, "assign")) or sight.sees(self.node)
+
+    # What it gives
+
+    @cached_property
+    def grants(self) -> dict[int, list[Grant]]:
+        rows: dict[int, list[Grant]] = {}
+        for row in Grant.objects.open().filter(role=self.node.id, securable__isnull=False):
+            rows.setdefault(row.securable_id or 0, []).append(row)
+        return rows
+
+    @property
+    def gives_nothing(self) -> bool:
+        """Whether there is nothing at all that it gives, told to who may know all of a role."""
+        return self.all_holders and not Grant.objects.open().filter(role=self.node.id).exists()
+
+    @cached_property
+    def objects(self) -> list[Node]:
+        """Those of its objects that the viewer may see, by name."""
+        now, slice_ = self.place.now, self.place.slice
+        seen = [one for one in nodes(self.grants).values() if ask.may_see(slice_, one, now=now)]
+        return sorted(seen, key=lambda one: (one.names, one.type))
+
+    def gives(self) -> list[Given]:
+        given = (replace(self._given(one), applied=self.applied.get(one.id)) for one in self.objects)
+        return [*given, *self._on_names()]
+
+    @cached_property
+    def applied(self) -> dict[int, State | None]:
+        """How far what it allows has come outside, by object; for who may know to how many people."""
+        if not self.all_holders:
+            return {}
+        rows = {
+            one.id: [row for row in self.grants[one.id] if row.effect == Effect.ALLOW] for one in self.objects
+        }
+        names = frozenset().union(*names_behind(row.holder for row in self.assigned).values())
+        given = [one for one in self.objects if rows[one.id]]
+        asked = [
+            StatusQuestion(
+                one.lineage,
+                names,
+                max(row.opened for row in rows[one.id]),
+                frozenset(row.privilege for row in rows[one.id]),
+            )
+            for one in given
+        ]
+        return dict(zip((one.id for one in given), applied.of(asked), strict=True))
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """The names of a CDAP that it gives something on, with the codes of what it gives."""
+        held: dict[str, list[str]] = {}
+        if self.by_name:
+            rows = Grant.objects.open().filter(role=self.node.id, securable__isnull=True)
+            for row in rows.order_by("pattern"):
+                held.setdefault(row.pattern, []).append(row.privilege)
+        return held
+
+    @property
+    def by_name(self) -> bool:
+        return dialects.get(self.node.kind).by_text
+
+    def _on_names(self) -> Iterable[Given]:
+        known = dialects.get(self.node.kind).privileges
+        for text, codes in self.names.items():
+            url = f"{reverse('console:cdap_text', args=[self.root.id])}?{urlencode({'text': text})}"
+            labels = words.listed([one.label for code, one in known.items() if code in codes])
+            change = Action("Open", url, "mini", more=text)
+            yield Given(Who(text, Face("thing", "role"), url=url), labels, None, None, change)
+
+    def _given(self, node: Node) -> Given:
+        rows = self.grants[node.id]
+        above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+        icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
+        ends = [row.valid_until for row in rows if row.valid_until]
+        begins = [row.valid_from for row in rows if row.valid_from]
+        denied = rights(node, rows, Effect.DENY)
+        return Given(
+            Who(node.name, Face("thing", icon), above, url),
+            rights(node, rows, Effect.ALLOW),
+            Chip("denied", f"{denied} denied") if denied else None,
+            terms.window_chip(max(begins, default=None), min(ends, default=None)),
+            self._change(node),
+        )
+
+    def _change(self, node: Node) -> Action:
+        may = ask.answer(self.place.slice, "grant", node, now=self.place.now)
+        url = reverse("console:role_give_on", args=[self.node.id, node.id])
+        more, reason = f"what it gives on {node.name}", "" if may else "why-not-give"
+        return Action("Change", url, "mini", more=more, reason=reason)
+
+    # Who holds it
+
+    @cached_property
+    def assigned(self) -> list[Assignment]:
+        """Who holds it, by name; of others only for who may know."""
+        rows = Assignment.objects.open().filter(role=self.node.id).select_related("holder")
+        if not self.all_holders:
+            own = Membership.objects.open().within(self.place.now).filter(member=self.place.asker)
+            rows = rows.filter(holder__in=[self.place.asker.pk, *own.values_list("group", flat=True)])
+        return list(rows.order_by("holder__display_name", "holder__name"))
+
+    def holders(self) -> list[Holder]:
+        found = self.assigned
+        people = self._people([row.holder for row in found])
+        return [self._holder(row, people.get(row.holder_id, [])) for row in found]
+
+    def _people(self, holders: list[Principal]) -> dict[int, list[str]]:
+        groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+        rows = Membership.objects.open().within(self.place.now).filter(group__in=groups)
+        inside: dict[int, list[str]] = {}
+        for row in rows.select_related("member").order_by("member__display_name", "member__name"):
+            inside.setdefault(row.group_id, []).append(row.member.label)
+        return inside
+
+    def _holder(self, row: Assignment, people: list[str]) -> Holder:
+        holder = row.holder
+        note = words.count(len(people), "person", "people") if holder.kind == "group" else holder.name
+        who = terms.who(holder, note, reverse("console:person", args=[holder.pk]))
+        url = f"{reverse('console:role_unassign', args=[self.node.id])}?{urlencode({'who': str(holder)})}"
+        reason = "" if self.may_assign else "why-not-assign"
+        action = Action("Take back", url, "mini", more=f"from {holder.label}", reason=reason)
+        when = terms.window_chip(row.valid_from, row.valid_until)
+        return Holder(who, words.listed(people, INSIDE), when, action)
+
+    # What one may do
+
+    def actions(self) -> list[Action]:
+        number = [self.node.id]
+        no_assign = "" if self.may_assign else "why-not-assign"
+        no_delete = "" if self.may_delete else "why-not-delete"
+        compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
+        many = Action("Set on many objects", reverse("console:role_many", args=number))
+        give = Action(
+            "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign
+        )
+        asking = [Action("Ask for this role", ask_for([self.node]), "primary")]
+        if no_assign:
+            give = Action("Give to somebody", reason=no_assign)
+        return [
+            Action("Compare", compare, "plain"),
+            Action("History", f"{reverse('console:history')}?object={self.node.id}", "plain"),
+            Action("Past", reverse("console:role_then", args=number), "plain"),
+            Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
+            *([] if self.by_name else [many]),
+            Action("Change what it gives", reverse("console:role_give", args=number)),
+            give,
+            *(asking if no_assign and not self.personal else []),
+        ]
+
+    def reasons(self) -> list[Reason]:
+        if self.personal:
+            text = "A personal role is what somebody was granted directly; it changes only with their grants."
+            return [
+                Reason(code, text) for code in ("why-not-assign", "why-not-delete")
+            ] + self._object_reason()
+        told = []
+        givers = f"the owner of {self.root.name} and by who holds Manage grants on it"
+        if not self.may_assign:
+            told.append(Reason("why-not-assign", f"Roles are given and taken by {givers}."))
+        if not self.may_delete:
+            owner = f"its owner, {self.owner.label}, or " if self.owner else ""
+            told.append(
+                Reason("why-not-delete", f"A role is deleted by {owner}the owner of {self.root.name}.")
+            )
+        return told + self._object_reason()
+
+    def _object_reason(self) -> list[Reason]:
+        text = "What a role gives on an object is changed by who may give access to that object."
+        locked = any(self._change(one).reason for one in self.objects)
+        return [Reason("why-not-give", text)] if locked else []
+
+    def _gives_words(self) -> str:
+        if self.by_name:
+            return words.count(len(self.names), "name") if self.names else "Nothing"
+        return words.count(len(self.objects), "object") if self.objects else "Nothing"
+
+    def facts(self, holders: list[Holder]) -> Facts:
+        denies = sum(any(row.effect == Effect.DENY for row in self.grants[one.id]) for one in self.objects)
+        url = "" if self.personal or not self.place.may("set_owner") else "console:object_owner"
+        hand = reverse(url, args=[self.node.id]) if url else ""
+        owner = Fact("Owner", self.owner.label if self.owner else "No owner", hand)
+        return Facts(
+            (
+                owner,
+                Fact("Held by", words.count(len(holders), "holder") if holders else "Nobody"),
+                Fact("Gives on", self._gives_words()),
+                Fact("Denies on", words.count(denies, "object") if denies else "Nothing"),
+            )
+        )
+
+
+def rights(node: Node, rows: list[Grant], effect: str) -> str:
+    law = dialects.get(node.kind)
+    found = [law.privilege(row.privilege) for row in rows if row.effect == effect]
+    known = sorted((one for one in found if one), key=lambda one: (ORDER.index(one.category), one.bit))
+    labels = [terms.right(one.code, node.type, node.kind) for one in known]
+    return terms.sentence_list(list(dict.fromkeys(labels)))
+
+
+def visit_role(request: Request, id: int, *, past: bool = False) -> Seen:
+    """The role of that number, or only its `past`; not found when it is none or hidden."""
+    place = visit_past(request, id) if past else visit(request, id)
+    if place.node.type != "role":
+        raise Http404
+    return Seen(place)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What it gives and who holds it."""
+    seen = visit_role(request, id)
+    holders, gives = seen.holders(), seen.gives()
+    latest = history.page(
+        history.Filter(object=seen.node),
+        history.sight(seen.place.asker, [seen.root]),
+        limit=4,
+        lines=timeline.LINES,
+    )
+    context: dict[str, Any] = {
+        "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
+        "heading": seen.node.name,
+        "kind": "Personal role" if seen.personal else "Role",
+        "actions": seen.actions(),
+        "facts": seen.facts(holders),
+        "reasons": seen.reasons(),
+        "gives": gives,
+        "gives_empty": "Nothing that you may see." if gives or not seen.gives_nothing else "Nothing yet.",
+        "holders": holders,
+        "holders_csv": reverse("console:role_holders_csv", args=[id]),
+        "gives_csv": reverse("console:role_gives_csv", args=[id]),
+        "others": "" if seen.all_holders else "Who else holds it is shown to those who may give it.",
+        "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
+        **on_role(seen.place),
+    }
+    return page(
+        request,
+        "console/role/role.html",
+        context,
+        room="roles",
+        realm=seen.node.realm,
+        kind=seen.root.type,
+        revision=seen.place.slice.revision,
+    )

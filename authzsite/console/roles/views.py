@@ -1,0 +1,240 @@
+"""Roles: those one may see, by name, personal ones folded away; making a role."""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.db.models import Count, Q, QuerySet
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from accounts.text import holdable
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.keyset import ordered
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Empty, Face, Note, Reason, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.methods import reads, reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.kit.refusal import refused
+from authzsite.console.objects.access import Place, visit
+from catalog.models import Placement
+from catalog.nodes import Node
+from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import children
+from policies.errors import PolicyError
+from policies.events import ROLE_CREATED
+from policies.models import Assignment, Grant, Ownership
+from policies.services import roles
+from policies.services.authorities import authorized
+from policies.services.grants import revision_now
+from policies.services.names import legal
+from policies.services.personal import MARK
+
+SHOWN = 50
+PERSONAL = Q(name__startswith=MARK)
+
+
+@dataclass(frozen=True)
+class Row:
+    who: Who
+    holders: str
+    gives: str
+    denies: str
+    owner: str
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The roles one may see."""
+    circle = circle_of(request)
+    (text, personal), after = asked_in(request), number_in(request.GET.get("after", ""))
+    named = _named(circle, text)
+    counts = named.aggregate(personal=Count("pk", filter=PERSONAL), roles=Count("pk", filter=~PERSONAL))
+    wanted = named.filter(PERSONAL if personal else ~PERSONAL)
+    found = list(ordered(wanted, ("name",), after)[: SHOWN + 1])
+    shown, how = found[:SHOWN], "personal" if personal else ""
+    create, reason = _creating(circle)
+    context = {
+        "heading": "Roles",
+        "lead": "What several people need, given once and to all of them.",
+        "actions": [create] if create else [],
+        "reason": reason,
+        "asked": text,
+        "how": how,
+        "toggles": (
+            Toggle("Roles", _url(text, ""), not personal, words.number(counts["roles"])),
+            *(
+                [Toggle("Personal roles", _url(text, "personal"), personal, words.number(counts["personal"]))]
+                if counts["personal"]
+                else []
+            ),
+        ),
+        "rows": lines(shown, circle.admitting),
+        "pager": Pager(
+            f"{words.count(counts['personal' if personal else 'roles'], 'role')}, by name",
+            _url(text, how) if after else "",
+            _url(text, how, shown[-1].pk) if len(found) > SHOWN else "",
+        ),
+        "csv": reverse("console:roles_csv") + _url(text, how),
+        "empty": _empty(text),
+    }
+    realm = circle.admitting[0].name if len(circle.admitting) == 1 else ""
+    return page(request, "console/roles.html", context, room="roles", realm=realm, revision=revision_now())
+
+
+def asked_in(request: Request) -> tuple[str, bool]:
+    """The text that the list is filtered by, and whether personal roles are asked for."""
+    return request.GET.get("q", "").strip()[:255], request.GET.get("how", "") == "personal"
+
+
+def _url(text: str, how: str, after: int = 0) -> str:
+    asked = {"q": text, "how": how, "after": after}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def _named(circle: Circle, text: str) -> QuerySet[Placement]:
+    """The roles one may see in all realms, whose name holds a text."""
+    seen = Placement.objects.none()
+    for realm in circle.admitting:
+        seen |= children(slices.current(circle.asker, realm), realm, "role")
+    if not holdable(text):
+        return seen.none()
+    return seen.filter(name__icontains=text) if text else seen
+
+
+def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
+    """The button, or the button disabled with the reason; none where a realm knows no roles."""
+    here = [one for one in circle.admitting if one.type == "metalake"]
+    if not here:
+        return None, None
+    for realm in here:
+        if ask.ask(circle.asker, roles.operation(realm, "create"), realm):
+            return Action("Make a role", f"{reverse('console:role_new')}?in={realm.id}", "primary"), None
+    text = "Roles are made by the owner of the metalake and by who holds Create role on it."
+    asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
+    why = f"{reverse('console:why')}?{urlencode(asked)}"
+    return Action("Make a role", look="primary", reason="why-no-role"), Reason(
+        "why-no-role", text, why, "See what you lack"
+    )
+
+
+def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[Row]:
+    """Three queries, however many roles."""
+    keys = [one.securable_id for one in places]
+    held = Counter(Assignment.objects.open().filter(role__in=keys).values_list("role", flat=True))
+    given: Counter[tuple[int | None, str]] = Counter()
+    for role, effect, _ in set(
+        Grant.objects.open().filter(role__in=keys).values_list("role", "effect", "securable")
+    ):
+        given[role, effect] += 1
+    owners = {
+        row.securable_id: row.owner.label
+        for row in Ownership.objects.open().filter(securable__in=keys).select_related("owner")
+    }
+    realm_of = {one.id: one.name for one in realms}
+    return [
+        Row(
+            Who(
+                one.name,
+                Face("thing", "role"),
+                realm_of.get(one.parent_id or 0, ""),
+                terms.page_of(one.securable_id, "role"),
+            ),
+            words.count(held[one.securable_id], "holder") if held[one.securable_id] else "Nobody",
+            _objects(given[one.securable_id, "allow"]),
+            _objects(given[one.securable_id, "deny"]),
+            owners.get(one.securable_id, ""),
+        )
+        for one in places
+    ]
+
+
+def _objects(many: int) -> str:
+    return f"On {words.count(many, 'object')}" if many else "Nothing"
+
+
+def _empty(text: str) -> Empty:
+    if text:
+        return Empty(f"No role is called “{text}”", drawn=False, actions=(Action("Show all", "?"),), level=2)
+    return Empty(
+        "No role that you may see", "You see the roles you hold, own, or may give to others.", level=2
+    )
+
+
+# Making one
+
+
+@reads_and_writes
+@signed_in
+def new(request: Request) -> HttpResponse:
+    """A name; whoever makes a role owns it."""
+    number = number_in(request.GET.get("in", ""))
+    if number is None:
+        raise Http404
+    place = visit(request, number)
+    if place.node.type not in ("metalake", "instance"):
+        raise Http404
+    if not place.may(roles.operation(place.node, "create")):
+        return refused(request, place, "create_role")
+    if request.method == "POST":
+        return _make(request, place)
+    return _form(request, place, "", "", [])
+
+
+def _make(request: Request, place: Place) -> HttpResponse:
+    name = request.POST.get("name", "").strip()
+    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    actor = Actor(place.asker, "console", request_id=nonce_in(request))
+    if done_before(actor) is not None:
+        return redirect("console:roles")
+    try:
+        deed = roles.operation(place.node, "create")
+        with authorized(ROLE_CREATED, place.node, deed, by=actor, reason=reason) as authority:
+            # in a CDAP nobody owns a role: its administrators give it away and delete it
+            owner = place.asker if place.node.type == "metalake" else None
+            if place.node.type == "metalake":
+                legal(name)
+            made = roles.create(place.node, name, by=actor, authority=authority, owner=owner)
+    except PolicyError as problem:
+        return _form(request, place, name, reason, [Note("bad", "Not made.", str(problem))], status=422)
+    say(request, f"Role {name} is made; it gives nothing and nobody holds it yet")
+    return redirect("console:role", id=made.id)
+
+
+def nonce_in(request: Request) -> str:
+    """What tells a form sent twice from two forms."""
+    asked = request.POST.get("nonce", "")
+    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+
+
+def _form(
+    request: Request, place: Place, name: str, reason: str, notes: list[Note], *, status: int = 200
+) -> HttpResponse:
+    context = {
+        "notes": notes,
+        "name": name,
+        "reason": reason,
+        "nonce": secrets.token_hex(12),
+        "realm": place.node.name,
+        "back": reverse("console:roles"),
+    }
+    return page(
+        request,
+        "console/role/new.html",
+        context,
+        room="roles",
+        realm=place.node.realm,
+        revision=place.slice.revision,
+        status=status,
+    )

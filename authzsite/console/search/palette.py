@@ -1,0 +1,176 @@
+"""The palette: objects, people, roles, pages and things to do, found by a script while one types.
+
+Without scripts the same field leads to the search page.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from urllib.parse import urlencode
+
+from django.db.models import Q
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import rooms_of
+from authzsite.console.people.reach import main_action
+from catalog.nodes import Node, nodes
+from policies.decisions import ask, slices
+from policies.decisions.lookups.object_search import After, Finder
+from policies.decisions.lookups.visible_objects import SEARCHED
+from policies.services.personal import MARK
+
+OBJECTS, ROLES, PEOPLE = 8, 3, 5
+LONGEST = 300
+TYPES = tuple(one for one in SEARCHED if one != "role")
+
+
+@dataclass(frozen=True)
+class Option:
+    """One line; the letters of the name that were sought stand between `before` and `rest`."""
+
+    icon: str
+    url: str
+    before: str
+    marked: str = ""
+    rest: str = ""
+    note: str = ""
+    keys: str = ""
+
+
+@dataclass(frozen=True)
+class Group:
+    label: str
+    options: tuple[Option, ...]
+
+
+def option(icon: str, url: str, name: str, text: str, note: str = "", keys: str = "") -> Option:
+    """A line whose name has the sought letters marked."""
+    at = name.casefold().find(text.casefold()) if text else -1
+    if at < 0:
+        return Option(icon, url, name, note=note, keys=keys)
+    end = at + len(text)
+    return Option(icon, url, name[:at], name[at:end], name[end:], note, keys)
+
+
+@dataclass
+class Sought:
+    """What is found for one text by one viewer."""
+
+    circle: Circle
+    text: str
+    now: datetime = field(default_factory=timezone.now)
+
+    @cached_property
+    def finders(self) -> list[Finder]:
+        now, asker = self.now, self.circle.asker
+        return [
+            Finder(slices.current(asker, realm, now=now), realm, self.text, now)
+            for realm in self.circle.realms
+        ]
+
+    @property
+    def last(self) -> str:
+        return self.text.rpartition(".")[2]
+
+    def objects(self, limit: int, *, after: After | None = None) -> list[tuple[Node, After]]:
+        """The likeliest first, over all realms."""
+        hits = [hit for one in self.finders for hit in one.find(limit, types=TYPES, after=after)]
+        hits.sort(key=lambda hit: (not hit.after.begins, hit.after.folded, hit.after.key))
+        placed = nodes(hit.place.securable_id for hit in hits[:limit])
+        return [
+            (placed[hit.place.securable_id], hit.after)
+            for hit in hits[:limit]
+            if hit.place.securable_id in placed
+        ]
+
+    def roles(self) -> list[Node]:
+        hits = [hit for one in self.finders for hit in one.find(ROLES, types=("role",), but=MARK)]
+        return list(nodes(hit.place.securable_id for hit in hits[:ROLES]).values())
+
+    def people(self, limit: int) -> list[Principal]:
+        """Those whose name begins so before those whose name holds it."""
+        begins = Q(display_name__istartswith=self.text) | Q(name__istartswith=self.text)
+        rows = self.circle.people(self.text).alias(begins=begins)
+        return list(rows.order_by("-begins", "display_name", "name", "pk")[:limit])
+
+    def groups(self) -> Iterable[Group]:
+        found = [node for node, _ in self.objects(OBJECTS)] if self.text else []
+        people = self.people(PEOPLE) if self.text else []
+        yield Group("Objects", tuple(self._object(node) for node in found))
+        yield Group("People", tuple(self._person(row) for row in people))
+        yield from self.rest(found, people)
+
+    def rest(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Group]:
+        """Roles, what can be done to what was found, and pages."""
+        yield Group("Roles", tuple(self._role(node) for node in (self.roles() if self.text else ())))
+        yield Group("Do", tuple(self._doing(found, people)))
+        yield Group("Pages", tuple(self._pages()))
+
+    def _object(self, node: Node) -> Option:
+        above = " / ".join(node.names[1:-1]) or terms.kind_of(node.type)
+        url = reverse("console:object", args=[node.id])
+        return option(terms.icon_of(node.type), url, node.name, self.last, above)
+
+    def _person(self, row: Principal) -> Option:
+        icon = {"group": "group", "service": "service"}.get(row.kind, "user")
+        return option(icon, reverse("console:person", args=[row.pk]), row.label, self.text, str(row))
+
+    def _role(self, node: Node) -> Option:
+        return option("role", terms.page_of(node.id, "role"), node.name, self.last, node.realm)
+
+    def may_grant(self, node: Node) -> bool:
+        slice_ = next(one.slice for one in self.finders if one.root.realm_id == node.realm_id)
+        return bool(ask.answer(slice_, "grant", node, now=self.now))
+
+    def _doing(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Option]:
+        """What can be done to the first that was found."""
+        for node in found[:1]:
+            if self.may_grant(node):
+                url = reverse("console:grant", args=[node.id])
+                yield option("plus", url, f"Grant access to {node.name}", self.last, keys="g a")
+            asked = {"what": node.ref.id, "type": node.type, "action": main_action(node)}
+            url = f"{reverse('console:why')}?{urlencode(asked)}"
+            yield option("why", url, f"Why can or cannot someone reach {node.name}?", self.last)
+            if node.type in terms.CONTAINERS:
+                yield option("schema", terms.page_of(node.id, node.type), f"Browse {node.name}", self.last)
+        for row in people[:1] if self.circle.gives_access else ():
+            url = reverse("console:person_grant", args=[row.pk])
+            yield option("plus", url, f"Grant to {row.label}", self.text)
+
+    def _pages(self) -> Iterable[Option]:
+        entered = [one for _, some in rooms_of(self.circle.asker) for one in some]
+        rooms = [(one.icon, one.url, one.name, f"g {one.key}") for one in entered]
+        more = [
+            ("user", reverse("console:person", args=[self.circle.asker.pk]), "Your own access", ""),
+            ("user", reverse("console:profile"), "Your settings", ""),
+            ("keyboard", reverse("console:keys"), "Keyboard and help", "?"),
+        ]
+        for icon, url, name, keys in (*rooms, *more):
+            if self.text.casefold() in name.casefold():
+                yield option(icon, url, name, self.text, keys=keys)
+
+
+def text_in(request: Request) -> str:
+    return request.GET.get("q", "").strip()[:LONGEST]
+
+
+@reads
+@signed_in
+def found(request: Request) -> HttpResponse:
+    """The lines for what is being typed, for a script."""
+    sought = Sought(circle_of(request), text_in(request))
+    groups = [one for one in sought.groups() if one.options]
+    many = sum(len(one.options) for one in groups)
+    return render(request, "console/found.html", {"groups": groups, "many": many, "text": sought.text})

@@ -1,0 +1,179 @@
+"""Search: objects one may see and people one may look up, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Empty, Face, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.object_selection import ticking
+from authzsite.console.kit.inputs.visible_principals import circle_of, realm_words
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.search.palette import Sought, text_in
+from authzsite.downloads import csv_file
+from catalog.models import Detail
+from catalog.nodes import Node
+from policies.decisions.lookups.object_search import After
+from policies.models import Ownership
+from policies.services.grants import revision_now
+
+SHOWN, CHUNK = 30, 1000
+
+
+@dataclass(frozen=True)
+class Found:
+    what: Who
+    owner: str
+    comment: str
+    action: Action
+    id: int
+    may_grant: bool
+
+
+@dataclass(frozen=True)
+class Person:
+    who: Who
+    actions: tuple[Action, ...]
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """What is called so, the likeliest first."""
+    sought = Sought(circle_of(request), text_in(request))
+    text, after = sought.text, after_in(request.GET.get("after", ""))
+    hits = sought.objects(SHOWN + 1, after=after) if text else []
+    places, people = [node for node, _ in hits], _people(sought, after)
+    context = {
+        "heading": f"“{text}”" if text else "Find",
+        "lead": "" if text else "Type a name, or a part of one, into the field above.",
+        "asked": text,
+        **ticking(found_rows(sought, places[:SHOWN]), "objects"),
+        "objects_words": _words(places, after, "object", "objects"),
+        "people": [_person(row) for row in people[:SHOWN]],
+        "people_words": _words(people, None, "person or group", "people and groups"),
+        "others": [one for one in sought.rest(places, people) if one.options] if not after else [],
+        "pager": _pager(text, hits, after),
+        "csv": f"{reverse('console:search_csv')}?{urlencode({'q': text})}" if places else "",
+        "empty": None if places or people or not text else _nothing(text),
+    }
+    realm = realm_words(sought.circle)
+    return page(request, "console/search.html", context, realm=realm, revision=revision_now())
+
+
+def _people(sought: Sought, after: After | None) -> list[Principal]:
+    return sought.people(SHOWN + 1) if sought.text and after is None else []
+
+
+def after_in(text: str) -> After | None:
+    """Where a page begins, as its address says it."""
+    begins, _, rest = text.partition(":")
+    key, colon, folded = rest.partition(":")
+    number = number_in(key)
+    if begins not in ("0", "1") or not colon or number is None or not holdable(folded):
+        return None
+    return After(begins == "1", folded, number)
+
+
+def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -> Pager | None:
+    if len(hits) <= SHOWN and after is None:
+        return None
+    next_ = ""
+    if len(hits) > SHOWN:
+        last = hits[SHOWN - 1][1]
+        place = f"{int(last.begins)}:{last.key}:{last.folded}"
+        next_ = "?" + urlencode({"q": text, "after": place})
+    start = "?" + urlencode({"q": text}) if after else ""
+    told = "Names that begin so come before those that hold it"
+    return Pager(told if hits else "Nothing comes after this", start, next_)
+
+
+def _words(rows: Sequence[object], after: After | None, one: str, many: str) -> str:
+    if after:
+        return f"More {many}" if len(rows) > SHOWN else f"The last {many}"
+    return f"More than {SHOWN} {many}" if len(rows) > SHOWN else words.count(len(rows), one, many)
+
+
+@reads
+@signed_in
+def as_csv(request: Request) -> HttpResponseBase:
+    """Every object of that name, as a file."""
+    sought = Sought(circle_of(request), text_in(request))
+    head = ["object", "type", "name", "owner", "comment"]
+    return csv_file.answer("found", head, _csv_lines(sought) if sought.text else ())
+
+
+def _csv_lines(sought: Sought) -> Iterator[list[object]]:
+    after = None
+    while hits := sought.objects(CHUNK, after=after):
+        for node, row in zip(hits, found_rows(sought, [node for node, _ in hits]), strict=True):
+            yield [node[0].ref.id, node[0].type, node[0].name, row.owner, row.comment]
+        if len(hits) < CHUNK:
+            return
+        after = hits[-1][1]
+
+
+def _nothing(text: str) -> Empty:
+    browse = Action("Browse the catalog", reverse("console:catalog"))
+    ask = Action("Ask for it by its full name", reverse("console:request_new"))
+    return Empty(
+        f"Nothing is called “{text}”",
+        "It may not exist, or not be for you to see. Names of objects, people and groups are searched.",
+        drawn=False,
+        actions=(browse, ask),
+        level=2,
+    )
+
+
+def found_rows(sought: Sought, places: Sequence[Node]) -> list[Found]:
+    keys = [node.id for node in places]
+    along = {key for node in places for key in node.lineage}
+    owned = Ownership.objects.open().filter(securable__in=along).select_related("owner")
+    owners = {one.securable_id: one.owner for one in owned}
+    comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
+    return [
+        _found(node, _nearest(node, owners), comments.get(node.id, ""), sought.may_grant(node))
+        for node in places
+    ]
+
+
+def _nearest(node: Node, owners: Mapping[int, Principal]) -> Principal | None:
+    """Its own owner, else that of the nearest object above that has one."""
+    return next((owners[key] for key in reversed(node.lineage) if key in owners), None)
+
+
+def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -> Found:
+    above = " / ".join(node.names[:-1])
+    who = Who(
+        node.name,
+        Face("thing", terms.icon_of(node.type)),
+        f"{terms.kind_of(node.type)} in {above}",
+        terms.page_of(node.id, node.type),
+    )
+    access = Action(
+        "Who has access", reverse("console:object", args=[node.id]), "mini", more=f"to {node.name}"
+    )
+    return Found(who, owner.label if owner else "", comment[:200], access, node.id, may_grant)
+
+
+def _person(row: Principal) -> Person:
+    asked = reverse("console:why") + "?" + urlencode({"who": str(row)})
+    past = reverse("console:history") + "?" + urlencode({"person": str(row)})
+    actions: Iterable[Action] = (
+        Action("Ask why", asked, "mini", more=f"about {row.label}"),
+        Action("History", past, "mini plain", more=f"of {row.label}"),
+    )
+    url = reverse("console:person", args=[row.pk])
+    return Person(terms.who(row, f"{row.get_kind_display()} {row.name}", url), tuple(actions))

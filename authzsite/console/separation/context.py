@@ -1,0 +1,174 @@
+"""Who sees the rules of a realm, who writes them, and how a conflict is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Chip, Path, Reason, Verdict, Who
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.visible_principals import circle_of
+from authzsite.console.settings.realm import Ward, realm_at, show
+from catalog.models import Securable
+from catalog.nodes import any_of
+from catalog.queries import root as root_of
+from lakewarden.law.facts import OWNER
+from policies.decisions import site_permissions
+from policies.models import SeparationRule
+from policies.record import access_log
+from policies.separation import Book, Clash, of_realm, visibility
+from policies.separation.conflicts import Found, existing
+from policies.separation.sides import Side, Way, sides_of
+from policies.separation.visibility import Sight
+from policies.services.personal import is_personal
+
+LOOKED = "conflicts with rules of separation"
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A realm's rules as one viewer meets them."""
+
+    ward: Ward
+    gives: bool
+
+    @cached_property
+    def writes(self) -> bool:
+        """Whether they make and end rules: the realm's owner, and service admins."""
+        return bool(site_permissions.ask_realm(self.ward.asker, self.ward.root))
+
+    @property
+    def sees(self) -> bool:
+        return self.writes or self.gives
+
+    @cached_property
+    def book(self) -> Book:
+        book = of_realm(self.ward.root, timezone.now().timestamp())
+        book.learn(side.key for side in book.sides())
+        return book
+
+    def seen(self, book: Book) -> Sight:
+        """What of the rules they may know: all, if they write them, else what exists for them."""
+        keys = [side.key for side in book.sides()]
+        return Sight(book.places) if self.writes else visibility.of(self.ward.asker, keys)
+
+    def found(self, book: Book) -> list[Found]:
+        """Who is in conflict; looking at it is recorded."""
+        access_log.looked(self.ward.asker, LOOKED, self.ward.root, via="console")
+        return existing(self.ward.root, book)
+
+
+def desk_at(request: Request, id: int) -> Desk:
+    """The rules of the realm of that number; the same Http404 where it is hidden or not there."""
+    ward = realm_at(request, id)
+    circle = circle_of(request)
+    inside = Securable.objects.filter(any_of("id", circle.sight.objects), realm=ward.root.realm_id)
+    return Desk(ward, inside.exists())
+
+
+def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
+    """A rule with its realm; Http404 for who may not see it, too."""
+    rule = SeparationRule.objects.filter(pk=id).select_related("realm").first()
+    if rule is None:
+        raise Http404
+    desk = desk_at(request, root_of(rule.realm).id)
+    if not desk.sees:
+        raise Http404
+    return desk, rule
+
+
+def refused(request: Request, desk: Desk, deed: str) -> HttpResponse:
+    ward = desk.ward
+    access_log.refused(ward.asker, site_permissions.REALM, ward.root, via="console")
+    text = f"That is done by {ward.owner_words()}, and by service admins."
+    verdict = Verdict("no", f"You cannot {deed} of {ward.root.name}", text, level=1)
+    context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}
+    return show(request, "errors/refused.html", ward, context, status=403)
+
+
+def locked(desk: Desk) -> Reason | None:
+    if desk.writes:
+        return None
+    return Reason("why-not-write", f"Rules are written by {desk.ward.owner_words()}, and by service admins.")
+
+
+# Words
+
+
+def side_words(side: Side, seen: Sight) -> str:
+    """Role payer; Write tables or Create tables on shop.stock."""
+    if seen.hides(side):
+        return "Something that you may not see"
+    node = seen.place(side.key)
+    if node is None:
+        return "Something that was dropped"
+    if side.role is not None:
+        return f"Role {node.name}"
+    rights = [terms.right(code, node.type, node.kind) for code in side.privileges]
+    return f"{' or '.join(dict.fromkeys(rights))} on {node.ref.full_name or node.name}"
+
+
+@dataclass(frozen=True)
+class Line:
+    """Somebody with both sides: the path to each, since when, and until when an exception holds."""
+
+    who: Who
+    one: Path
+    other: Path
+    since: str
+    let: Chip | None
+    owner: str
+    action: Action | None
+    let_end: Action | None
+
+
+def path_of(way: Way, seen: Sight) -> Path:
+    chips = []
+    node = seen.place(way.object)
+    if way.privilege == OWNER and node:
+        chips.append(Chip("owner", f"Owner of {node.name}"))
+    for station in way.via:
+        if station.kind == "group":
+            chips.append(Chip("group", f"Group {station.name}"))
+        elif station.kind == "role" and not is_personal(station.name):
+            chips.append(Chip("role", f"Role {station.name}"))
+    if not chips:
+        chips.append(Chip("direct", "Direct"))
+    if node and way.privilege != OWNER:
+        chips.append(Chip("from", node.name, terms.page_of(node.id, node.type), hidden="on"))
+    return Path(tuple(chips))
+
+
+def line(found: Found, book: Book, *, action: Action | None = None, let_end: Action | None = None) -> Line:
+    clash, seen = found.clash, Sight(book.places)
+    one, other = clash.both.pairs[0]
+    let = clash.exception
+    return Line(
+        terms.who(clash.person, "" if clash.person.kind == "user" else str(clash.person)),
+        path_of(one, seen),
+        path_of(other, seen),
+        words.moment(found.since) if found.since else "",
+        Chip("ends", words.moment(let.valid_until), hidden="let until") if let and let.valid_until else None,
+        f"{let.owner.label} answers for it" if let else "",
+        action,
+        let_end,
+    )
+
+
+def clash_words(clash: Clash, seen: Sight) -> tuple[str, str]:
+    """Who is stopped by which rule, and by what: for a note above a form."""
+    one, other = (side_words(side, seen) for side in sides_of(clash.rule))
+    return (
+        f"{clash.person.label} would have both sides of the rule “{clash.rule.name}”.",
+        f"{one}, and {terms.lower(other)}.",
+    )
+
+
+def candidates(request: Request, text: str) -> Any:
+    return circle_of(request).people(text).filter(kind__in=(Principal.Kind.USER, Principal.Kind.SERVICE))

@@ -1,0 +1,88 @@
+"""The rules of a realm: what nobody has both of, and how many do all the same."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, State
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.separation.context import Desk, desk_at, locked, refused, side_words
+from authzsite.console.settings.realm import show
+from policies.separation.sides import sides_of
+
+
+@dataclass(frozen=True)
+class Rule:
+    name: str
+    url: str
+    one: str
+    other: str
+    bare: int | None
+    let: int | None
+
+    @property
+    def state(self) -> State | None:
+        """How many have both, without an exception and with one; None for who is not told."""
+        return None if self.bare is None else _state(self.bare, self.let or 0)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The list; numbers of people for who writes rules."""
+    desk = desk_at(request, id)
+    if not desk.sees:
+        return refused(request, desk, "see the rules of separation")
+    root = desk.ward.root
+    rules = list(rules_of(desk))
+    many = words.spelled(len(rules)) if rules else "No"
+    context: dict[str, Any] = {
+        "heading": f"{many} {'rule' if len(rules) == 1 else 'rules'} of separation",
+        "lead": f"What nobody in {root.name} may have both of. A change that would give both is refused.",
+        "crumbs": Crumbs((("Realms", reverse("console:realms")), (root.name, desk.ward.url))),
+        "actions": [
+            Action(
+                "Make a rule",
+                reverse("console:separation_new", args=[root.id]),
+                "primary",
+                reason="" if desk.writes else "why-not-write",
+            )
+        ],
+        "rules": rules,
+        "csv": reverse("console:separation_csv", args=[id]),
+        "locked": locked(desk),
+        "empty": Empty(
+            "Nothing is kept apart yet",
+            "A rule says that nobody both, for example, enters payments and approves them.",
+        ),
+    }
+    return show(request, "console/separation/room.html", desk.ward, context)
+
+
+def rules_of(desk: Desk) -> Iterable[Rule]:
+    """Each as the viewer may know it; people are counted for who writes rules."""
+    found = desk.found(desk.book) if desk.writes and desk.book else []
+    bare = Counter(one.clash.rule.pk for one in found if one.clash.spans)
+    let = Counter(one.clash.rule.pk for one in found if not one.clash.spans)
+    seen = desk.seen(desk.book)
+    for rule in desk.book.rules:
+        one, other = (side_words(side, seen) for side in sides_of(rule))
+        url = reverse("console:separation_rule", args=[rule.pk])
+        counts = (bare[rule.pk], let[rule.pk]) if desk.writes else (None, None)
+        yield Rule(rule.name, url, one, other, *counts)
+
+
+def _state(bare: int, let: int) -> State:
+    note = f"{words.count(let, 'exception')}" if let else ""
+    if bare:
+        return State("failed", f"{words.count(bare, 'conflict')}", note)
+    return State("ok", "Nobody has both" if not let else "Nobody else", note)

@@ -1,0 +1,72 @@
+"""Whether a realm's law is enforced, and the banner that every page of one says it with that is not."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from authzsite.console.kit.display.parts import Note, State
+from catalog.models import Mode, Placement
+
+MEANS = {
+    "on": "Its rules decide. Who is not given something cannot do it.",
+    "off": "Every member may do everything with its data, whatever the rules say. The rules are kept, and "
+    "nobody can change them meanwhile.",
+    "pass-through": "Nothing is asked of the rules: every member may do everything, change the rules too.",
+}
+WORDS = {"on": "On", "off": "Off", "pass-through": "Pass-through"}
+_TEXTS = {
+    "off": "Whatever its rules say, every member may do everything with its data.",
+    "pass-through": "Its rules are kept but not applied: every member may do everything.",
+}
+
+
+def banner(realm: str, mode: str) -> Note | None:
+    """A realm whose law is not enforced says so on every page about it."""
+    if mode == "on":
+        return None
+    return Note("bad", f"Authorization is {mode} in {realm}.", _TEXTS.get(mode, ""))
+
+
+def banner_then(realm: str, mode: Mode | None) -> Note | None:
+    """The same of a moment of the past."""
+    if mode is None or mode.mode == Mode.Choice.ON:
+        return None
+    return Note("bad", f"Authorization was {mode.mode} in {realm}.", "Its rules were asked of no member.")
+
+
+def state(mode: str) -> State:
+    return State("ok", "On") if mode == "on" else State("failed", WORDS.get(mode, mode))
+
+
+class _Modes:
+    """The realms that are not on, as of one revision; read again when a page speaks of another."""
+
+    def __init__(self) -> None:
+        self.lock, self.revision = Lock(), -1
+        self.by_name: dict[str, str] = {}
+
+    def of(self, realm: str, revision: int) -> str:
+        with self.lock:
+            if revision != self.revision:
+                self.by_name, self.revision = _not_on(), revision
+            return self.by_name.get(realm, "on")
+
+    def forget(self) -> None:
+        with self.lock:
+            self.revision = -1
+
+
+modes = _Modes()
+
+
+def _not_on() -> dict[str, str]:
+    off = dict(Mode.objects.open().exclude(mode=Mode.Choice.ON).values_list("realm", "mode"))
+    if not off:
+        return {}
+    roots = Placement.objects.open().filter(parent__isnull=True, securable__realm__in=off)
+    return {name: off[realm] for name, realm in roots.values_list("name", "securable__realm")}
+
+
+def banner_of(realm: str, revision: int | None) -> Note | None:
+    """The banner for a page about a realm at a revision.  No query when nothing changed since the last."""
+    return banner(realm, modes.of(realm, revision)) if realm and revision is not None else None

@@ -1,0 +1,267 @@
+"""A realm as one viewer meets it, and its page: owner, switches, settings, what it is connected to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.accounts import site_admins
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import (
+    Action,
+    Crumbs,
+    Empty,
+    Face,
+    Fact,
+    Facts,
+    Reason,
+    State,
+    Who,
+)
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.settings import modes
+from authzsite.console.settings.realms import kind_words, members_words
+from authzsite.console.sync.backend_state import Behind, waiting_for
+from catalog.models import Detail, Mode, Realm
+from catalog.nodes import Node, nodes
+from catalog.queries import node as find_node
+from lakewarden.backends import kinds
+from lakewarden.backends.kinds import Kind
+from lakewarden.law.facts import Slice
+from policies.authority import Actor
+from policies.decisions import ask, site_permissions, slices
+from policies.decisions.lookups.visible_objects import owner_of
+from policies.models import Backend, RealmMember
+from policies.record import access_log
+from policies.record.archive import retention
+from policies.services.grants import revision_now
+from policies.sync.connections import registration
+
+CDAP = (
+    ("authentication", "Authentication", "Off: CDAP's own calls answer that security is not enabled."),
+    ("master_user", "Master user", "As whom programs run without impersonation; has everything in system."),
+    ("admin_group", "Admin group", "Whose members may grant and revoke."),
+)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One connection of the realm."""
+
+    what: Who
+    state: State
+    does: str
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One way to set the authorization of a realm."""
+
+    code: str
+    word: str
+    text: str
+    current: bool
+    action: Action | None
+
+
+@dataclass(frozen=True)
+class Ward:
+    """A realm as one viewer meets it."""
+
+    asker: Principal
+    root: Node
+
+    @cached_property
+    def realm(self) -> Realm:
+        return Realm.objects.get(pk=self.root.realm_id)
+
+    @cached_property
+    def slice(self) -> Slice:
+        return slices.current(self.asker, self.root)
+
+    @cached_property
+    def mode(self) -> str:
+        return Mode.objects.open().get(realm=self.root.realm_id).mode
+
+    @cached_property
+    def members(self) -> int:
+        """How many were let in."""
+        return RealmMember.objects.open().filter(realm=self.root.realm_id).count()
+
+    @cached_property
+    def owner(self) -> Principal | None:
+        return owner_of(self.root)
+
+    @cached_property
+    def inside(self) -> bool:
+        """Whether its pages are open to them."""
+        return ask.may_see(self.slice, self.root, now=timezone.now())
+
+    @cached_property
+    def owns(self) -> bool:
+        return bool(site_permissions.ask_switch(self.asker, self.root, enforced=False))
+
+    def may_switch(self, mode: str) -> bool:
+        return bool(site_permissions.ask_switch(self.asker, self.root, enforced=mode == "on"))
+
+    @property
+    def url(self) -> str:
+        return reverse("console:realm", args=[self.root.id])
+
+    def owner_words(self) -> str:
+        return f"its owner, {terms.spoken(self.owner)}" if self.owner else "nobody: it has no owner"
+
+
+def realm_at(request: Request, id: int) -> Ward:
+    """The realm of that number, for who may see it and for who runs the site; else the same Http404."""
+    node = find_node(id)
+    if node is None or len(node.levels) > 1:
+        raise Http404
+    ward = Ward(asker_of(request), node)
+    if not ward.inside and not site_admins.may(request):
+        access_log.refused(ward.asker, ask.operation_for(node, "read"), node, via="console")
+        raise Http404
+    return ward
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The realm's own page."""
+    ward = realm_at(request, id)
+    root = ward.root
+    detail = Detail.objects.filter(securable=root.id).first()
+    connect = _connect(ward)
+    context = {
+        "heading": root.name,
+        "kind": kind_words(root),
+        "lead": detail.comment if detail else "",
+        "crumbs": Crumbs((("Realms", reverse("console:realms")),)),
+        "actions": list(_actions(ward)),
+        "facts": Facts(tuple(_facts(ward))),
+        "choices": list(_choices(ward)),
+        "locked": None if ward.owns else _locked(ward),
+        "settings": _settings(ward),
+        "settings_url": reverse("console:realm_settings", args=[root.id]) if ward.owns else "",
+        "connectable": connect is not None,
+        "connect": connect,
+        "no_connect": _no_connect(ward) if connect and connect.reason else None,
+        "lines": list(_lines(ward)),
+        "no_lines": Empty("No catalog is connected", "Connect one to keep its rights true.", drawn=False),
+    }
+    return show(request, "console/realms/realm.html", ward, context)
+
+
+def show(
+    request: Request, template: str, ward: Ward, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
+    """A page about a realm, with the loud banner where its law is not enforced."""
+    return page(
+        request,
+        template,
+        context,
+        room="realms",
+        realm=ward.root.name,
+        kind=ward.root.type,
+        revision=revision_now(),
+        banner=modes.banner(ward.root.name, ward.mode),
+        status=status,
+    )
+
+
+def _actions(ward: Ward) -> Iterable[Action]:
+    if not ward.inside:
+        return
+    root = ward.root
+    yield Action("Duties", reverse("console:object_duties", args=[root.id]), "plain")
+    yield Action("Separation", reverse("console:separation", args=[root.id]), "plain")
+    reason = "" if ward.owns else "why-not-switch"
+    must_say = reverse("console:request_rules", args=[root.id])
+    yield Action("What requests must say", must_say, "plain", reason=reason)
+    yield Action("Retention", reverse("console:realm_retention", args=[root.id]), reason=reason)
+    yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
+    yield Action(f"Open {root.name}", terms.page_of(root.id, root.type), "primary")
+
+
+def _facts(ward: Ward) -> Iterable[Fact]:
+    yield Fact("Owner", ward.owner.label if ward.owner else "No owner")
+    yield Fact("Authorization", state=modes.state(ward.mode))
+    yield Fact("Members", members_words(ward.root, ward.members))
+    kept = retention.days(ward.realm)
+    yield Fact("History stays live", f"for {words.count(kept, 'day')}" if kept else "for ever")
+    if ward.realm.kind == Realm.Kind.CDAP:
+        yield Fact("Rules", f"of CDAP {ward.realm.settings.get('policy', '')}")
+
+
+def _choices(ward: Ward) -> Iterable[Choice]:
+    for code, word in modes.WORDS.items():
+        current = code == ward.mode
+        yield Choice(code, word, modes.MEANS[code], current, None if current else _switch(ward, code))
+
+
+def _switch(ward: Ward, code: str) -> Action:
+    url = f"{reverse('console:realm_mode', args=[ward.root.id])}?to={code}"
+    reason = "" if ward.may_switch(code) else "why-not-switch"
+    return Action(f"Set to {terms.lower(modes.WORDS[code])}", url, reason=reason)
+
+
+def _locked(ward: Ward) -> Reason:
+    who = ward.owner_words()
+    return Reason(
+        "why-not-switch", f"What is set here is set by {who}. Service admins can set it back to on."
+    )
+
+
+def _settings(ward: Ward) -> list[tuple[str, str, str]]:
+    if ward.realm.kind != Realm.Kind.CDAP:
+        return []
+    kept = ward.realm.settings
+    shown = {code: kept.get(code) or "Nobody" for code, _, _ in CDAP}
+    shown["authentication"] = "Off" if kept.get("authentication") == "off" else "On"
+    return [(label, str(shown[code]), text) for code, label, text in CDAP]
+
+
+def kinds_for(ward: Ward) -> dict[str, Kind]:
+    """The kinds of system that the realm can be connected to, by code."""
+    law = ward.realm.kind
+    return {code: kind for code, kind in kinds.built().items() if law in kind.realm_kinds}
+
+
+def _connect(ward: Ward) -> Action | None:
+    known = kinds_for(ward)
+    if not known:
+        return None
+    may = registration.may_connect(Actor(ward.asker, "console"), ward.root)
+    url, reason = reverse("console:connect", args=[ward.root.id]), "" if may else "why-not-connect"
+    whole = all(kind.whole_realm for kind in known.values())
+    return Action("Connect a server" if whole else "Connect a catalog", url, reason=reason)
+
+
+def _no_connect(ward: Ward) -> Reason:
+    text = f"Catalogs are connected by {ward.owner_words()}, and by who has the duty for it."
+    return Reason("why-not-connect", text)
+
+
+def _lines(ward: Ward) -> Iterable[Line]:
+    """The connections of catalogs one may see.  Three queries."""
+    rows = Backend.objects.filter(realm=ward.root.realm_id).order_by("pk")
+    found = list(rows)
+    waiting = waiting_for([row.pk for row in found])
+    places = nodes(row.catalog_id for row in found)
+    for row in found:
+        node = places.get(row.catalog_id)
+        if node is not None and ask.may_see(ward.slice, node, now=timezone.now()):
+            url = reverse("console:sync_backend", args=[row.pk])
+            what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
+            does = "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports"
+            yield Line(what, Behind(row, waiting.get(row.pk, 0)).plainly(), does)

@@ -1,0 +1,1 @@
+"""Sync: whether what was decided here is so in the backends."""

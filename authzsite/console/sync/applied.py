@@ -1,0 +1,123 @@
+"""Applied 41 of 42: how far a grant has come in the backend behind its object, in a mark and a few words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import State
+from catalog.nodes import Node
+from policies.models import Backend, ForeignOrder
+from policies.sync.status import StatusQuestion, SyncStatus, names_behind, statuses
+
+Grant = tuple[Node, Principal, int, frozenset[str]]
+"""On what, for whom, in which change it was last decided, and which privileges; none for all."""
+HALTED = (Backend.State.PAUSED, Backend.State.FAILED, Backend.State.HELD, Backend.State.SILENT)
+
+
+def states(grants: Iterable[Grant]) -> list[State | None]:
+    """One for each grant, in their order; None where nothing is mirrored.  Six queries, however many."""
+    rows = list(grants)
+    names = names_behind(one for _, one, *_ in rows)
+    return of(
+        [StatusQuestion(node.lineage, names[one.pk], revision, codes) for node, one, revision, codes in rows]
+    )
+
+
+def of(asked: Sequence[StatusQuestion]) -> list[State | None]:
+    """The same for who knows the login names."""
+    return [state(found) for found in statuses(asked)] if asked else []
+
+
+def state(found: SyncStatus | None) -> State | None:
+    """A mark and a word; None where no backend mirrors the object, or nobody is behind the grant."""
+    if found is None or found.backend is None or not found.of:
+        return None
+    row = found.backend
+    if row.compared_at is None and row.proved_at is None:
+        return State("unknown", "Not yet compared")
+    return _decided_since(found, row) or _counted(found, row)
+
+
+def arrived(found: SyncStatus | None) -> State | None:
+    """The same for one change of the record; None where no backend mirrors what it is about."""
+    if found is None or found.backend is None:
+        return None
+    row, system = found.backend, found.backend.get_kind_display()
+    if since := _decided_since(found, row):
+        return since
+    if found.refused:
+        return refused(system)
+    if found.waiting:
+        watched = row.does == Backend.Policy.REPORT
+        return State("behind", "Not applied", f"{system} is only watched") if watched else _on_its_way(row)
+    if found.of and len(found.without_login) == found.of:
+        return State("unknown", "No login", f"in {system}")
+    return State("ok", "Applied", f"in {system}")
+
+
+def ordered(orders: Sequence[ForeignOrder]) -> State | None:
+    """The same for a decision about a foreign right."""
+    if not orders:
+        return None
+    system = orders[0].backend.get_kind_display()
+    if any(one.dropped for one in orders):
+        return State("unknown", "Given up", "it was left as it was")
+    if any(one.is_stuck for one in orders):
+        return refused(system)
+    if all(one.done for one in orders):
+        return State("ok", "Applied", f"in {system}")
+    return _on_its_way(orders[0].backend)
+
+
+def refused(system: str) -> State:
+    """It failed for good, and will not be there until somebody does something."""
+    return State("failed", f"Refused by {system}", "waits for somebody")
+
+
+def _on_its_way(row: Backend) -> State:
+    return State("behind", "On its way", row.get_state_display() if row.state in HALTED else "")
+
+
+def _decided_since(found: SyncStatus, row: Backend) -> State | None:
+    """Of what was decided after the last comparison nothing is known out there yet."""
+    if found.parked:
+        return State("failed", f"{row.get_kind_display()} fails", "waits for somebody")
+    if not found.coming:
+        return None
+    if row.does == Backend.Policy.REPORT:
+        return State("behind", "Not yet compared", f"{row.get_kind_display()} is only watched")
+    return _on_its_way(row)
+
+
+def _counted(found: SyncStatus, row: Backend) -> State:
+    if found.whole:
+        return State("ok", _many(found))
+    if found.of == 1:
+        return _of_one(found, row)
+    watched = row.does == Backend.Policy.REPORT
+    parts = (
+        (found.refused, "refused"),
+        (found.waiting, "only watched" if watched else "on the way"),
+        (found.without_login, "without login"),
+    )
+    why = [f"{words.number(len(names))} {word}" for names, word in parts if names]
+    mark = "failed" if found.refused else "behind" if found.waiting else "unknown"
+    return State(mark, _many(found), words.listed(why))
+
+
+def _of_one(found: SyncStatus, row: Backend) -> State:
+    if found.refused:
+        return refused(row.get_kind_display())
+    if found.without_login:
+        return State("unknown", "No login", f"in {row.get_kind_display()}")
+    if row.does == Backend.Policy.REPORT:
+        return State("behind", "Not applied", "only watched")
+    return _on_its_way(row)
+
+
+def _many(found: SyncStatus) -> str:
+    if found.of == 1:
+        return "Applied"
+    return f"Applied {words.number(found.applied)} of {words.number(found.of)}"

@@ -1,0 +1,332 @@
+"""One backend: its state, its plan, its runs, what is parked, and the controls of who may run it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count, Max
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from authzsite.console.accounts import site_admins
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Fact, Facts, Note, Reason
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place, visit
+from authzsite.console.sync.backend_state import Behind, stuck_in, waiting_for
+from authzsite.console.sync.drift.differences import board, roles_of, spoken_of
+from authzsite.console.sync.drift.stuck_reasons import cause
+from authzsite.console.sync.runs import Going, Step, going, run_lines, steps_of
+from authzsite.console.sync.views import troubled
+from catalog.queries import nodes
+from lakewarden.backends.errors import NEXT
+from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
+from policies.sync import foreign_rights, items, operations
+
+RUNS = 20
+COUNTED = (
+    ("In sync", ("in_sync",)),
+    ("Differs", ("missing", "extra")),
+    ("Foreign", ("foreign",)),
+    ("Unknown", ("unknown",)),
+    ("Bypass", ("bypass",)),
+)
+AWAITS = {
+    Backend.Awaits.NEW: "It was connected by somebody who does not run this site.",
+    Backend.Awaits.MOVED: "It leads to another system than before, whatever its address says.",
+    Backend.Awaits.SHARED: "Another connection governs the same system, or a part of it. Two that repair the "
+    "same undo what the other decided.",
+}
+"""Why it only reports until a service admin agrees."""
+ALWAYS = ("In sync", "Differs", "Foreign")
+
+
+@dataclass(frozen=True)
+class Stuck:
+    """One item that waits for somebody: what it is, why it was refused, and where its ways out are."""
+
+    what: str
+    since: str
+    error: str
+    url: str = ""
+
+
+@dataclass
+class There:
+    """A backend that the asker may see, with what they may do to its sync."""
+
+    place: Place
+    row: Backend
+
+    @cached_property
+    def may_operate(self) -> bool:
+        return operations.may_operate(self.place.actor, self.place.node)
+
+    @property
+    def may_look(self) -> bool:
+        return self.may_operate or self.place.may_look
+
+    @property
+    def name(self) -> str:
+        return f"{self.row.get_kind_display()} {self.place.node.name}"
+
+    @cached_property
+    def behind(self) -> Behind:
+        keys = [self.row.pk]
+        return Behind(self.row, waiting_for(keys).get(keys[0], 0), stuck_in(keys).get(keys[0], 0))
+
+    @cached_property
+    def latest(self) -> SyncRun | None:
+        return SyncRun.objects.filter(backend=self.row).order_by("-pk").first()
+
+    @property
+    def url(self) -> str:
+        return reverse("console:sync_backend", args=[self.row.pk])
+
+    def address(self, deed: str) -> str:
+        return reverse("console:sync_operate", args=[self.row.pk, deed])
+
+
+def there(request: Request, id: int) -> There:
+    """The backend of that number; the same Http404 when it is absent and when its catalog is hidden."""
+    row = Backend.objects.filter(pk=id).select_related("paused_by").first()
+    if row is None:
+        raise Http404
+    return There(visit(request, row.catalog_id), row)
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What is true of it, what would be done, what was done."""
+    one = there(request, id)
+    reason = _reason(one)
+    context: dict[str, Any] = {
+        "crumbs": Crumbs((("Sync", reverse("console:sync")),)),
+        "heading": one.name,
+        "lead": _lead(one),
+        "controls": [] if reason else list(_controls(one)),
+        "actions": list(_doors(one, reason)),
+        "reason": reason,
+        "note": _note(one),
+        "facts": Facts(tuple(_facts(one))),
+        "going": _going(one),
+        "progress_url": reverse("console:sync_progress", args=[one.row.pk]),
+        **(_inside(one, request.GET) if one.may_look else {"hidden": _hidden(one)}),
+    }
+    node = one.place.node
+    return page(
+        request,
+        "console/sync_backend.html",
+        context,
+        room="sync",
+        realm=node.realm,
+        revision=one.place.slice.revision,
+    )
+
+
+@reads
+@signed_in
+def progress(request: Request, id: int) -> HttpResponse:
+    """How far the run is that goes on, asked again and again."""
+    one = there(request, id)
+    context = {"going": _going(one), "progress_url": request.get_full_path()}
+    return render(request, "console/sync_progress.html", context)
+
+
+def _going(one: There) -> Going | None:
+    return going(one.latest, one.row) if one.latest else None
+
+
+def _lead(one: There) -> str:
+    if one.row.does == Backend.Policy.REPORT:
+        return "It is only watched: what differs is shown, and nothing is changed out there."
+    return "What was decided here is applied there and read back; what others granted there is left alone."
+
+
+def _reason(one: There) -> Reason | None:
+    if one.may_operate:
+        return None
+    text = f"The owner of {one.place.node.name} runs its sync, and who has the duty for it."
+    return Reason("why-not-operate", text)
+
+
+def _controls(one: There) -> Iterable[Action]:
+    """What a button does at once."""
+    if one.row.state == Backend.State.PAUSED:
+        yield Action("Resume", one.address("resume"), "primary")
+        return
+    yield Action("Check now", one.address("look"), "")
+    if one.row.policy == Backend.Policy.REPAIR:
+        yield Action("Only report", one.address("report"), "")
+
+
+def _doors(one: There, reason: Reason | None) -> Iterable[Action]:
+    """What is asked back first, on a page of its own."""
+    yield Action("What it holds", reverse("console:discover", args=[one.row.pk]), "plain")
+    if reason:
+        yield Action("Pause", reason=reason.id)
+        return
+    if one.row.state != Backend.State.PAUSED:
+        yield Action("Pause", one.address("pause"), "", "pause")
+    if one.row.state == Backend.State.HELD:
+        yield Action("Look at what it takes", one.address("confirm"), "primary")
+    if one.row.policy == Backend.Policy.REPORT:
+        yield Action("Repair from now on", one.address("repair"), "primary")
+
+
+def _note(one: There) -> Note | None:
+    row, run = one.row, one.latest
+    if row.state == Backend.State.PAUSED:
+        by = f" by {row.paused_by.label}" if row.paused_by else ""
+        until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
+        return Note("warn", f"Paused{by}{until}.", "What is decided is kept and applied when it is resumed.")
+    if row.awaits:
+        heading = "It only reports until a service admin of this site agrees."
+        return Note(
+            "warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} Who may agree: {site_admins.who_words()}."
+        )
+    if row.restored:
+        text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
+        return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
+    if row.state == Backend.State.HELD and run:
+        losing = words.count(run.losing, "person", "people") if one.may_look else "many people"
+        text = "It may be a mistake, so it waits until somebody has looked at it."
+        return Note("warn", f"Held: the plan takes something from {losing}.", text)
+    if row.error:
+        text = NEXT.get(row.error_kind, "What you decide is kept and applied when it works again.")
+        answer = f"{row.get_kind_display()} answered: {row.error[:300]}"
+        return Note("bad", answer if one.may_operate else troubled(one.behind), text)
+    return None
+
+
+def _facts(one: There) -> Iterable[Fact]:
+    row, counts = one.row, one.row.counts
+    proved = words.said(words.ago(row.proved_at)) if row.proved_at else "not yet"
+    revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
+    yield Fact("State", state=one.behind.state() if one.may_look else one.behind.plainly())
+    yield Fact("What it does", "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports")
+    yield Fact("Proved equal", proved, note=revision)
+    if row.compared_at:
+        yield Fact("All compared", words.said(words.ago(row.compared_at)), note="and each night")
+    if counts.get("in_force"):
+        yield Fact("In force", counts["in_force"])
+    for word, names in COUNTED if one.may_look else ():
+        many = sum(int(counts.get(name, 0)) for name in names)
+        if many or word in ALWAYS:
+            yield Fact(word, words.number(many))
+    url = "" if _reason(one) else one.address("rate")
+    yield Fact("Pace", f"{words.number(row.rate)} a second" if row.rate else "No limit", url)
+    share = "" if _reason(one) else one.address("share")
+    held = f"When over {row.share} % lose something" if row.share < 100 else "Never"
+    yield Fact("Held for a look", held, share)
+
+
+def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
+    plan = _plan(one)
+    told = [one.row.pk] if one.may_operate else []
+    rows = BackendFinding.objects.filter(backend=one.row)
+    differs = board(rows, asked, may=one.place.may_grant, whole=told, by=one.place.actor)
+    lines = run_lines(one.row, RUNS)
+    return {
+        "toggles": differs.toggles,
+        "findings": differs.lines,
+        "pager": differs.pager,
+        "stuck": _stuck(one),
+        "retry": one.address("retry") if one.may_operate and operations.something_failed(one.row) else "",
+        "plan": plan,
+        "plan_text": _plan_text(one),
+        "no_plan": _no_plan(one),
+        "runs": lines,
+        "runs_url": reverse("console:sync_runs", args=[one.row.pk]),
+        "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
+        "runs_pager": Pager(f"The last {words.count(len(lines), 'run') if len(lines) > 1 else 'run'}"),
+    }
+
+
+def _plan(one: There) -> list[Step]:
+    waits = one.latest and one.latest.state in (SyncRun.State.SHOWN, SyncRun.State.HELD)
+    return steps_of(one.latest, one.row) if one.latest and waits else []
+
+
+def _no_plan(one: There) -> Empty:
+    if one.latest and one.latest.state in (SyncRun.State.UNPROVED, SyncRun.State.FAILED):
+        text = "What went wrong stands in the last run. It is tried again."
+        return Empty("All that is to be done was tried", text, drawn=False)
+    return Empty("Nothing is to be done", "At the last look, here and there agreed.", drawn=False)
+
+
+def _plan_text(one: There) -> str:
+    run = one.latest
+    if run is None or not _plan(one):
+        return ""
+    takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
+    if not run.losing:
+        takes = "nobody loses anything by it"
+    seen = words.said(words.ago(run.ended)) if run.ended else ""
+    from_ = f", from {words.count(run.losing, 'person', 'people')}" if run.losing else ""
+    return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
+
+
+def _stuck(one: There) -> list[Stuck]:
+    """What waits for somebody, one by one, and what could not be compared at all."""
+    row, whole, keys = one.row, one.may_operate, [one.row.pk]
+    findings, orders = items.stuck_findings(keys)[:RUNS], items.stuck_orders(keys)[:RUNS]
+    places = nodes(set(roles_of(findings)) | {each.securable_id for each in findings if each.securable_id})
+    found = [
+        Stuck(
+            spoken_of(each, places),
+            _since(each.tried_at),
+            cause(each, row, whole=whole),
+            reverse("console:sync_stuck", args=[each.pk]),
+        )
+        for each in findings
+    ]
+    about = foreign_rights.findings_of(orders)
+    for order in orders:
+        at = about.get(order.pk)
+        url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""
+        what = f"{'Adopting' if order.replaced else 'Revoking'} {order.right} of {order.holder}"
+        what += f" on {'.'.join(order.path) or row.place}"
+        found.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
+    return [*found, *_parked(row, whole=whole)]
+
+
+def _since(moment: datetime | None) -> str:
+    return f"tried {words.said(words.moment(moment))}" if moment else ""
+
+
+def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
+    rows = OutboxEntry.objects.filter(backend=row, parked=True).values("error", "error_kind")
+    grouped = rows.annotate(many=Count("pk"), since=Max("parked_at")).order_by("-many")
+    system = row.get_kind_display()
+    return [
+        Stuck(
+            f"{words.count(one['many'], 'change')} decided since then",
+            _since(one["since"]),
+            " ".join(
+                [
+                    f"{system} cannot be worked on. {NEXT.get(one['error_kind'], '')}",
+                    f"{system} answered: {one['error']}" if whole else "",
+                ]
+            ).strip(),
+        )
+        for one in grouped[:RUNS]
+    ]
+
+
+def _hidden(one: There) -> Empty:
+    return Empty(
+        "What it does in detail is not yours to see",
+        "Plan and runs name people; they are shown to who runs the sync or may grant on the catalog.",
+        drawn=False,
+    )

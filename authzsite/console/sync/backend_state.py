@@ -1,0 +1,198 @@
+"""What is known of the backend behind an object: its state in words, and what others granted there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from django.db.models import Count, F, Q
+from django.utils import timezone
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import State
+from authzsite.console.objects.access import Place
+from catalog.nodes import Node
+from policies.models import Backend, BackendFinding, OutboxEntry
+from policies.sync import items
+from policies.sync.status import differing_on
+
+RIGHTS = {
+    "SELECT": "Read",
+    "INSERT": "Write",
+    "UPDATE": "Write",
+    "DELETE": "Write",
+    "TRUNCATE": "Write",
+    "CREATE": "Create",
+    "CONNECT": "Connect",
+    "EXECUTE": "Execute",
+}
+
+PASSED_ON = ", and may pass it on"
+
+
+@dataclass(frozen=True)
+class Behind:
+    """The backend of one catalog, how many entries wait for it, and how many items are stuck.
+
+    Of one object it counts what differs on it or in it: `differs` is None where the whole backend is meant.
+    """
+
+    row: Backend
+    waiting: int
+    stuck: int = 0
+    differs: int | None = None
+
+    @property
+    def system(self) -> str:
+        return self.row.get_kind_display()
+
+    @property
+    def settled(self) -> bool:
+        """Whether nothing is on its way: what is stuck, or only watched, stays as it is for now."""
+        if self.waiting:
+            return False
+        if self.row.state == Backend.State.BEHIND and self.row.policy == Backend.Policy.REPAIR:
+            return self.differs is not None and self.differs <= self.stuck
+        return self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all that was decided about it was applied and read back."""
+        return self.settled and (self.row.state == Backend.State.IN_SYNC or self.differs == 0)
+
+    def plainly(self) -> State:
+        """The same for who may not know how many others it concerns."""
+        return replace(self.state(), note="")
+
+    def state(self) -> State:
+        """How far what was decided has come: of one object what was decided about it, and nothing else."""
+        kind, word = _WORDS[Backend.State(self.row.state)]
+        if self.row.restored and self.row.state != Backend.State.PAUSED:
+            return State("paused", "Changes nothing", "the database came back from a copy")
+        moving = self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
+        if self.stuck and moving:
+            return State("failed", "Needs somebody", self._note())
+        if self.waiting and moving:
+            return State("behind", "Catching up", f"{words.number(self.waiting)} to go")
+        if self.differs == 0 and moving:
+            kind, word = _WORDS[Backend.State.IN_SYNC]
+        if kind == "ok" and self.row.compared_at:
+            return State(kind, word, words.ago(max(self.row.compared_at, self.row.proved_at or _EVER)))
+        return State(kind, word, self._note())
+
+    def _note(self) -> str:
+        stuck = [f"{words.number(self.stuck)} stuck"] if self.stuck else []
+        if self.differs is not None:
+            left = self.differs - self.stuck
+            return ", ".join([*([f"{words.number(left)} differ"] if left > 0 else []), *stuck])
+        counts = self.row.counts
+        parts = [
+            f"{words.number(counts.get(name, 0))} {name}" for name in ("missing", "extra") if counts.get(name)
+        ]
+        return ", ".join([*parts, *stuck])
+
+
+_EVER = datetime.min.replace(tzinfo=UTC)
+_WORDS = {
+    Backend.State.NEW: ("unknown", "Not yet compared"),
+    Backend.State.IN_SYNC: ("ok", "In sync"),
+    Backend.State.BEHIND: ("behind", "Behind"),
+    Backend.State.FAILED: ("failed", "Not reached"),
+    Backend.State.PAUSED: ("paused", "Paused"),
+    Backend.State.HELD: ("paused", "Held"),
+    Backend.State.SILENT: ("failed", "Not answering"),
+}
+
+
+def behind(node: Node, whose: frozenset[str] | None = None) -> Behind | None:
+    """The backend that mirrors the catalog an object is in, with what differs there.  Two to five queries.
+
+    `whose`: of these logins alone, for who may not know of others.
+    """
+    row = Backend.objects.filter(catalog__in=node.lineage).first()
+    if row is None:
+        return None
+    waiting = waiting_for([row.pk]).get(row.pk, 0)
+    if row.state != Backend.State.BEHIND:
+        return Behind(row, waiting)
+    differs = differing_on(row, node, whose)
+    orders = [one for one in items.stuck_orders([row.pk]) if one.securable_id == node.id]
+    orders = [one for one in orders if whose is None or one.holder in whose]
+    stuck = sum(one.is_stuck for one in differs) + len(orders)
+    return Behind(row, waiting, stuck, len(differs) + len(orders))
+
+
+def whose(place: Place) -> frozenset[str] | None:
+    """Whose rights an asker may be told of: everybody's where they may look, else their own."""
+    return None if place.may_look else frozenset([place.asker.name])
+
+
+def waiting_for(backends: Collection[int]) -> dict[int, int]:
+    """How many entries are due that no comparison since has covered, by backend.  One query."""
+    rows = OutboxEntry.objects.filter(to_look_at(), backend__in=backends, parked=False).order_by()
+    return dict(rows.values_list("backend").annotate(Count("pk")))
+
+
+def stuck_in(backends: Collection[int]) -> dict[int, int]:
+    """How many items wait for somebody, by backend; that nothing could be compared is one.  Three queries."""
+    found: dict[int, int] = {}
+    stuck = [one.backend_id for one in items.stuck_findings(backends)]
+    stuck += [one.backend_id for one in items.stuck_orders(backends)]
+    for backend in stuck:
+        found[backend] = found.get(backend, 0) + 1
+    parked = OutboxEntry.objects.filter(to_look_at(), backend__in=backends, parked=True).order_by()
+    for backend in parked.values_list("backend", flat=True).distinct():
+        found[backend] = found.get(backend, 0) + 1
+    return found
+
+
+def to_look_at() -> Q:
+    """Entries that are due and that no full comparison since has covered."""
+    newer = Q(revision__gt=F("backend__compared_revision"))
+    later = Q(due__gt=F("backend__compared_at"))
+    return Q(due__lte=timezone.now()) & (newer | later)
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """What one outside holder was given on an object by others."""
+
+    holder: str
+    rights: tuple[str, ...]
+    system: str
+    first_seen: datetime
+
+
+def foreign_on(node: Node, there: Behind | None) -> tuple[Foreign, ...]:
+    """Foreign grants on the object itself, one entry a holder.  One query."""
+    if there is None:
+        return ()
+    rows = BackendFinding.objects.filter(securable=node.id, kind=BackendFinding.Kind.FOREIGN)
+    return tuple(_by_holder(rows.order_by("holder", "what"), there.system, node.type))
+
+
+def _by_holder(rows: Iterable[BackendFinding], system: str, type_: str) -> Iterable[Foreign]:
+    found: dict[str, list[BackendFinding]] = {}
+    for row in rows:
+        found.setdefault(row.holder, []).append(row)
+    for holder, mine in found.items():
+        yield Foreign(holder, rights_of(mine, type_), system, min(row.first_seen for row in mine))
+
+
+def rights_of(rows: Iterable[BackendFinding], type_: str) -> tuple[str, ...]:
+    """The rights of findings in our words, the plainest first, each once."""
+    every = dict.fromkeys(right_word(row.what, type_) for row in rows)
+    found = [word for word in every if f"{word}{PASSED_ON}" not in every]
+    order = {word: at for at, word in enumerate(("Use", "Connect", "Read", "Write", "Create"))}
+    return tuple(sorted(found, key=lambda word: order.get(word.split()[0].strip(","), len(order))))
+
+
+def right_word(what: str, type_: str) -> str:
+    """SELECT -> Read, USAGE of a schema -> Use schema; an unusual right keeps its own name."""
+    base, option, _ = what.partition(" WITH GRANT OPTION")
+    if option:
+        return f"{right_word(base, type_)}{PASSED_ON}"
+    if what == "USAGE":
+        return terms.action("use", type_ or "schema")
+    return RIGHTS.get(what, what)

@@ -1,0 +1,259 @@
+"""Reading what a connected source holds: how far it is, what it brought, whose things are there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+
+from accounts.models import Principal
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Note, Reason
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads, reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.roles.views import nonce_in
+from authzsite.console.sync.backend import There, there
+from authzsite.console.sync.connections.views import renewal
+from lakewarden.backends import kinds
+from lakewarden.backends.errors import Misconfigured
+from policies.authority import Actor
+from policies.errors import PolicyError, Refused
+from policies.models import BackendLogins, Discovery, RealmMember
+from policies.record import access_log
+from policies.sync.connections import registration
+from policies.sync.discovery import discoveries, owners
+from policies.sync.discovery.owners import Suggestion
+
+OWNERS, NAMED = 50, 8
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The last reading of a source: a note about it, and its progress while it runs."""
+
+    note: Note
+    going: bool = False
+    done: int = 0
+    total: int = 1
+    text: str = ""
+
+
+def _reading(row: Discovery | None) -> Reading | None:
+    if row is None:
+        return None
+    if row.finished is None:
+        if not row.total:
+            text = "Waiting for a worker" if row.started is None else "Looking at what is there"
+            return Reading(Note("plain", text), going=True, text=text)
+        text = f"{words.number(row.done)} of {words.count(row.total, 'object')}"
+        return Reading(Note("plain", "Reading", text), True, row.done, max(row.total, 1), text)
+    when = words.said(words.moment(row.finished))
+    if row.error:
+        return Reading(Note("bad", "It could not be read.", f"{row.error} Nothing was lost; {when}."))
+    new = words.count(row.added, "object")
+    told = [f"{new} new", f"{words.number(row.renamed)} renamed", f"{words.number(row.described)} described"]
+    gone = (
+        f" {words.count(row.vanished, 'object')} vanished there and stay here until somebody closes them."
+        if row.vanished
+        else ""
+    )
+    return Reading(Note("plain", f"Read {when}: {words.listed(told)}.", f"{gone}{_left_out(row)}".strip()))
+
+
+def _left_out(row: Discovery) -> str:
+    if not row.left_out_count:
+        return ""
+    some = "; ".join(row.left_out[:NAMED])
+    return f" {words.count(row.left_out_count, 'object')} left out: {some}."
+
+
+@dataclass(frozen=True)
+class Line:
+    """An owner there, and what they own here."""
+
+    name: str
+    objects: str
+    here: str
+    act: Action | None = None
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What the last reading brought; a POST asks for another, or says whether each night brings one."""
+    one = there(request, id)
+    if request.method == "POST":
+        actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
+        try:
+            if request.POST.get("nightly") in ("yes", "no"):
+                if done_before(actor) is None:
+                    discoveries.set_nightly(one.row, by=actor, on=request.POST["nightly"] == "yes")
+            else:
+                discoveries.ask(one.row, by=actor)
+        except Refused:
+            access_log.refused(one.place.asker, registration.DUTY, one.place.node, via="console")
+            return _show(request, one, status=403)
+        return redirect("console:discover", id=id)
+    return _show(request, one)
+
+
+def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
+    node, may = one.place.node, registration.may_connect(one.place.actor, one.place.node)
+    root = next(iter(node.above()), node)
+    context: dict[str, Any] = {
+        "heading": f"What {node.name} holds",
+        "lead": _lead(one),
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
+        "actions": [
+            Action("What is gone", reverse("console:sync_vanished", args=[one.row.pk]), "plain"),
+            Action("Browse", terms.page_of(node.id, node.type)),
+            *([Action("Change the connection", renewal(one.row, root, node))] if may else []),
+        ],
+        "may": may,
+        "locked": None
+        if may
+        else Reason("why-not-read", f"It is read for who owns {node.name} or has the duty to connect."),
+        "reading": _reading(discoveries.latest(one.row)),
+        "progress_url": reverse("console:discover_progress", args=[one.row.pk]),
+        "read": one.row.read_at is not None,
+        "nightly": one.row.read_nightly,
+        "nonce": nonce_in(request),
+        "logins": _logins(one) if one.may_look else "",
+        "owners": _owners(one) if one.may_look else [],
+    }
+    slice_ = one.place.slice
+    return page(
+        request,
+        "console/realms/discover.html",
+        context,
+        room="sync",
+        realm=node.realm,
+        revision=slice_.revision,
+        status=status,
+    )
+
+
+def _lead(one: There) -> str:
+    """Schemas, tables and views, read from PostgreSQL: in the words of that kind of system."""
+    system = one.row.get_kind_display()
+    try:
+        kind = kinds.get(one.row.kind)
+    except Misconfigured:
+        return f"{system} cannot be read: no backend of that kind is installed."
+    types = dict.fromkeys(type_ for type_ in kind.discovers.values() if type_ != one.place.node.type)
+    told = words.listed([_several(terms.kind_of(type_)) for type_ in types])
+    return f"{told[:1].upper()}{told[1:]}, read from {system} whenever you ask."
+
+
+def _several(kind: str) -> str:
+    """Table: tables; Dataset type: dataset types; Entity: entities."""
+    one = terms.lower(kind)
+    return f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+
+
+def _logins(one: There) -> str:
+    """Who signs in there and is known here: told in numbers, as the rest is on the pages of people."""
+    row = BackendLogins.objects.filter(backend=one.row).first()
+    if row is None:
+        return ""
+    members = RealmMember.objects.open().filter(realm=one.row.realm_id, principal__name__in=row.names)
+    known = set(members.values_list("principal__name", flat=True))
+    strangers = [name for name in row.names if name not in known]
+    told = f"{words.count(len(known), 'login')} there {'is a member' if len(known) == 1 else 'are members'}"
+    if not strangers:
+        return f"{told} of {one.place.node.realm} too."
+    named = words.listed(strangers, NAMED)
+    verb = "is" if len(strangers) == 1 else "are"
+    realm = one.place.node.realm
+    return f"{told} of {realm} too; {named} {verb} nobody here. Adopting a grant makes its holder a member."
+
+
+def _owners(one: There) -> list[Line]:
+    return [_line(one, found) for found in owners.suggestions(one.row, OWNERS)]
+
+
+def _line(one: There, found: Suggestion) -> Line:
+    objects = words.count(found.objects, "object")
+    if found.who is None:
+        return Line(found.name, objects, "Nobody of that name is a member here")
+    if not found.left:
+        return Line(found.name, objects, f"{found.who.label} owns the same here")
+    url = reverse("console:discover_owner", args=[one.row.pk]) + f"?{urlencode({'name': found.name})}"
+    here = f"{words.count(found.left, 'object')} not owned by {found.who.label} here"
+    act = Action("Take over", url, "mini", more=f"that {found.name} owns {words.count(found.left, 'object')}")
+    return Line(found.name, objects, here, act)
+
+
+@reads_and_writes
+@signed_in
+def owner(request: Request, id: int) -> HttpResponse:
+    """Make who owns things there their owner here: what it would do; then it is decided."""
+    one = there(request, id)
+    name = request.GET.get("name", "")[:300]
+    who = owners.member(one.row, name) if one.may_look and "\0" not in name else None
+    if who is None:
+        raise Http404
+    notes = []
+    if request.method == "POST":
+        actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
+        reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+        try:
+            if done_before(actor) is None:
+                many = owners.adopt(one.row, name, by=actor, reason=reason)
+                say(request, f"{who.label} owns {words.count(many, 'object')} here too")
+            return redirect("console:discover", id=id)
+        except PolicyError as problem:
+            notes = [Note("bad", "Nothing was changed.", str(problem))]
+    return _ask(request, one, name, who, notes)
+
+
+def _ask(request: Request, one: There, name: str, who: Principal, notes: list[Note]) -> HttpResponse:
+    places = owners.left(one.row, name)
+    lines = [DiffLine("change", place.ref.full_name, f"belongs to {who.label}") for place in places[:NAMED]]
+    if len(places) > NAMED:
+        rest = len(places) - NAMED
+        lines.append(DiffLine("change", f"and {words.count(rest, 'object')} more", f"belong to {who.label}"))
+    context = {
+        "notes": notes,
+        "heading": f"Make {who.label} the owner here as well?",
+        "place": f"{name} owns {words.count(len(places), 'object')} in {one.name} and not here. "
+        "What lies in them goes with them. Owners may do everything with what they own, and grant it.",
+        "nothing": not places,
+        "diff": Diff(tuple(lines)),
+        "nonce": nonce_in(request),
+        "reason": request.POST.get("reason", ""),
+        "button": f"Make {who.label} the owner",
+        "look": "primary",
+        "back": reverse("console:discover", args=[one.row.pk]),
+    }
+    node = one.place.node
+    revision = one.place.slice.revision
+    status = 422 if notes else 200
+    return page(
+        request,
+        "console/sync_deed.html",
+        context,
+        room="sync",
+        realm=node.realm,
+        revision=revision,
+        status=status,
+    )
+
+
+@reads
+@signed_in
+def progress(request: Request, id: int) -> HttpResponse:
+    """How far the last reading is."""
+    one = there(request, id)
+    context = {
+        "reading": _reading(discoveries.latest(one.row)),
+        "progress_url": request.get_full_path(),
+    }
+    return render(request, "console/realms/reading.html", context)

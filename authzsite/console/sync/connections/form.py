@@ -1,0 +1,239 @@
+"""What the form of a connection asks, by the kind of system, and the URL that its answers make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from django.http import QueryDict
+
+from authzsite.console.settings.realm import Ward, kinds_for
+from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.backends import kinds
+from lakewarden.backends.errors import BackendError
+from lakewarden.backends.kinds import Kind
+from lakewarden.law.objects import ObjectRef
+from policies.models import Backend
+from policies.secrets import decrypt, encrypt
+
+POLICIES = (
+    ("report", "Only report", "What differs is shown. Nothing is changed out there."),
+    ("repair", "Repair", "What is decided here is made true there; what others granted is left alone."),
+)
+SERVER = ("host", "port", "user")
+OWN = "its-"
+"""Before the name of what only one kind asks for, so that it is never taken for what all do."""
+PLACE = ("host", "port")
+SECRET = {"password"}
+"""What a kept URL may say among its options, and what is never taken from there."""
+READ_AS = {"database": "dbname", "tls": "sslmode"}
+"""What a driver calls, in a URL that it reads, what the form asks for."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One field that only this kind of system asks for, as the form shows it."""
+
+    id: str
+    label: str
+    value: str
+    help: str
+    problem: str
+    choices: tuple[tuple[str, str], ...]
+
+
+@dataclass
+class Wanted:
+    """What a form says of a connection; `problems` name, by field, why it cannot be tried."""
+
+    ward: Ward
+    data: QueryDict | Mapping[str, str]
+    problems: dict[str, str] = field(default_factory=dict)
+
+    def said(self, name: str) -> str:
+        return str(self.data.get(name, "")).strip()[:255].replace("\0", "")
+
+    @cached_property
+    def kind(self) -> Kind | None:
+        """The kind of system that was chosen; None while none is."""
+        return kinds_for(self.ward).get(self.said("kind"))
+
+    @cached_property
+    def policy(self) -> str:
+        asked = self.said("policy")
+        return asked if asked in Backend.Policy.values else Backend.Policy.REPORT
+
+    @cached_property
+    def place(self) -> Node | None:
+        """What is connected: the catalog of that name when it is there already, or the realm itself."""
+        if self.kind is not None and self.kind.whole_realm:
+            return self.ward.root
+        name = self.said("catalog")
+        return find(ObjectRef("catalog", self.ward.root.name, (name,))) if name else None
+
+    @cached_property
+    def before(self) -> Backend | None:
+        """The connection that it has now."""
+        return Backend.objects.filter(catalog=self.place.id).first() if self.place else None
+
+    @property
+    def name(self) -> str:
+        """What it is called: the catalog, or the realm."""
+        return self.place.name if self.place else self.said("catalog")
+
+    # What is asked
+
+    @cached_property
+    def asks_server(self) -> bool:
+        """Whether it is reached over the network; a folder of this machine is not."""
+        return self.kind is not None and bool(urlsplit(self.kind.example).hostname)
+
+    @cached_property
+    def asks_account(self) -> bool:
+        return self.kind is not None and urlsplit(self.kind.example).username is not None
+
+    def fields(self) -> Iterator[Asked]:
+        for one in self.kind.fields if self.kind else ():
+            id_ = OWN + one.name
+            value = self.said(id_) or (one.choices[0][0] if one.choices else "")
+            yield Asked(id_, one.label, value, one.help, self.problems.get(id_, ""), one.choices)
+
+    # What was answered
+
+    @cached_property
+    def password(self) -> str:
+        """What was typed now, or in the try before, or what is kept already."""
+        return self._typed or self._kept_password()
+
+    @cached_property
+    def _typed(self) -> str:
+        typed = str(self.data.get("password", ""))
+        return typed or _opened(str(self.data.get("sealed", ""))[:4000], self.ward)
+
+    def _kept_password(self) -> str:
+        """What is kept, for the very connection that it was given for and for nothing else.
+
+        Who renews a connection need not be who knows its password.
+        """
+        if self.before is None or self.kind is None or self.before.kind != self.kind.code:
+            return ""
+        kept = kept_parts(self.before)
+        secret = kept.get("password", "")
+        try:
+            asked = self.kind.parts(self._url_with(self.kind, secret))
+        except BackendError:
+            return ""
+        return secret if _alike(asked, kept, self.kind) else ""
+
+    @property
+    def sealed(self) -> str:
+        """The password that this very person typed, as only they can hand it in again.
+
+        Never one that was kept: handed in again, it would be sent wherever the form says.
+        """
+        return encrypt(f"{_typed_by(self.ward)} {self._typed}") if self._typed else ""
+
+    def url(self, kind: Kind) -> str:
+        return self._url_with(kind, self.password)
+
+    def _url_with(self, kind: Kind, password: str) -> str:
+        own = {one.id.removeprefix(OWN): one.value for one in self.fields()}
+        server = {name: self.said(name) for name in SERVER} if self.asks_server else {}
+        return self._with_kept(kind, kind.address({**server, **own, "password": password}))
+
+    def _with_kept(self, kind: Kind, url: str) -> str:
+        """The URL with what was said of the same server by command, as an own authority, and no form asks."""
+        if self.before is None or self.before.kind != kind.code:
+            return url
+        parts = kept_parts(self.before)
+        if any(parts.get(name, "") != self.said(name) for name in PLACE):
+            return url
+        asked = {name for one in kind.fields for name in (one.name, READ_AS.get(one.name, ""))}
+        asked |= {name for name, _ in parse_qsl(urlsplit(url).query)} | SECRET
+        kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in asked]
+        return f"{url}{'&' if '?' in url else '?'}{urlencode(kept)}" if kept else url
+
+    def check(self) -> bool:
+        for name, told in self._needed():
+            if not self.said(name):
+                self.problems[name] = told
+        for one, asked in zip(self.kind.fields if self.kind else (), self.fields(), strict=True):
+            if asked.choices and asked.value not in dict(asked.choices):
+                self.problems[asked.id] = "Choose one of these."
+            elif one.required and not asked.value:
+                self.problems[asked.id] = f"Name the {one.label[:1].lower()}{one.label[1:]}."
+        if "/" in self.said("catalog") or "." in self.said("catalog"):
+            self.problems["catalog"] = "A catalog's name has no slash and no dot."
+        if self.said("port") and not (self.said("port").isdecimal() and 0 < int(self.said("port")) < 65536):
+            self.problems["port"] = "A port is a number up to 65535."
+        return not self.problems
+
+    def _needed(self) -> Iterable[tuple[str, str]]:
+        if self.kind is not None and not self.kind.whole_realm:
+            yield "catalog", "Name the catalog, such as shop."
+        if self.asks_server:
+            yield "host", "Name the server."
+        if self.asks_account:
+            yield "user", "Name the account it signs in with."
+
+
+def prefilled(asked: Mapping[str, str], ward: Ward) -> dict[str, str]:
+    """What is kept of a connection that is to be renewed, but for its secret."""
+    first = {name: str(asked.get(name, ""))[:255] for name in ("catalog", "kind")}
+    wanted = Wanted(ward, first)
+    if wanted.before is None or (first["kind"] and wanted.before.kind != first["kind"]):
+        return first
+    kind, parts = kinds_for(ward).get(wanted.before.kind), kept_parts(wanted.before)
+    own = {
+        OWN + one.name: parts.get(one.name) or parts.get(READ_AS.get(one.name, ""), "")
+        for one in (kind.fields if kind else ())
+    }
+    server = {name: parts.get(name, "") for name in SERVER}
+    return {**first, "kind": wanted.before.kind, "policy": wanted.before.policy, **server, **own}
+
+
+def kept_parts(row: Backend) -> dict[str, str]:
+    try:
+        return dict(kinds.get(row.kind).parts(decrypt(row.sealed_url)))
+    except BackendError:
+        return {}
+
+
+def _whole(row: Backend) -> str:
+    try:
+        return decrypt(row.sealed_url)
+    except BackendError:
+        return ""
+
+
+def _alike(asked: Mapping[str, str], kept: Mapping[str, str], kind: Kind) -> bool:
+    """Whether two URLs say the same in all their parts; what one leaves out is what is usual."""
+    usual = {
+        name: one.choices[0][0]
+        for one in kind.fields
+        if one.choices
+        for name in (one.name, READ_AS.get(one.name, ""))
+    }
+    return all(
+        asked.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))
+        for name in asked.keys() | kept.keys()
+    )
+
+
+def _opened(sealed: str, ward: Ward) -> str:
+    """A password that this very person typed before; "" when there is none."""
+    if not sealed:
+        return ""
+    try:
+        whose, _, password = decrypt(sealed).partition(" ")
+    except BackendError:
+        return ""
+    return password if whose == _typed_by(ward) else ""
+
+
+def _typed_by(ward: Ward) -> str:
+    # not the number alone: under that, pages once sealed kept passwords, and somebody may still have one
+    return f"typed:{ward.asker.pk}"

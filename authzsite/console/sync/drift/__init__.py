@@ -1,0 +1,1 @@
+"""Where a backend differs: grants made outside, what is refused, and what is decided about each."""

@@ -1,0 +1,331 @@
+"""What differs between here and a backend, in lines that people read: whose, on what, what can be done."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+from zlib import crc32
+
+from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+from django.urls import reverse
+from django.utils import timezone
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.keyset import ordered
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Action, Chip, Reason, State
+from authzsite.console.kit.http import number_in
+from authzsite.console.sync.backend_state import rights_of
+from authzsite.console.sync.drift.stuck_reasons import cause
+from catalog.nodes import Node
+from catalog.queries import nodes
+from policies.authority import Actor
+from policies.models import BackendFinding, ForeignOrder
+from policies.services.personal import is_personal
+from policies.sync import foreign_rights
+from policies.sync.findings import VANISHED
+
+SHOWN, NAMED = 50, 3
+ORDER = ("weight", "place", "holder", "what")
+WEIGHT = Case(
+    *[When(kind=kind, then=Value(at)) for at, kind in enumerate(("extra", "missing", "foreign", "unknown"))],
+    default=Value(9),
+)
+"""What wants a decision stands first, what nobody can change last."""
+KINDS = {
+    "missing": "Missing",
+    "extra": "Extra",
+    "foreign": "Foreign",
+    "accepted": "Accepted",
+    "unknown": "Unknown",
+    "bypass": "Bypass",
+}
+DEEDS = (("adopt", "Adopt", "mini"), ("revoke", "Revoke", "mini"), ("accept", "Accept until", "mini plain"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """One difference between here and there."""
+
+    state: State | Chip
+    holder: str
+    what: str
+    object: str
+    url: str
+    here: str
+    there: str
+    seen: str
+    acts: tuple[Action, ...] = ()
+    doing: str = ""
+    locks: tuple[Reason, ...] = ()
+
+
+def asked_for(rows: QuerySet[BackendFinding], asked: str) -> QuerySet[BackendFinding]:
+    """Those of one kind; what is accepted for now is a kind of its own, and an unknown kind is all."""
+    if asked not in KINDS:
+        return rows
+    accepted = Q(accepted_until__gt=timezone.now())
+    if asked == "accepted":
+        return rows.filter(accepted)
+    return rows.filter(kind=asked).exclude(accepted)
+
+
+@dataclass(frozen=True)
+class Board:
+    """A page of what differs, from behind the finding numbered `after`; `next` is where it goes on."""
+
+    lines: tuple[Row, ...]
+    toggles: tuple[Toggle, ...]
+    pager: Pager | None
+
+
+def board(
+    rows: QuerySet[BackendFinding],
+    asked: Mapping[str, str],
+    *,
+    may: bool = True,
+    csv: str = "",
+    whole: Collection[int] = (),
+    by: Actor | None = None,
+) -> Board:
+    """One line a holder and an object; the rights of the same kind are told together.
+
+    `asked` is what the address asks for: `s` the kind, `from` the finding to go on behind.  `may`: whether
+    the asker decides about what is foreign among them.  `whole`: the backends whose own words they may see.
+    `by`: who would decide, to lock what would come to nothing.  At most eleven queries.
+    """
+    kind = asked.get("s", "") if asked.get("s", "") in KINDS else ""
+    after = number_in(asked.get("from", ""))
+    wanted = asked_for(rows, kind).select_related("backend", "accepted_by").annotate(weight=WEIGHT)
+    found = list(ordered(wanted, ORDER, after)[: SHOWN + 1])
+    shown = found[:SHOWN]
+    lines = _lines(shown, may=may, whole=whole, by=by)
+    more = f"?{urlencode({'s': kind, 'from': shown[-1].pk})}" if len(found) > SHOWN else ""
+    first = f"?{urlencode({'s': kind})}" if after else ""
+    told = words.count(len(shown), "difference")
+    sheet = f"{csv}?{urlencode({'s': kind})}" if csv and kind else csv
+    return Board(tuple(lines), _toggles(rows, kind), Pager(told, first, more, sheet) if lines else None)
+
+
+def _lines(
+    shown: Sequence[BackendFinding], *, may: bool, whole: Collection[int], by: Actor | None
+) -> list[Row]:
+    orders = foreign_rights.ordered(shown)
+    keys = {row.securable_id for row in shown if row.securable_id}
+    places = nodes(keys | set(roles_of(shown))) if shown else {}
+    folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
+    for row in shown:
+        alone = row.what if row.kind in ("bypass", "unknown") or not row.type or row.is_stuck else ""
+        key = (row.kind, row.backend_id, row.holder, row.type, row.place, row.grantor, alone)
+        folds.setdefault(key, []).append(row)
+    foreign = [
+        foreign_rights.Foreign(mine[0].backend, tuple(mine))
+        for mine in folds.values()
+        if may and _open(mine, orders)
+    ]
+    locks = foreign_rights.locked(foreign, by) if by is not None else {}
+    return [_row(mine, places, orders, locks, may=may, whole=whole) for mine in folds.values()]
+
+
+def _open(rows: Sequence[BackendFinding], orders: Mapping[int, ForeignOrder]) -> bool:
+    """Whether it waits for a decision."""
+    return (
+        rows[0].kind == "foreign" and not any(one.pk in orders for one in rows) and not _is_accepted(rows[0])
+    )
+
+
+_KEY = re.compile(r"\b(role:(\d+)|rights:[0-9a-f]+|person:(\S+))")
+"""How a role of ours is called in a plan: after a role here, after what it gives, or after one person."""
+
+
+def roles_of(shown: Sequence[BackendFinding]) -> Iterator[int]:
+    """The roles here that differences speak of."""
+    for row in shown:
+        for match in _KEY.finditer(f"{row.holder} {row.what}"):
+            if match[2]:
+                yield int(match[2])
+
+
+def _spoken(text: str, places: Mapping[int, Node]) -> str:
+    """role:17 -> role sales_read; rights:3f9c -> a role of ours; person:ana -> ana"""
+
+    def told(match: re.Match[str]) -> str:
+        if match[3]:
+            return match[3]
+        node = places.get(int(match[2])) if match[2] else None
+        return f"role {node.name}" if node and not is_personal(node.name) else "a role of ours"
+
+    return _KEY.sub(told, text)
+
+
+def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
+    """Whom a difference concerns: by name while they are few, else by the role and how many they are."""
+    if row.kind not in ("missing", "extra"):
+        return row.holder
+    if row.people and len(row.people) <= NAMED:
+        return words.listed(list(row.people))
+    told = _spoken(row.holder, places)
+    many = f", for {words.count(len(row.people), 'person', 'people')}" if row.people else ""
+    return f"{told[:1].upper()}{told[1:]}{many}"
+
+
+def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
+    """mia may read sales.orders, missing"""
+    node = places.get(row.securable_id or 0)
+    where = f" on {row.place}" if row.place and row.type else ""
+    return f"{_holder(row, places)} {_spoken(_verb([row], node), places)}{where}: {row.kind} there"
+
+
+def _row(
+    rows: Sequence[BackendFinding],
+    places: Mapping[int, Node],
+    orders: Mapping[int, ForeignOrder],
+    locks: Mapping[int, Mapping[str, str]],
+    *,
+    may: bool,
+    whole: Collection[int],
+) -> Row:
+    row = rows[0]
+    # of several rights of one grant each may fare differently: the one that fails is told
+    mine = sorted((orders[one.pk] for one in rows if one.pk in orders), key=lambda one: -one.attempts)
+    order = mine[0] if mine else None
+    node = places.get(row.securable_id or 0)
+    locked = locks.get(row.pk, {})
+    return Row(
+        acts=tuple(_offered(row, order, locked, may=may)),
+        locks=tuple(Reason(_lock_id(row, text), text) for text in dict.fromkeys(locked.values())),
+        doing=_doing(row, order, whole=row.backend_id in whole),
+        state=_accepted(row) or _state(row, order),
+        holder=_holder(row, places),
+        what=_spoken(_verb(rows, node), places),
+        object=terms.short_name(node) if node else row.place,
+        url=terms.page_of(node.id, node.type) if node else "",
+        here=_HERE.get(row.kind, "Not known here"),
+        there=_there(row),
+        seen=words.day(row.first_seen),
+    )
+
+
+def _offered(
+    row: BackendFinding, order: ForeignOrder | None, locked: Mapping[str, str], *, may: bool
+) -> Iterator[Action]:
+    if may and row.kind == "foreign":
+        yield from _acts(row, locked) if order is None else _ways_out(row, order)
+    if row.is_stuck:
+        url = reverse("console:sync_stuck", args=[row.pk])
+        yield Action("What to do", url, "mini", more=f"about {row.what} of {row.holder} on {row.place}")
+    if row.what == VANISHED:
+        url = reverse("console:sync_vanished", args=[row.backend_id])
+        yield Action("What to do", url, "mini plain", more=f"about {row.place}")
+
+
+_HERE = {"missing": "Yes", "extra": "No", "unknown": "Not known", "bypass": "Not asked for"}
+
+
+def _acts(row: BackendFinding, locked: Mapping[str, str]) -> tuple[Action, ...]:
+    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    if _is_accepted(row):
+        return (_deed(row, "reopen", "No longer accept", "mini plain", what),)
+    return tuple(
+        Action(word, look=look, more=what, reason=_lock_id(row, locked[code]))
+        if code in locked
+        else _deed(row, code, word, look, what)
+        for code, word, look in DEEDS
+    )
+
+
+def _lock_id(row: BackendFinding, text: str) -> str:
+    return f"why-not-{row.pk}-{crc32(text.encode()):x}"
+
+
+def _ways_out(row: BackendFinding, order: ForeignOrder) -> Iterator[Action]:
+    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    if order.attempts:
+        yield _deed(row, "retry", "Try again", "mini", what)
+    word = "Give up the adoption" if order.replaced else "Give up"
+    yield _deed(row, "drop", word, "mini plain", what)
+
+
+def _deed(row: BackendFinding, code: str, word: str, look: str, what: str) -> Action:
+    return Action(word, reverse("console:sync_deed", args=[row.pk, code]), look, more=what)
+
+
+def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> str:
+    if order is None and row.kind in ("missing", "extra"):
+        return cause(row, row.backend, whole=whole) if row.attempts else ""
+    if order is None:
+        by = row.accepted_by.label if row.accepted_by else "An erased person"
+        return f"{by}: {row.accepted_reason}" if _is_accepted(row) else ""
+    word = "Being adopted" if order.replaced else "Being revoked"
+    if order.attempts:
+        word = f"{word}, tried again" if not order.is_stuck else word.replace("Being", "Not")
+        return f"{word}. {cause(order, row.backend, whole=whole)}"
+    if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
+        return f"{word}; it stays until ours gives the same out there"
+    return f"{word}, decided {words.said(words.moment(order.at))}"
+
+
+def _is_accepted(row: BackendFinding) -> bool:
+    return row.accepted_until is not None and row.accepted_until > timezone.now()
+
+
+def _accepted(row: BackendFinding) -> State | None:
+    if not _is_accepted(row) or row.accepted_until is None:
+        return None
+    return State("paused", "Accepted", f"until {words.moment(row.accepted_until)}")
+
+
+def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
+    """may read and write; owns the schema, on"""
+    if rows[0].what == VANISHED:
+        return "What is decided here" + (" on" if node else "")
+    if rows[0].kind in ("bypass", "unknown"):
+        return f"{rows[0].what}{', on' if node else ''}"
+    if not rows[0].type:
+        return f"is to be a {rows[0].what}" if rows[0].kind == "missing" else f"is a {rows[0].what}"
+    type_ = node.type if node else ""
+    told = [word.removesuffix(f" {type_}") for word in rights_of(rows, type_)]
+    return f"may {words.listed([terms.lower(word) for word in told])}"
+
+
+def _there(row: BackendFinding) -> str:
+    if row.what == VANISHED:
+        return "No"
+    by = f", granted by {row.grantor}" if row.grantor else ""
+    return {
+        "missing": "No",
+        "unknown": "Not readable for our account",
+        "bypass": "Yes; no grant of ours can limit it",
+    }.get(row.kind, f"Yes{by}")
+
+
+def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
+    if row.is_stuck or (order is not None and order.is_stuck):
+        return State("failed", "Stuck", "waits for somebody")
+    return _mark(row.kind)
+
+
+def _mark(kind: str) -> State | Chip:
+    if kind == "foreign":
+        return Chip("foreign", "Foreign")
+    return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), KINDS[kind])
+
+
+def _toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
+    accepted = When(accepted_until__gt=timezone.now(), then=Value("accepted"))
+    told = Case(accepted, default=F("kind"), output_field=CharField())
+    counts = dict(rows.order_by().annotate(told=told).values_list("told").annotate(Count("pk")))
+    every = Toggle("All", "?", not asked, words.number(sum(counts.values())))
+    if len(counts) < 2 and not asked:
+        return ()
+    return (
+        every,
+        *(
+            Toggle(word, "?" + urlencode({"s": kind}), asked == kind, words.number(counts.get(kind, 0)))
+            for kind, word in KINDS.items()
+            if kind in counts or kind == asked
+        ),
+    )

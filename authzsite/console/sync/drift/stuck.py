@@ -1,0 +1,77 @@
+"""One right or membership that a backend refuses: what it is, why, and the ways out."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Crumbs, Reason
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.roles.views import nonce_in
+from authzsite.console.sync.backend import There, there
+from authzsite.console.sync.drift.differences import roles_of, spoken_of
+from authzsite.console.sync.drift.stuck_reasons import cause
+from authzsite.console.sync.operations import refused
+from catalog.queries import nodes
+from lakewarden.backends.errors import NEXT
+from policies.authority import Actor
+from policies.errors import NotFound
+from policies.models import BackendFinding
+from policies.sync import operations
+
+
+@reads_and_writes
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """What it is and what can be done; a POST has it tried again."""
+    row = (
+        BackendFinding.objects.filter(pk=id, kind__in=("missing", "extra")).select_related("backend").first()
+    )
+    if row is None:
+        raise Http404
+    one = there(request, row.backend_id)
+    if not one.may_look:
+        raise Http404
+    if request.method != "POST":
+        return _show(request, one, row)
+    if not one.may_operate:
+        return refused(request, one)
+    try:
+        operations.retry_finding(row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request)))
+        say(request, "It is tried again")
+    except NotFound:
+        say(request, "It is there by now")
+    return redirect("console:sync_backend", id=one.row.pk)
+
+
+def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
+    places = nodes(set(roles_of([row])) | {int(key) for key in row.concerns or ()})
+    about = [place for key, place in places.items() if str(key) in (row.concerns or {})]
+    context = {
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
+        "heading": "What was decided is not there"
+        if row.kind == "missing"
+        else "More is there than was decided",
+        "what": spoken_of(row, places),
+        "cause": cause(row, one.row, whole=one.may_operate),
+        "next": NEXT.get(row.error_kind, "") if row.attempts else "It is tried again by itself.",
+        "tried": words.said(words.moment(row.tried_at)) if row.tried_at else "",
+        "doors": [
+            Action(f"Open {terms.short_name(place)}", terms.page_of(place.id, place.type), "")
+            for place in sorted(about, key=lambda place: place.names)[:5]
+        ],
+        "reason": None if one.may_operate else Reason("why-not-operate", _who(one)),
+        "nonce": nonce_in(request),
+        "back": one.url,
+    }
+    realm = one.place.node.realm
+    return page(request, "console/sync_stuck.html", context, room="sync", realm=realm)
+
+
+def _who(one: There) -> str:
+    return f"The owner of {one.place.node.name} runs its sync, and who has the duty for it."

@@ -1,0 +1,143 @@
+"""What was applied where and when: every run of a backend, and every step that was about one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
+from django.urls import reverse
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Crumbs, Empty
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import visit
+from authzsite.console.objects.header import Head
+from authzsite.console.sync.backend import There, there
+from authzsite.console.sync.runs import Step, lines_of, state_of, step_of
+from authzsite.downloads import csv_file
+from policies.models import Backend, SyncItem, SyncRun
+
+SHOWN = 50
+FILTERS: dict[str, tuple[str, Q]] = {
+    "did": ("Changed something", Q(done__gt=0)),
+    "wrong": ("Went wrong", Q(state__in=("failed", "unproved")) | ~Q(errors=[])),
+    "held": ("Held", Q(state="held")),
+}
+
+
+@reads
+@signed_in
+def runs(request: Request, id: int) -> HttpResponse:
+    """The runs that are kept, the newest first."""
+    one = there(request, id)
+    asked, rows = _runs(request, one)
+    found, pager = _page(rows, request, asked, "run")
+    csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': asked})}" if asked else "")
+    context = {
+        "heading": f"Runs of {one.name}",
+        "lead": "Each comparison: what was read, planned, done, and proved by reading again.",
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, _backend(one.row)))),
+        "toggles": _toggles(asked),
+        "runs": lines_of(found),
+        "runs_pager": replace(pager, csv=csv),
+        "no_runs": Empty("No run matches" if asked else "It was not compared yet", drawn=False),
+    }
+    node = one.place.node
+    return page(request, "console/sync_runs.html", context, room="sync", realm=node.realm)
+
+
+def _runs(request: Request, one: There) -> tuple[str, QuerySet[SyncRun]]:
+    """The filter that the address names, and the runs of a backend that fit it.  Raises Http404."""
+    if not one.may_look:
+        raise Http404
+    asked = request.GET.get("s", "") if request.GET.get("s", "") in FILTERS else ""
+    rows = SyncRun.objects.filter(backend=one.row)
+    return asked, rows.filter(FILTERS[asked][1]) if asked else rows
+
+
+@reads
+@signed_in
+def runs_csv(request: Request, id: int) -> HttpResponseBase:
+    """The same runs to their end."""
+    one = there(request, id)
+    _, rows = _runs(request, one)
+    head = ["backend", "run", "started", "ended", "state", "revision", "steps", "done", "removals", "removed"]
+    lines = _told(one.name, rows.order_by("-pk").iterator(csv_file.CHUNK))
+    return csv_file.answer(f"runs-{id}", [*head, "errors"], lines)
+
+
+def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
+    for run in rows:
+        when = (csv_file.moment(run.started), csv_file.moment(run.ended))
+        counts = (run.total, run.done, run.removals, run.removed)
+        errors = "; ".join(map(str, run.errors))
+        yield [name, run.pk, *when, state_of(run).word, run.revision, *counts, errors]
+
+
+def _backend(row: Backend) -> str:
+    return reverse("console:sync_backend", args=[row.pk])
+
+
+def _toggles(asked: str) -> tuple[Toggle, ...]:
+    every = Toggle("All", "?", not asked)
+    return (every, *(Toggle(word, f"?s={code}", asked == code) for code, (word, _) in FILTERS.items()))
+
+
+def _page(rows: QuerySet[Any], request: Request, asked: str, what: str) -> tuple[list[Any], Pager]:
+    """The newest first, from behind the one that the address names."""
+    before = number_in(request.GET.get("before", ""))
+    older = rows.filter(pk__lt=before) if before else rows
+    found = list(older.order_by("-pk")[: SHOWN + 1])
+    shown = found[:SHOWN]
+    kept = {"s": asked} if asked else {}
+    more = f"?{urlencode({**kept, 'before': shown[-1].pk})}" if len(found) > SHOWN else ""
+    text = f"{words.count(len(shown), what)}, newest first"
+    return shown, Pager(text, f"?{urlencode(kept)}" if before else "", more)
+
+
+@dataclass(frozen=True)
+class Applied:
+    """One step that was about an object, and the run that it was part of."""
+
+    when: str
+    run: str
+    step: Step
+
+
+@reads
+@signed_in
+def on_object(request: Request, id: int) -> HttpResponse:
+    """What was given and taken on one object in its backend, step by step."""
+    place = visit(request, id)
+    head = Head(place, "object_sync")
+    if head.there is None or not place.may_look:
+        raise Http404
+    row = head.there.row
+    steps = SyncItem.objects.filter(
+        run__backend=row, places__contains=[place.node.path_below(row.catalog_id)]
+    )
+    steps = steps.exclude(state=SyncItem.State.PLANNED)
+    found, pager = _page(steps.select_related("run"), request, "", "step")
+    context = {
+        **head.context(),
+        "applied": [_applied(item, row) for item in found],
+        "pager": pager,
+        "back": reverse("console:object_sync", args=[id]),
+        "nothing": Empty("Nothing was applied here", "What its backend is told for it will stand here."),
+    }
+    node = place.node
+    return page(request, "console/object/applied.html", context, room="catalog", realm=node.realm)
+
+
+def _applied(item: SyncItem, row: Backend) -> Applied:
+    when = words.moment(item.at or item.run.started)
+    return Applied(when, reverse("console:sync_run", args=[item.run_id]), step_of(item, row))

@@ -1,0 +1,194 @@
+"""Runs of a sync: how far one is, what each step did, what failed in the backend's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, IntegerField, Value, When
+from django.http import Http404
+from django.urls import reverse
+from django.utils import timezone
+
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Empty, State
+from authzsite.console.sync.backend_state import right_word
+from lakewarden.backends.errors import NEXT
+from policies.models import Backend, SyncItem, SyncRun
+
+STEPS = 100
+_STATES = {
+    SyncRun.State.RUNNING: ("behind", "Going on"),
+    SyncRun.State.PROVED: ("ok", "Proved"),
+    SyncRun.State.UNPROVED: ("behind", "Not yet equal"),
+    SyncRun.State.SHOWN: ("paused", "Only shown"),
+    SyncRun.State.HELD: ("paused", "Held"),
+    SyncRun.State.FAILED: ("failed", "Failed"),
+}
+_ITEMS = {
+    SyncItem.State.PLANNED: ("unknown", "Planned"),
+    SyncItem.State.DONE: ("ok", "Done"),
+    SyncItem.State.FAILED: ("failed", "Failed"),
+}
+
+
+@dataclass(frozen=True)
+class Going:
+    """A run that goes on: how much of it is done, and how long it will take."""
+
+    name: str
+    done: int
+    total: int
+    text: str
+    left: str
+    removals: str
+
+
+@dataclass(frozen=True)
+class RunLine:
+    when: str
+    url: str
+    what: str
+    removals: str
+    state: State
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step in words; `retry` is the address that tries it again alone."""
+
+    state: State
+    text: str
+    note: str
+    takes: bool
+    retry: str = ""
+
+
+def going(run: SyncRun, row: Backend) -> Going | None:
+    """The run in progress; None when it has ended."""
+    if run.state != SyncRun.State.RUNNING or not run.total:
+        return None
+    done = f"{words.number(run.done)} of {words.number(run.total)} applied"
+    removals = f"{words.number(run.removed)} of {words.number(run.removals)}"
+    return Going(f"Applying to {row}", run.done, run.total, done, _left(run), removals)
+
+
+def _left(run: SyncRun) -> str:
+    """about 40 s left, by the pace so far."""
+    if not run.done:
+        return ""
+    taken = (timezone.now() - run.started).total_seconds()
+    seconds = round(taken / run.done * (run.total - run.done))
+    return f"about {seconds} s left" if seconds < 120 else f"about {round(seconds / 60)} min left"
+
+
+def state_of(run: SyncRun) -> State:
+    kind, word = _STATES[SyncRun.State(run.state)]
+    return State(kind, word)
+
+
+def run_lines(row: Backend, many: int) -> list[RunLine]:
+    """The last runs, those that had something to do or to say."""
+    return lines_of(SyncRun.objects.filter(backend=row).order_by("-pk")[:many])
+
+
+def lines_of(rows: Iterable[SyncRun]) -> list[RunLine]:
+    return [
+        RunLine(
+            words.moment(run.started),
+            reverse("console:sync_run", args=[run.pk]),
+            _told(run),
+            f"{words.number(run.removed)} of {words.number(run.removals)}" if run.removals else "None",
+            state_of(run),
+        )
+        for run in rows
+    ]
+
+
+def _told(run: SyncRun) -> str:
+    if not run.total:
+        return "Nothing to do"
+    if not run.done:
+        return f"{words.count(run.total, 'step')} planned"
+    return f"Applied {words.number(run.applied)} of {words.number(run.total)}"
+
+
+def steps_of(run: SyncRun, row: Backend, *, may_retry: bool = False) -> list[Step]:
+    """The steps of a run: what failed first, then what takes, then the rest in their order."""
+    first = Case(
+        When(state=SyncItem.State.FAILED, then=Value(0)),
+        When(removes__gt=0, then=Value(1)),
+        default=Value(2),
+        output_field=IntegerField(),
+    )
+    items = run.items.annotate(first=first).order_by("first", "number")[:STEPS]
+    return [step_of(item, row, may_retry=may_retry) for item in items]
+
+
+def step_of(item: SyncItem, row: Backend, *, may_retry: bool = False) -> Step:
+    kind, word = _ITEMS[SyncItem.State(item.state)]
+    note = ""
+    if item.error:
+        note = f"{row.get_kind_display()} answered: {item.error} {NEXT.get(item.error_kind, '')}"
+    failed = item.state == SyncItem.State.FAILED
+    retry = reverse("console:sync_retry", args=[item.run_id, item.pk]) if failed and may_retry else ""
+    return Step(State(kind, word), _said(item), note.strip(), item.removes > 0, retry)
+
+
+def _said(item: SyncItem) -> str:
+    """Take Read on sales.orders from role sales_read; ana joins role browse."""
+    role = item.label or item.role
+    what: dict[str, Any] = item.what
+    rights = _rights(what.get("rights", ()), what.get("many", 0))
+    told = {
+        "make_role": f"Make a role for {role}",
+        "drop_role": f"Drop the role for {role}",
+        "give": f"Give {rights} to {role}",
+        "take": f"Take {rights} from {role}",
+        "take_foreign": f"Take {rights} from {item.person}, given by {what.get('grantor') or 'somebody'}",
+    }
+    return told.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
+
+
+def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:
+    told = [f"joins {words.listed(list(joins), 5)}"] if joins else []
+    told += [f"leaves {words.listed(list(leaves), 5)}"] if leaves else []
+    return f"{person} {words.listed(told)}"
+
+
+def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
+    by_place: dict[str, list[str]] = {}
+    for kind, place, right in rights:
+        by_place.setdefault(place, []).append(terms.lower(right_word(right, kind)))
+    told = [
+        f"{words.listed(list(dict.fromkeys(names)))}{f' on {place}' if place else ''}"
+        for place, names in by_place.items()
+    ]
+    shown = words.listed(told, 4)
+    return shown if many <= 20 else f"{shown} and more, {words.count(many, 'right')} in all"
+
+
+def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
+    """One run: when, how much, what failed, and its steps."""
+    ended = f"ended {words.said(words.moment(run.ended))}" if run.ended else "going on"
+    more = max(0, run.items.count() - STEPS)
+    return {
+        "heading": f"Run of {words.said(words.moment(run.started))}",
+        "lead": f"{row}; {_told(run).lower()}; {ended}; at revision {words.number(run.revision)}.",
+        "state": state_of(run),
+        "errors": list(run.errors),
+        "steps": steps_of(run, row, may_retry=may_retry),
+        "more": f"{words.count(more, 'more step')} not shown" if more else "",
+        "nothing": Empty("Nothing was to be done", "Here and there agreed.", drawn=False),
+        "going": going(run, row),
+        "progress_url": reverse("console:sync_progress", args=[row.pk]),
+    }
+
+
+def found(id: int) -> SyncRun:
+    """The run of that number.  Raises Http404."""
+    run = SyncRun.objects.filter(pk=id).select_related("backend").first()
+    if run is None:
+        raise Http404
+    return run

@@ -1,0 +1,232 @@
+"""Sync: is what was decided here true out there?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Q, QuerySet
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Empty, Note, State
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place
+from authzsite.console.sync.backend_state import Behind, stuck_in, waiting_for
+from authzsite.console.sync.drift.decisions import decided
+from authzsite.console.sync.drift.differences import board
+from catalog.models import Placement
+from catalog.nodes import Node, Numbers, on_or_below
+from catalog.queries import nodes
+from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups.visible_objects import owned_by, realms_of
+from policies.models import Backend, BackendFinding, ForeignOrder
+from policies.services.grants import revision_now
+from policies.sync import operations
+
+BARS = (
+    ("same", "in_sync", "in sync"),
+    ("missing", "missing", "missing"),
+    ("extra", "extra", "extra"),
+    ("foreign", "foreign", "foreign"),
+    ("unknown", "unknown", "unknown"),
+)
+
+
+@dataclass(frozen=True)
+class Bar:
+    kind: str
+    x: int
+    width: int
+    count: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One backend: how much of it agrees."""
+
+    name: str
+    url: str
+    checked: str
+    bars: tuple[Bar, ...]
+    state: State
+    note: Note | None
+
+
+def line(there: Behind, name: str, url: str = "", *, whole: bool = False) -> Line:
+    """`whole`: for who runs its sync, with all that it counts and what it answered."""
+    if not whole:
+        return Line(name, url, _checked(there), (), there.plainly(), _note(there, whole=False))
+    return Line(name, url, _checked(there), bars(there.row.counts), there.state(), _note(there, whole=True))
+
+
+def _checked(there: Behind) -> str:
+    if there.row.proved_at is None:
+        return "not yet read back"
+    proved = f"proved {words.ago(there.row.proved_at)}, at revision {words.number(there.row.proved_revision)}"
+    return f"{proved}; reports only" if there.row.does == Backend.Policy.REPORT else proved
+
+
+def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
+    """Lengths in thousandths; the smallest can still be seen."""
+    found = [(kind, int(counts.get(name) or 0), word) for kind, name, word in BARS]
+    total = sum(count for _, count, _ in found) or 1
+    drawn, x = [], 0
+    for kind, count, word in found:
+        if count or kind == "same":
+            width = max(round(960 * count / total), 12 if count else 0)
+            drawn.append(Bar(kind, x, width, words.number(count), word))
+            x += width + 4
+    return tuple(drawn)
+
+
+def _note(there: Behind, *, whole: bool) -> Note | None:
+    if not there.row.error:
+        return None
+    answer = f"{there.system} answered: {there.row.error[:300]}" if whole else troubled(there)
+    return Note("bad", answer, "What you decide is kept and applied when it works again.")
+
+
+def troubled(there: Behind) -> str:
+    """The same for who does not run it: the words of a database name people and logins."""
+    if there.row.state == Backend.State.FAILED:
+        return f"{there.system} cannot be worked on. Who runs its sync sees why."
+    return f"{there.system} refused something. Who runs its sync sees what and why."
+
+
+def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]:
+    """The sync tab of one object: its backend, and what differs on the object itself and below it."""
+    inside = about([place.node.id])
+    rows = BackendFinding.objects.filter(inside, backend=there.row)
+    whole = there.row.catalog_id in operations.operated(place.actor, _catalogs(place.node, there.row))
+    told = [there.row.pk] if whole else []
+    differs = board(
+        rows if place.may_look else rows.none(), asked, may=place.may_grant, whole=told, by=place.actor
+    )
+    words_ = (
+        f"Nothing differs on {place.node.name}"
+        if place.may_look
+        else "What differs is shown to those who may grant here"
+    )
+    return {
+        "one_backend": True,
+        "backends": [
+            line(there, f"{there.system} {_catalog_of(place.node)}", _page_of(there.row), whole=whole)
+        ],
+        "toggles": differs.toggles,
+        "findings": differs.lines,
+        "decided": (
+            decided(ForeignOrder.objects.filter(inside, backend=there.row), whole=told)
+            if place.may_look
+            else []
+        ),
+        "nothing_differs": Empty(
+            words_, "What was decided here was read back there." if place.may_look else "", drawn=False
+        ),
+        "pager": differs.pager,
+        "applied_url": reverse("console:object_applied", args=[place.node.id]) if place.may_look else "",
+    }
+
+
+def _catalogs(node: Node, row: Backend) -> list[Node]:
+    return [one for one in (*node.above(), node) if one.id == row.catalog_id]
+
+
+def _page_of(row: Backend) -> str:
+    return reverse("console:sync_backend", args=[row.pk])
+
+
+def _catalog_of(node: Node) -> str:
+    names = (name for level, name in zip(node.levels, node.names, strict=True) if level.type == "catalog")
+    return next(names, node.name)
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """Every backend of a catalog one may see."""
+    asker = asker_of(request)
+    realms = realms_of(asker)
+    found = visible_backends(asker, realms)
+    backends, owned, whole = found.lines, found.numbers, found.operated
+    inside = _inside(asker, realms)
+    rows = BackendFinding.objects.filter(inside, backend__in=owned)
+    differs = board(
+        rows, request.GET, csv=reverse("console:sync_csv"), whole=whole, by=Actor(asker, "console")
+    )
+    orders = ForeignOrder.objects.filter(inside, backend__in=owned)
+    context = {
+        "heading": "Sync",
+        "lead": "Is what was decided here true out there? It is read back after every change.",
+        "backends": backends,
+        "no_backend": Empty(
+            "No catalog you may see is connected", "Only connected catalogs have a backend to keep true."
+        ),
+        "toggles": differs.toggles,
+        "findings": differs.lines,
+        "decided": decided(orders, whole=whole),
+        "pager": differs.pager,
+        "nothing_differs": Empty(
+            "Nothing differs", "On what you own or may grant, here and there agree.", drawn=False
+        ),
+    }
+    realm = realms[0].name if len(realms) == 1 else ""
+    return page(request, "console/sync.html", context, room="sync", realm=realm, revision=revision_now())
+
+
+@dataclass(frozen=True)
+class Visible:
+    """The backends somebody may see; of those whose sync they run they are told everything."""
+
+    lines: list[Line]
+    numbers: list[int]
+    operated: list[int]
+
+
+def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
+    """Those of catalogs one may see, in these realms."""
+    found = list(Backend.objects.filter(realm__in=[realm.realm_id for realm in realms]).order_by("pk"))
+    places = nodes({row.catalog_id for row in found})
+    by_realm = {realm.realm_id: realm for realm in realms}
+    seen = [row for row in found if row.catalog_id in places]
+    seen = [row for row in seen if _may_see(asker, by_realm, places[row.catalog_id])]
+    numbers = [row.pk for row in seen]
+    waiting, stuck = waiting_for(numbers), stuck_in(numbers)
+    mine = operations.operated(Actor(asker, "console"), [places[row.catalog_id] for row in seen])
+    lines = [
+        line(
+            Behind(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0)),
+            f"{row.get_kind_display()} {places[row.catalog_id].name}",
+            _page_of(row),
+            whole=row.catalog_id in mine,
+        )
+        for row in seen
+    ]
+    return Visible(lines, numbers, [row.pk for row in seen if row.catalog_id in mine])
+
+
+def _may_see(asker: Any, realms: Mapping[int, Node], node: Node) -> bool:
+    return ask.may_see(slices.current(asker, realms[node.realm_id]), node, now=timezone.now())
+
+
+def visible_findings(asker: Any, realms: Sequence[Node]) -> QuerySet[BackendFinding]:
+    """What differs on what somebody owns or may grant, in the backends they may see."""
+    owned = visible_backends(asker, realms).numbers
+    return BackendFinding.objects.filter(_inside(asker, realms), backend__in=owned)
+
+
+def _inside(asker: Any, realms: Sequence[Node]) -> Q:
+    return about(Numbers.joined(owned_by(asker, realm) for realm in realms))
+
+
+def about(keys: Collection[int]) -> Q:
+    """What is about one of these objects or something in it."""
+    return Q(securable__in=Placement.objects.open().filter(on_or_below(keys)).values("securable"))

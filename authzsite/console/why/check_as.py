@@ -1,0 +1,220 @@
+"""Check as somebody: the catalog as the engine shows it to them, for viewers who may ask about others."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import QuerySet
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+
+from accounts.models import Principal
+from accounts.text import holdable
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.keyset import ordered
+from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Who
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.people.person_access import Visit, visit
+from authzsite.console.people.reach import TOLD, main_action
+from catalog.nodes import Node, nodes
+from catalog.queries import holds
+from catalog.queries import node as find_node
+from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
+from policies.decisions import ask, slices
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import children_of, realms_of
+from policies.decisions.ownership import in_order
+from policies.record import access_log
+from policies.services import duties
+
+SHOWN = 50
+PIECE = 2000
+"""So many rows of a file are read at a time."""
+
+
+@dataclass(frozen=True)
+class Line:
+    what: Who
+    can: str
+    actions: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class Eyes:
+    """One person's view, asked for by another who may know it."""
+
+    asker: Principal
+    person: Principal
+    now: datetime
+    read: dict[int, Slice] = field(default_factory=dict)
+
+    def may_ask(self, node: Node) -> bool:
+        """About oneself; about others as service admin, who gives access here or reads the history."""
+        if self.asker == self.person or is_service_admin(self.asker):
+            return True
+        slice_ = slices.current(self.asker, node, now=self.now)
+        may = ask.answer(slice_, "grant", node, now=self.now)
+        return bool(may) or not self._watched.isdisjoint(node.lineage)
+
+    @cached_property
+    def _watched(self) -> frozenset[int]:
+        return duties.held(self.asker, "view_history", now=self.now)
+
+    def slice_of(self, node: Node) -> Slice:
+        """The person's facts in the realm of an object, read once a page."""
+        if node.realm_id not in self.read:
+            self.read[node.realm_id] = slices.current(self.person, node, now=self.now)
+        return self.read[node.realm_id]
+
+    def sees(self, node: Node) -> bool:
+        return bool(ask.may_see(self.slice_of(node), node, now=self.now))
+
+    def _listed(self, node: Node, text: str, after: int | None = None) -> QuerySet[Any]:
+        """What they see directly below whose name holds a text, by kind and name, from behind `after` on."""
+        types = dialects.get(node.kind).child_types(node.type)
+        rows = children_of(self.slice_of(node), node, types, now=self.now)
+        return ordered(rows.filter(holds(text)) if text else rows, ("type", "folded"), after)
+
+    def below(self, node: Node, text: str, after: int | None) -> tuple[list[Node], int]:
+        """A page of it, and the number that the next begins behind; 0 at the end."""
+        rows = list(self._listed(node, text, after)[: SHOWN + 1])
+        return in_order(rows[:SHOWN]), rows[SHOWN - 1].pk if len(rows) > SHOWN else 0
+
+    def count(self, node: Node, text: str) -> int:
+        return self._listed(node, text).count()
+
+    def all_below(self, node: Node, text: str) -> Iterator[Node]:
+        """All of it; so many are read at a time."""
+        keys = list(self._listed(node, text).values_list("securable", flat=True))
+        for at in range(0, len(keys), PIECE):
+            some = keys[at : at + PIECE]
+            known = nodes(some)
+            yield from (known[key] for key in some if key in known)
+
+    def can(self, node: Node) -> str:
+        """What they can do with an object, in words."""
+        slice_ = self.slice_of(node)
+        can = frozenset(name for name in TOLD if ask.answer(slice_, name, node, now=self.now))
+        owns = any(bits.owned for key in node.lineage if (bits := slice_.bits.get(key)) is not None)
+        return terms.can(can, node.type, owns=owns)
+
+    def starts(self, realms: Iterable[Node], governed: Collection[int]) -> list[Node]:
+        """Where one may begin: realms as a whole, or else the objects one governs."""
+        some = realms_of(self.person) if is_service_admin(self.asker) else list(realms)
+        whole = [one for one in some if self.may_ask(one)]
+        inside = {one.realm_id for one in whole}
+        parts = [one for one in nodes(governed).values() if one.realm_id not in inside and one.type != "role"]
+        return [*whole, *sorted(parts, key=lambda one: one.names)]
+
+
+@reads
+@signed_in
+def room(request: Request, id: int) -> HttpResponse:
+    """The realms to begin with, or what they see below one object and can do with it."""
+    look = look_at(request, id)
+    if look.node is None:
+        return _start(request, look.seen, look.eyes)
+    return _inside(request, look.seen, look.eyes, look.node, look.text)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an address asks for: below which object, None where one begins, and a text in the names."""
+
+    seen: Visit
+    eyes: Eyes
+    node: Node | None
+    text: str
+
+    def rows(self) -> Iterator[Node]:
+        """All that the page lists, to its end."""
+        if self.node is None:
+            yield from self.eyes.starts(self.seen.circle.realms, self.seen.circle.sight.objects)
+        elif self.eyes.sees(self.node):
+            yield from self.eyes.all_below(self.node, self.text)
+
+
+def look_at(request: Request, id: int) -> Look:
+    """Raises Http404 where the viewer may not ask; a look at somebody else is recorded."""
+    seen = visit(request, id, "person_sees")
+    eyes = Eyes(seen.circle.asker, seen.person, seen.reach.now)
+    wanted = request.GET.get("in", "")
+    text = request.GET.get("q", "").strip()[:255]
+    number = number_in(wanted)
+    node = find_node(number) if number is not None else None
+    if wanted and (node is None or not eyes.may_ask(node)):
+        raise Http404
+    if node is not None and not seen.own:
+        access_log.looked(eyes.asker, f"the catalog as {seen.person.pseudonym}", node, via="console")
+    return Look(seen, eyes, node, text if holdable(text) else "")
+
+
+def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
+    starts = eyes.starts(seen.circle.realms, seen.circle.sight.objects)
+    context = {
+        "path": None,
+        "rows": [_line(seen, eyes, one) for one in starts],
+        "asked": "",
+        "count_words": "",
+        "pager": None,
+        "empty": Empty(
+            "You may not ask about others here",
+            "It takes giving access to something, the duty to read its history, or being a service admin.",
+        ),
+    }
+    return seen.page(request, "console/person/sees.html", context)
+
+
+def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) -> HttpResponse:
+    sees = eyes.sees(node)
+    after = number_in(request.GET.get("after", ""))
+    found, next_ = eyes.below(node, text, after) if sees else ([], 0)
+    count = eyes.count(node, text) if sees else 0
+    name = seen.person.label
+    context = {
+        "path": _path(seen, eyes, node),
+        "here": _line(seen, eyes, node),
+        "here_id": node.id,
+        "rows": [_line(seen, eyes, one) for one in found],
+        "asked": text,
+        "count_words": f"{name} sees {words.count(count, 'object')} in {node.name}",
+        "pager": Pager(
+            f"{found[0].name} to {found[-1].name}, by kind and name" if found else "",
+            _url(node, text) if after else "",
+            _url(node, text, next_) if next_ else "",
+            reverse("console:person_sees_csv", args=[seen.person.pk]) + _url(node, text),
+        ),
+        "empty": Empty(f"{name} sees nothing in {node.name}" if sees else f"{name} does not see {node.name}"),
+    }
+    return seen.page(request, "console/person/sees.html", context)
+
+
+def _url(node: Node, text: str = "", after: int = 0) -> str:
+    asked = {"in": node.id, "q": text, "after": after}
+    return "?" + urlencode({name: value for name, value in asked.items() if value})
+
+
+def _path(seen: Visit, eyes: Eyes, node: Node) -> Crumbs:
+    above = [(one.name, _url(one) if eyes.may_ask(one) else "") for one in node.above()]
+    return Crumbs((("All", reverse("console:person_sees", args=[seen.person.pk])), *above, (node.name, "")))
+
+
+def _line(seen: Visit, eyes: Eyes, node: Node) -> Line:
+    inside = _url(node) if dialects.get(node.kind).child_types(node.type) else ""
+    face = Face("thing", terms.icon_of(node.type))
+    asked = {"who": str(seen.person), "action": main_action(node), "what": node.ref.id, "type": node.type}
+    why = f"{reverse('console:why')}?{urlencode(asked)}"
+    return Line(
+        Who(node.name, face, terms.kind_of(node.type), inside),
+        eyes.can(node),
+        (Action("Why?", why, "mini plain", more=f"about {node.name}"),),
+    )

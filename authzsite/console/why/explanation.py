@@ -1,0 +1,269 @@
+"""An explanation in words: the tree of the decision, the ways out of a no, what a yes rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from accounts.models import Principal
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import DiffLine, Moment, Timeline, TreeNode
+from authzsite.console.kit.display.terms import Labels
+from catalog.nodes import Node as Place
+from lakewarden.law.explain import Explanation, Lack, Node
+from lakewarden.law.facts import OWNER, Key, Rule, Station
+from policies.services.personal import is_personal
+
+MISSING_NOTE = "Not given to {who}, to a group or to a role, here or above."
+
+
+@dataclass(frozen=True)
+class Words:
+    """Who and what an explanation is about, and the names it needs."""
+
+    person: Principal
+    place: Place
+    owners: Mapping[Any, Principal] = field(default_factory=dict)
+    groups: Labels = field(default_factory=dict)
+    since: Mapping[int, datetime] = field(default_factory=dict)
+
+    # The tree
+
+    def tree(self, explanation: Explanation, heading: str) -> TreeNode:
+        root = explanation.tree
+        children = tuple(self.nodes(root.children)) if root.children else (self.leaf(root),)
+        return TreeNode(_mark(root), heading, need="needs all of these", strong=True, children=children)
+
+    def nodes(self, parts: Sequence[Node]) -> Iterable[TreeNode]:
+        """What is needed first; owners who could also do it are named together at the end."""
+        owners = [part for part in parts if _is_owner(part) and not part.needed and not part.holds]
+        for part in parts:
+            if part not in owners:
+                yield self.branch(part) if part.children else self.leaf(part)
+        if owners:
+            yield self.other_owners(owners)
+
+    def branch(self, part: Node) -> TreeNode:
+        children = tuple(self.nodes(part.children))
+        need = "needs one of these" if part.kind == "any" else "needs all of these"
+        return TreeNode(_mark(part), self._branch_words(part), need=need, line=_line(part), children=children)
+
+    def _branch_words(self, part: Node) -> str:
+        if part.kind == "all":
+            return "As the owner" if any(one.kind == "owner" for one in part.children) else "By grants"
+        rights = [one for one in part.children if one.kind == "right" and (one.needed or not part.needed)]
+        return f"{rights[0].label} {self.place.name}" if rights else "A way to it"
+
+    def leaf(self, part: Node) -> TreeNode:
+        path = terms.path(part.rules[:1], self.place, self.groups, origin=False) if part.rules else None
+        return TreeNode(_mark(part), self._leaf_words(part), self._note(part), line=_line(part), path=path)
+
+    def _leaf_words(self, part: Node) -> str:
+        where = f"{part.object_type} {part.name}".strip()
+        told = {
+            "member": f"Member of metalake {self.place.realm}",
+            "owner": f"Owner of {where}",
+            "no_denial": f"{part.label} is denied"
+            if part.denied
+            else f"No denial of {terms.lower(part.label)}",
+            "service_admin": "Service admin of this site",
+            "self": "About oneself",
+            "mode": f"Authorization is {part.label}",
+            "unknown": "Nothing in the law speaks of this",
+        }
+        if part.kind in told:
+            return told[part.kind]
+        if part.denied:
+            return f"{part.label} is denied on {where}"
+        known = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)
+        return f"{known} {part.name}" if known.startswith("Use ") else f"{known} on {where}"
+
+    def _note(self, part: Node) -> str:
+        if part.denied:
+            return "A grant does not lift a denial; whoever made it can."
+        if part.kind == "right" and not part.holds and part.needed:
+            return MISSING_NOTE.format(who=self.person.label)
+        if part.kind == "owner" and not part.holds:
+            return self._owned([part])
+        if part.kind == "member" and not part.holds:
+            return f"Its owner can admit {self.person.label}."
+        return ""
+
+    def other_owners(self, parts: Sequence[Node]) -> TreeNode:
+        atoms = [_owner_atom(part) for part in parts]
+        names = [one.name for one in reversed(atoms)]
+        either = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
+        return TreeNode("na", f"Owner of {either}", self._owned(atoms))
+
+    def _owned(self, atoms: Sequence[Node]) -> str:
+        owned: dict[str, list[str]] = {}
+        for one in reversed(atoms):
+            if one.object in self.owners:
+                owned.setdefault(self.owners[one.object].label, []).append(one.name)
+        told = (f"{who} owns {words.listed(what)}" for who, what in owned.items())
+        return "; ".join(told) or "no owner of its own"
+
+    # The ways out of a no
+
+    def lines(self, lacks: Sequence[Lack]) -> tuple[DiffLine, ...]:
+        return tuple(map(self.line, lacks))
+
+    def line(self, lack: Lack) -> DiffLine:
+        if lack.kind == "denied":
+            return DiffLine(
+                "stop",
+                "",
+                f"{self.right(lack)} is denied {self.denier(lack)}",
+                "It must be lifted by whoever denies.",
+            )
+        if lack.kind == "ownership":
+            return DiffLine(
+                "gain", "", f"Owner of {lack.object_type} {lack.name}", "everything, on it and below it"
+            )
+        if lack.kind == "membership":
+            return DiffLine("gain", "", f"Member of metalake {self.place.realm}", "opens nothing by itself")
+        if lack.kind != "privilege":
+            return DiffLine("gain", "", lack.kind.replace("_", " ").capitalize())
+        alone = lack.privilege.startswith("USE_") and lack.object != self.place.id
+        note = (
+            "opens nothing by itself"
+            if alone
+            else f"on 1 {lack.object_type}"
+            if lack.object == self.place.id
+            else ""
+        )
+        return DiffLine("gain", "", self._given(lack), note)
+
+    def right(self, lack: Lack) -> str:
+        return terms.right(lack.privilege, self.place.type, self.place.kind)
+
+    def _given(self, lack: Lack) -> str:
+        label = terms.right(lack.privilege, lack.object_type, self.place.kind)
+        return f"{label} {lack.name}" if label.startswith("Use ") else f"{label} on {lack.name}"
+
+    def denier(self, lack: Lack) -> str:
+        """by role no_contractors on schema sales"""
+        roles = [station.name for station in lack.via if station.kind == "role"]
+        by = f"by role {roles[-1]} " if roles and not is_personal(roles[-1]) else ""
+        return f"{by}on {lack.object_type} {lack.name}"
+
+    def heading(self, lacks: Sequence[Lack]) -> str:
+        owned = [lack for lack in lacks if lack.kind == "ownership"]
+        if owned:
+            return f"As the owner of {owned[0].object_type} {owned[0].name}"
+        if any(lack.kind == "denied" for lack in lacks):
+            return "By lifting the denial"
+        given = [
+            self._given(lack) for lack in lacks if lack.kind == "privilege" and lack.object == self.place.id
+        ]
+        return f"With {terms.lower(given[0])}" if given else f"For {self.place.name}"
+
+    def givers(self, lacks: Sequence[Lack]) -> list[Principal]:
+        """Who owns what is lacking, or the nearest above it: who can give it."""
+        found: dict[int, Principal] = {}
+        for lack in lacks:
+            owner = self._owner_at(lack.object)
+            if owner:
+                found[owner.pk] = owner
+        return list(found.values())
+
+    def _owner_at(self, key: Key) -> Principal | None:
+        lineage = self.place.lineage
+        depth = lineage.index(key) if key in lineage else 0
+        return next((self.owners[one] for one in reversed(lineage[: depth + 1]) if one in self.owners), None)
+
+    # What a yes rests on
+
+    def rests_on(self, rules: Sequence[Rule]) -> Timeline:
+        return Timeline(tuple(dict.fromkeys(moment for rule in rules for moment in self._facts(rule))))
+
+    def _facts(self, rule: Rule) -> Iterable[Moment]:
+        holder = self.person.label
+        for station in rule.via:
+            yield from self._station(holder, station)
+            if station.kind == "role" and is_personal(station.name):
+                continue
+            holder = self.spoken(station)
+        type_, name = terms.level_of(self.place, rule.object)
+        since = self.since.get(rule.opened)
+        when = f"since {words.said(words.day(since))}" if since else ""
+        ends = terms.from_seconds(rule.valid_until)
+        until = f"until {words.moment(ends)}" if ends else ""
+        note = " · ".join(filter(None, (when, until)))
+        yield Moment(
+            f"{holder} {self._gives(rule, type_, name, direct=holder == self.person.label)}", note, "now"
+        )
+
+    def _station(self, holder: str, station: Station) -> Iterable[Moment]:
+        if station.kind == "group":
+            yield Moment(f"{holder} is in {terms.lower(self.spoken(station))}", "", "now")
+        elif not is_personal(station.name):
+            yield Moment(f"{holder} holds role {station.name}", "", "now")
+
+    def spoken(self, station: Station) -> str:
+        if station.kind == "group":
+            return f"Group {self.groups.get(station.key, station.name)}"
+        return f"Role {station.name}"
+
+    def _gives(self, rule: Rule, type_: str, name: str, *, direct: bool) -> str:
+        if rule.privilege == OWNER:
+            return f"owns {type_} {name}"
+        label = terms.right(rule.privilege, type_, self.place.kind)
+        verb = "has" if direct else "gives"
+        return f"{verb} {label} {name}" if label.startswith("Use ") else f"{verb} {label} on {type_} {name}"
+
+
+def _is_owner(part: Node) -> bool:
+    """An owner atom, or a branch that is about an owner and only leads there."""
+    return part.kind == "owner" or (part.kind == "all" and any(one.kind == "owner" for one in part.children))
+
+
+def _owner_atom(part: Node) -> Node:
+    return part if part.kind == "owner" else next(one for one in part.children if one.kind == "owner")
+
+
+def _mark(part: Node) -> str:
+    if part.denied:
+        return "deny"
+    if part.holds:
+        return "yes"
+    return "no" if part.needed else "na"
+
+
+def _line(part: Node) -> str:
+    if not part.needed:
+        return ""
+    return "lit" if part.holds else "gap"
+
+
+def verdict_text(explanation: Explanation, speak: Words) -> str:
+    """What is missing or denied, all of it at once; for a yes, by which way."""
+    if explanation.decision.allowed:
+        via = [
+            speak.spoken(one)
+            for rule in explanation.because[-1:]
+            for one in rule.via
+            if not is_personal(one.name)
+        ]
+        return (
+            f"Through {terms.lower(words.listed([terms.lower(one) for one in via]))}."
+            if via
+            else "By what is given to this person directly."
+        )
+    denied = [lack for lack in explanation.missing if lack.kind == "denied"]
+    missing = [lack for lack in explanation.missing if lack.kind != "denied"]
+    parts = []
+    if missing:
+        many = len(missing)
+        names = words.listed([speak.line(lack).text for lack in missing])
+        parts.append(f"{words.spelled(many)} {'right is' if many == 1 else 'rights are'} missing: {names}.")
+    if denied:
+        parts += [
+            f"{speak.right(lack)} is denied {speak.denier(lack)}. A grant does not lift a denial."
+            for lack in denied
+        ]
+    elif missing:
+        parts.append("Nothing denies it.")
+    return " ".join(parts) or "Nothing that could be given would allow it."

@@ -1,0 +1,364 @@
+"""Why: a principal, an action, an object; the decision as a tree, and what to do about a no."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.history import timeline
+from authzsite.console.history.views import somebody
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.parts import Action, Case, DecisionTree, Empty, Reason, Verdict
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.inputs.visible_principals import Circle, unknown_words
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects import hidden_object
+from authzsite.console.objects.access import Place
+from authzsite.console.requests.links import ask, may_ask_for
+from authzsite.console.why.explanation import Words, verdict_text
+from catalog.nodes import Node
+from catalog.queries import find_all
+from lakewarden.law import dialects
+from lakewarden.law.explain import Explanation, Lack
+from lakewarden.law.objects import BadName, ObjectRef, split_name
+from policies.decisions import ask as decisions_ask
+from policies.decisions import slices
+from policies.decisions.facts import is_service_admin
+from policies.decisions.lookups.visible_objects import admitted, owners_along, realms_of
+from policies.record import access_log, history
+from policies.services import duties
+from policies.services.grants import revision_now
+
+TYPES = ("metalake", "catalog", "schema", "table", "view", "fileset", "topic", "model", "function", "role")
+USUAL = (("read", "Read"), ("write", "Write"), ("use", "Use"), ("grant", "Manage grants"))
+VERBS = {"grant": "give access to", "set_owner": "set the owner of"}
+WAYS = 3
+
+
+@dataclass
+class Question:
+    """What the address asks, looked up step by step; what is not found is a problem beside its field."""
+
+    asker: Principal
+    who: str = ""
+    action: str = ""
+    what: str = ""
+    type: str = ""
+    problems: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def realms(self) -> list[Node]:
+        return realms_of(self.asker)
+
+    @cached_property
+    def places(self) -> list[Node]:
+        """The objects of that name that the asker may see, whatever their kind."""
+        found = [node for node in find_all(list(self._refs())) if node]
+        now = timezone.now()
+        seen = {node.realm_id: slices.current(self.asker, node, now=now) for node in found}
+        return [node for node in found if decisions_ask.may_see(seen[node.realm_id], node, now=now)]
+
+    @property
+    def full(self) -> str:
+        """The name with its realm, where there is but one that can be meant."""
+        here = [one.name for one in self.realms]
+        return f"{here[0]}/{self.what}" if len(here) == 1 and "/" not in self.what else self.what
+
+    def _refs(self) -> Iterable[ObjectRef]:
+        realm, slash, name = self.what.partition("/")
+        types = (self.type,) if self.type in TYPES else TYPES
+        for prefix, rest in [(realm, name)] if slash else [(one.name, self.what) for one in self.realms]:
+            try:
+                path = split_name(rest) if rest else ()
+            except BadName:
+                continue
+            yield from (ObjectRef(type_, prefix, path) for type_ in types)
+        if not slash:
+            yield ObjectRef("metalake", self.what)
+
+    @cached_property
+    def named(self) -> list[Principal]:
+        """Those that the name can mean, in any case, by first name too."""
+        exact = somebody(self.who)
+        return [exact] if exact else Circle(self.asker).named(self.who)
+
+    @property
+    def person(self) -> Principal | None:
+        if not self.who:
+            return self.asker
+        return self.named[0] if len(self.named) == 1 else None
+
+    def may_ask(self, place: Place) -> bool:
+        """About oneself always; about others where one may grant, read the history, or is service admin."""
+        if self.person == self.asker or is_service_admin(self.asker) or place.may_grant:
+            return True
+        return duties.has(self.asker, "view_history", place.node)
+
+    def answered(self) -> tuple[Place, Principal] | None:
+        """The object and the person asked about, or None with the problems named."""
+        if len(self.places) != 1:
+            if not self.places:
+                self.problems["what"] = "There is nothing of that name that you may see."
+            return None
+        node = self.places[0]
+        place = Place(self.asker, node, slices.current(self.asker, node), timezone.now())
+        if not self.may_ask(place):
+            self.problems["who"] = (
+                "You may ask about yourself; about others, where you may give access or read the history."
+            )
+            return None
+        if self.person is None:
+            self.problems["who"] = unknown_words(self.who, self.named)
+            return None
+        return place, self.person
+
+
+@reads
+@signed_in
+def room(request: Request) -> HttpResponse:
+    """The question, and its answer when there is one."""
+    asker = asker_of(request)
+    asked = Question(
+        asker,
+        who=request.GET.get("who", "").strip()[:300],
+        action=request.GET.get("action", "").strip()[:64] or "read",
+        what=request.GET.get("what", "").strip()[:1500],
+        type=request.GET.get("type", "")[:24],
+    )
+    found = asked.answered() if asked.what else None
+    answer = _answer(asked, *found, request) if found else _unanswered(asked, request)
+    known = _known(found[0].node.type) if found else list(USUAL)
+    node = found[0].node if found else None
+    context = {
+        "heading": "Why",
+        "lead": "Who can do what, and why. The answer is the one that every pipeline and every backend gets.",
+        "asked": asked,
+        "who": _who_words(asked),
+        "problems": asked.problems,
+        "actions_known": known,
+        "people": _people(asked),
+        **answer,
+    }
+    realm = node.realm if node else asked.realms[0].name if len(asked.realms) == 1 else ""
+    revision = found[0].slice.revision if found else revision_now()
+    return page(request, "console/why.html", context, room="why", realm=realm, revision=revision)
+
+
+def _who_words(asked: Question) -> str:
+    """The person as the field shows them: a user by the bare name."""
+    person = asked.person
+    if person is None:
+        return asked.who
+    return person.name if person.kind == "user" else str(person)
+
+
+def _people(asked: Question) -> list[tuple[str, str]]:
+    """Names to choose from, for those who may look people up."""
+    if not history.sight(asked.asker, asked.realms).objects:
+        return [(str(asked.asker), asked.asker.label)]
+    rows = {row.pk: row for realm in asked.realms for row in admitted(realm)[:50]}
+    return [(str(row), row.label) for row in rows.values()]
+
+
+def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
+    """About oneself there is an answer even where nothing may be seen; it names what programs are told."""
+    if asked.what and not asked.places and asked.person == asked.asker:
+        told = hidden_object.answer(asked.asker, asked.action, asked.full, asked.type, request)
+        if told:
+            asked.problems.pop("what", None)
+            return told
+    return _open(asked)
+
+
+def _open(asked: Question) -> dict[str, Any]:
+    if len(asked.places) > 1 and asked.what:
+        choices = [{"label": terms.kind_of(node.type), "url": _url(asked, node)} for node in asked.places]
+        return {"choices": choices, "choices_words": "Several things are called so. Which one:"}
+    if asked.problems:
+        return {
+            "empty": Empty(
+                "No answer yet",
+                "Nothing was decided, because the question is not complete.",
+                drawn=False,
+                level=2,
+            )
+        }
+    return {
+        "empty": Empty(
+            "Ask about a person, an action and an object",
+            "A no comes with all that is lacking and who can give it; a yes with the facts it rests on.",
+            level=2,
+        )
+    }
+
+
+def _url(asked: Question, node: Node) -> str:
+    return "?" + urlencode({"who": asked.who, "action": asked.action, "what": node.ref.id, "type": node.type})
+
+
+def _known(type_: str) -> list[tuple[str, str]]:
+    """What can be asked about a kind of object, each thing once."""
+    law, seen, known = dialects.get("gravitino"), set(), []
+    for name in law.actions_for(type_):
+        operation = law.action(type_, name)
+        if operation not in seen:
+            seen.add(operation)
+            known.append((name, terms.action(name, type_)))
+    return known
+
+
+def verb(action: str, node: Node) -> str:
+    """read; give access to; create tables in; an operation by its own name."""
+    if action in VERBS:
+        return VERBS[action]
+    if action.startswith("create_"):
+        return f"{terms.lower(terms.action(action, node.type))} in"
+    if action == "use" or (action == "read" and node.type in terms.CONTAINERS):
+        return "use"
+    return action if "." not in action else f"do {action} on"
+
+
+def _answer(asked: Question, place: Place, person: Principal, request: Request) -> dict[str, Any]:
+    node = place.node
+    answer = decisions_ask.ask(person, asked.action, node)
+    explanation = answer.explained()
+    if person != place.asker:
+        access_log.looked(place.asker, f"why {answer.operation}", node, via="console")
+    speak = Words(
+        person, node, owners_along(node), _groups(explanation), timeline.moments_of(_opened(explanation))
+    )
+    can = "can" if answer else "cannot"
+    name = node.ref.full_name or node.name
+    mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
+    revision, moment = words.number(answer.decision.revision), words.said(words.moment(place.now))
+    when = f"Answered at revision {revision}, {moment}."
+    heading = f"{person.label} {can} {verb(asked.action, node)} {name}"
+    tree = speak.tree(explanation, f"{terms.action(asked.action, node.type)} {node.type} {node.name}")
+    beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
+    return {
+        "verdict": Verdict(mark, heading, f"{verdict_text(explanation, speak)} {when}"),
+        "tree": DecisionTree(tree),
+        **beside,
+    }
+
+
+def _groups(explanation: Explanation) -> dict[Any, str]:
+    keys = {station.key for rule in _rules(explanation) for station in rule.via if station.kind == "group"}
+    return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}
+
+
+def _opened(explanation: Explanation) -> set[int]:
+    return {rule.opened for rule in _rules(explanation) if rule.opened}
+
+
+def _rules(explanation: Explanation) -> Iterable[Any]:
+    yield from explanation.because
+    yield from _tree_rules(explanation.tree)
+
+
+def _tree_rules(node: Any) -> Iterable[Any]:
+    yield from node.rules
+    for child in node.children:
+        yield from _tree_rules(child)
+
+
+def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
+    facts = speak.rests_on(explanation.because)
+    many = len(facts.moments)
+    past = reverse("console:history") + "?" + urlencode({"person": str(speak.person)})
+    return {
+        "beside_heading": f"It rests on {terms.lower(words.spelled(many))} fact{'' if many == 1 else 's'}",
+        "beside_text": f"If one of these ends, this path ends with it. {speak.person.label} may have others.",
+        "rests_on": facts,
+        "actions_beside": [Action("Their history", past, "plain")],
+    }
+
+
+def _no(
+    explanation: Explanation, speak: Words, place: Place, request: Request, action: str
+) -> dict[str, Any]:
+    ways = [explanation.missing, *_others(explanation)][:WAYS] if explanation.missing else []
+    cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
+    denied = any(lack.kind == "denied" for lack in explanation.missing)
+    cases = [*cases[:1], *(_around(case) if denied else case for case in cases[1:])]
+    text = "The way that opens least comes first." if len(cases) > 1 else ""
+    return {
+        "beside_heading": "What would allow it" if cases else "Nothing would allow it",
+        "beside_text": text if cases else "No grant, role or ownership leads here.",
+        "cases": cases,
+        "hint": _hint(place) if place.may_grant and cases else None,
+    }
+
+
+def _others(explanation: Explanation) -> list[Sequence[Lack]]:
+    """The other ways that differ in kind: a stronger right in the same place is no other way."""
+    if any(lack.kind == "denied" for lack in explanation.missing):
+        return list(explanation.alternatives)
+    return [way for way in explanation.alternatives if any(lack.kind != "privilege" for lack in way)]
+
+
+def _hint(place: Place) -> Reason:
+    return Reason(
+        "hint",
+        f"You may give access to {place.node.name}, so you can open the form and save it.",
+        icon="help",
+    )
+
+
+def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request, action: str) -> Case:
+    givers = speak.givers(way)
+    codes = [lack.privilege for lack in way if lack.kind == "privilege" and lack.object == place.node.id]
+    url = _form(place.node, speak.person, codes) if codes else ""
+    actions = (Action("Open the form", url, "primary" if at == 0 else ""),) if url and place.may_grant else ()
+    if at == 0 and not actions and may_ask_for(place.asker, speak.person):
+        wanted = (place.node.type, place.node.ref.id, action)
+        actions = (Action("Ask for access", ask([wanted], speak.person), "primary"),)
+        url = ""
+    return Case(
+        id=f"way-{at}",
+        heading=speak.heading(way),
+        lines=speak.lines(way),
+        text=_case_text(at, way, givers),
+        best=at == 0,
+        actions=actions,
+        send_to=terms.spoken(givers[0]) if givers and url and not place.may_grant else "",
+        send=request.build_absolute_uri(url) if url and not place.may_grant else "",
+    )
+
+
+def _around(case: Case) -> Case:
+    """A way past a denial: true, so it is told, but never offered as a form to fill in."""
+    text = f"This would get round the denial, which stays. Ask who set the denial first. {case.text}"
+    return replace(case, text=text, actions=(), send_to="", send="")
+
+
+def _form(node: Node, person: Principal, codes: Sequence[str]) -> str:
+    asked = [("who", str(person)), *(("may", code) for code in codes)]
+    return f"{reverse('console:grant', args=[node.id])}?{urlencode(asked)}"
+
+
+def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str:
+    many = {1: "it", 2: "both"}.get(len(way), "all of it")
+    who = words.listed([terms.spoken(one) for one in givers])
+    who = who[:1].upper() + who[1:]
+    gives = (
+        f"{who} can give {many}."
+        if givers
+        else "It has no owner who could give it; whoever runs this Lakewarden can set one."
+    )
+    if any(lack.kind == "denied" for lack in way):
+        gives = f"{who} can lift it." if givers else gives
+    if at == 0:
+        return f"The least that opens. {gives}"
+    opens = "It opens far more." if any(lack.kind == "ownership" for lack in way) else ""
+    return f"{opens} {gives}".strip()
