@@ -94,7 +94,7 @@ def _none(request: Request, chosen: Chosen) -> HttpResponse:
     if chosen.seen:
         steps.insert(0, Action("Ask for them", ask_for([one.node for one in chosen.seen[:MOST]])))
     context = {"heading": "Many at once", "empty": Empty(heading, text, actions=tuple(steps), level=2)}
-    return page(request, "console/many_none.html", context, room="catalog", revision=revision_now())
+    return page(request, "console/access/bulk_none.html", context, room="catalog", revision=revision_now())
 
 
 # Granting
@@ -137,8 +137,8 @@ def _show(
     context = _context(chosen, draft, notes, fresh=fresh)
     status = 422 if draft.problems and draft.data.get("step") == "save" else 200
     if request.htmx:
-        return render(request, "console/grant_form.html", context, status=status)
-    return show_page(request, "console/many.html", draft.place, context, status=status)
+        return render(request, "console/access/grant_form.html", context, status=status)
+    return show_page(request, "console/access/bulk.html", draft.place, context, status=status)
 
 
 def _save(request: Request, chosen: Chosen, draft: ManyDraft) -> HttpResponse:
@@ -173,5 +173,5 @@ def preview(request: Request) -> HttpResponse:
     chosen = Chosen(asker_of(request), request.POST)
     if not chosen.mine:
         empty = {"preview_empty": "Choose at least one object.", "button": "Grant access"}
-        return render(request, "console/grant_live.html", empty)
-    return render(request, "console/grant_live.html", _plan(ManyDraft(chosen.mine, request.POST)))
+        return render(request, "console/access/grant_live.html", empty)
+    return render(request, "console/access/grant_live.html", _plan(ManyDraft(chosen.mine, request.POST)))

@@ -135,7 +135,7 @@ def _show(request: Request, chosen: Chosen, removal: Removal, notes: list[Note])
         ),
     }
     status = 422 if removal.problems else 200
-    return show_page(request, "console/many_revoke.html", first, context, status=status)
+    return show_page(request, "console/access/bulk_revoke.html", first, context, status=status)
 
 
 def _take(request: Request, chosen: Chosen, removal: Removal) -> HttpResponse:

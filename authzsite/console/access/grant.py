@@ -112,7 +112,7 @@ def _show(request: Request, draft: Draft, notes: list[Note], *, fresh: bool = Fa
     if request.htmx:
         return render(
             request,
-            "console/grant_form.html",
+            "console/access/grant_form.html",
             {"here": request.get_full_path(), "layer": True, **context},
             status=status,
         )
@@ -120,7 +120,7 @@ def _show(request: Request, draft: Draft, notes: list[Note], *, fresh: bool = Fa
     node = draft.node
     return page(
         request,
-        "console/grant.html",
+        "console/access/grant.html",
         context,
         room="catalog",
         realm=node.realm,
@@ -220,7 +220,7 @@ def people(request: Request, id: int) -> HttpResponse:
     if not place.may_grant:
         return refused(request, place, "grant")
     draft = Draft(place, request.GET)
-    return render(request, "console/grant_options.html", options(draft, draft.find))
+    return render(request, "console/access/grant_options.html", options(draft, draft.find))
 
 
 @writes
@@ -230,4 +230,4 @@ def preview(request: Request, id: int) -> HttpResponse:
     place = visit(request, id)
     if not place.may_grant:
         return refused(request, place, "grant")
-    return render(request, "console/grant_live.html", _preview(Draft(place, request.POST)))
+    return render(request, "console/access/grant_live.html", _preview(Draft(place, request.POST)))

@@ -177,7 +177,7 @@ def _show(
     }
     return page(
         request,
-        "console/revoke.html",
+        "console/access/revoke.html",
         context,
         room="catalog",
         realm=node.realm,

@@ -213,7 +213,7 @@ def disable(request: Request, id: int) -> HttpResponse:
         "button": f"Disable {name}",
         "back": reverse("console:account", args=[account.pk]),
     }
-    return page(request, "console/revoke.html", context, room="accounts")
+    return page(request, "console/access/revoke.html", context, room="accounts")
 
 
 def _disabled(request: Request, account: User, closing: Closing) -> HttpResponse:
@@ -280,4 +280,4 @@ def _binding(request: Request, account: User, asked: Any, notes: list[Note]) -> 
         "preview_empty": "Name the person. What realms granted them is waiting under their name.",
     }
     status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/role/assign.html", context, room="accounts", status=status)
+    return page(request, "console/roles/assign.html", context, room="accounts", status=status)

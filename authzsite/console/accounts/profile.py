@@ -186,7 +186,7 @@ def _show(request: Request, form: tokens.Form, wrong: str = "", *, status: int =
         "wrong": wrong,
         **tokens.shown(asker, form, who="you"),
     }
-    return page(request, "console/profile.html", context, status=status)
+    return page(request, "console/accounts/profile.html", context, status=status)
 
 
 def _kept(asker: Principal) -> list[Who]:

@@ -250,7 +250,7 @@ def _form(
         "problems": asked.problems,
     }
     status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/role/assign.html", context, room="accounts", status=status)
+    return page(request, "console/roles/assign.html", context, room="accounts", status=status)
 
 
 # Disabling
@@ -291,4 +291,4 @@ def disable(request: Request, id: int) -> HttpResponse:
         "button": f"Disable {service.label}",
         "back": reverse("console:service", args=[id]),
     }
-    return page(request, "console/revoke.html", context, room="accounts")
+    return page(request, "console/access/revoke.html", context, room="accounts")

@@ -96,4 +96,4 @@ def preferences(request: Request) -> HttpResponse:
 @signed_in
 def keys(request: Request) -> HttpResponse:
     """What the keyboard does, and the words this console uses."""
-    return page(request, "console/keys.html")
+    return page(request, "console/help/keys.html")

@@ -105,7 +105,7 @@ def room(request: Request) -> HttpResponse:
         "admins": _admins(),
         "repairs": _repairs(),
     }
-    return page(request, "console/accounts/room.html", context, room="accounts", revision=revision_now())
+    return page(request, "console/accounts/list.html", context, room="accounts", revision=revision_now())
 
 
 def asked_in(request: Request) -> tuple[str, str]:

@@ -128,7 +128,7 @@ def room(request: Request, id: int) -> HttpResponse:
 def _page(request: Request, head: Head, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
     return page(
         request,
-        "console/object/then.html",
+        "console/objects/as_of.html",
         {**head.context(), **context},
         room="catalog",
         realm=head.node.realm,

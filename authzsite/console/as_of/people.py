@@ -123,7 +123,7 @@ def room(request: Request, id: int) -> HttpResponse:
     seen = visit(request, id, "person_then")
     asked = read(request, seen.circle)
     context = {"asked": asked, "zone": words.zone(), **_answer(asked, seen.circle, seen.person)}
-    return seen.page(request, "console/person/then.html", context)
+    return seen.page(request, "console/people/person_as_of.html", context)
 
 
 def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:

@@ -86,7 +86,7 @@ def top(request: Request) -> HttpResponse:
             "Whoever runs this Lakewarden, or the owner of a realm, can add you.",
         ),
     }
-    return page(request, "console/catalog.html", context, room="catalog", revision=revision_now())
+    return page(request, "console/catalog/catalog.html", context, room="catalog", revision=revision_now())
 
 
 def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
@@ -117,7 +117,7 @@ def browse(request: Request, id: int) -> HttpResponse:
     node = place.node
     return page(
         request,
-        "console/catalog.html",
+        "console/catalog/catalog.html",
         context,
         room="catalog",
         realm=node.realm,

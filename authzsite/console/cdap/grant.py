@@ -221,7 +221,7 @@ def people(request: Request, id: int) -> HttpResponse:
     draft = Draft(request.GET, desk=desk_at(request, id))
     if not _allowed(draft):
         return refused(request, draft.at.place, "grant")
-    return render(request, "console/grant_options.html", draft.fields())
+    return render(request, "console/access/grant_options.html", draft.fields())
 
 
 @writes

@@ -124,4 +124,4 @@ def _show(request: Request, removal: Removal, form: QueryDict, notes: list[Note]
         "button": f"Revoke from {removal.spoken}",
         "back": desk.text_url(str(removal.target)),
     }
-    return desk.show(request, "console/revoke.html", context)
+    return desk.show(request, "console/access/revoke.html", context)

@@ -130,7 +130,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "pager": names.pager(),
         "empty": _empty(desk, names),
     }
-    return desk.show(request, "console/cdap/room.html", context)
+    return desk.show(request, "console/cdap/instance.html", context)
 
 
 def listed(request: Request, id: int) -> Names:

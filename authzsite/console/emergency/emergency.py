@@ -89,7 +89,7 @@ def _show(
         if row.reviewer and row.reviewed
         else "",
     }
-    return page(request, "console/emergency/one.html", context, room="emergency", status=status)
+    return page(request, "console/emergency/emergency.html", context, room="emergency", status=status)
 
 
 def _facts(row: Emergency, node: Node) -> Iterable[Fact]:

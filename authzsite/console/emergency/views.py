@@ -159,7 +159,7 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
         "csv": reverse("console:emergencies_csv"),
         "empty": Empty("You never opened anything in an emergency", drawn=False),
     }
-    return page(request, "console/emergency/room.html", context, room="emergency", status=status)
+    return page(request, "console/emergency/list.html", context, room="emergency", status=status)
 
 
 def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Line]:

@@ -27,4 +27,4 @@ def room(request: Request) -> HttpResponse:
         "asked": text,
         "groups": [(heading, some) for heading, some in groups if some],
     }
-    return page(request, "console/help.html", context)
+    return page(request, "console/help/help.html", context)

@@ -371,4 +371,4 @@ def _confirm(request: Request, desk: Desk) -> HttpResponse:
         "back": reverse("console:namespace", args=[desk.node.id]),
     }
     status = 409 if used and request.method == "POST" else 200
-    return show(request, "console/revoke.html", desk, context, status=status)
+    return show(request, "console/access/revoke.html", desk, context, status=status)

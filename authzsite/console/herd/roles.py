@@ -231,7 +231,7 @@ def _confirm(request: Request, desk: Desk, role: Node, holder: Principal) -> Htt
         "problems": {},
         "back": reverse("console:herd_roles", args=[desk.herd.id]),
     }
-    return show(request, "console/revoke.html", desk, context)
+    return show(request, "console/access/revoke.html", desk, context)
 
 
 def _losses(desk: Desk, role: Node, holder: Principal) -> Iterable[DiffLine]:

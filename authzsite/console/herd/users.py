@@ -222,4 +222,4 @@ def _confirm(request: Request, user: User) -> HttpResponse:
         "problems": {},
         "back": user_url(desk, user.name),
     }
-    return show(request, "console/revoke.html", desk, context)
+    return show(request, "console/access/revoke.html", desk, context)

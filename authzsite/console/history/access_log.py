@@ -102,7 +102,7 @@ def room(request: Request) -> HttpResponse:
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
     }
-    return page(request, "console/looks.html", context, room="history", revision=revision_now())
+    return page(request, "console/history/access_log.html", context, room="history", revision=revision_now())
 
 
 def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]:

@@ -52,7 +52,7 @@ def room(request: Request) -> HttpResponse:
         "followers": _followers(),
         "key": str(signing.public_key()),
     }
-    return page(request, "console/integrity.html", context, room="history", revision=revision_now())
+    return page(request, "console/history/integrity.html", context, room="history", revision=revision_now())
 
 
 def may_verify(asker: Principal) -> bool:
@@ -76,7 +76,9 @@ def verify(request: Request) -> HttpResponse:
 def progress(request: Request) -> HttpResponse:
     """How far the last reading is."""
     reading = _reading(verifications.latest())
-    return render(request, "console/reading.html", {"reading": reading, "may": may_verify(asker_of(request))})
+    return render(
+        request, "console/history/reading.html", {"reading": reading, "may": may_verify(asker_of(request))}
+    )
 
 
 def _tiles(last: Checkpoint | None) -> list[Tile]:

@@ -213,7 +213,7 @@ def room(request: Request) -> HttpResponse:
     asked = context["question"]
     return page(
         request,
-        "console/history.html",
+        "console/history/history.html",
         {**context, **_frame(place), **fields(asked, realms), "tabs": None if node else tabs("history")},
         room="history",
         realm=_realm(realms),

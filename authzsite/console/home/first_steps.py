@@ -151,4 +151,4 @@ def room(request: Request) -> HttpResponse:
         "steps": first.steps(),
         "done": first.done,
     }
-    return page(request, "console/first.html", context, room="realms", revision=revision_now())
+    return page(request, "console/home/first_steps.html", context, room="realms", revision=revision_now())

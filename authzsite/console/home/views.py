@@ -101,4 +101,4 @@ def room(request: Request) -> HttpResponse:
         context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
         new = None
     context["new_site"] = (unsealed_facts.note() if site_admins.may(request) else None) or new
-    return page(request, "console/home.html", context, room="home", realm=realm, revision=revision_now())
+    return page(request, "console/home/home.html", context, room="home", realm=realm, revision=revision_now())

@@ -61,7 +61,7 @@ def room(request: Request) -> HttpResponse:
         "pager": _pager(found, everything, begun=before),
         "empty": _empty(everything),
     }
-    return page(request, "console/inbox/room.html", context, room="inbox")
+    return page(request, "console/inbox/list.html", context, room="inbox")
 
 
 def _heading(waiting: int) -> str:

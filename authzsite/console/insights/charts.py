@@ -17,7 +17,7 @@ WIDE, HIGH = 640, 96
 class Bar:
     """A length in hundredths of the longest one; the number stands beside it."""
 
-    template: ClassVar[str] = "console/measures/bar.html"
+    template: ClassVar[str] = "console/insights/bar.html"
     length: float
 
 
@@ -31,7 +31,7 @@ def bars(numbers: Sequence[int]) -> list[Bar]:
 class Line:
     """How a number went from run to run: in steps, for it was counted at moments; `text` says the same."""
 
-    template: ClassVar[str] = "console/measures/line.html"
+    template: ClassVar[str] = "console/insights/row.html"
     title: str
     line: str
     area: str

@@ -118,7 +118,7 @@ def _ask(request: Request, told: Told, notes: list[Note]) -> HttpResponse:
     status = 422 if notes and open_ else 200
     return page(
         request,
-        "console/revoke.html",
+        "console/access/revoke.html",
         context,
         room="hints",
         realm=node.realm,
@@ -177,7 +177,7 @@ def _why(request: Request, told: Told, problem: str) -> HttpResponse:
     status = 422 if problem else 200
     return page(
         request,
-        "console/measures/dismiss.html",
+        "console/insights/dismiss.html",
         context,
         room="hints",
         realm=told.node.realm,

@@ -99,7 +99,7 @@ def room(request: Request) -> HttpResponse:
     }
     realm = chosen[0].name if len(chosen) == 1 else ""
     return page(
-        request, "console/measures/hints.html", context, room="hints", realm=realm, revision=revision_now()
+        request, "console/insights/hints.html", context, room="hints", realm=realm, revision=revision_now()
     )
 
 

@@ -50,7 +50,7 @@ def site(request: Request) -> HttpResponse:
             "Those of a realm are shown to its owner, to who reviews access to it, and to service admins.",
         ),
     }
-    return page(request, "console/measures/site.html", context, room="overview", revision=revision_now())
+    return page(request, "console/insights/site.html", context, room="overview", revision=revision_now())
 
 
 def _lines(places: list[Watched]) -> Iterable[Line]:
@@ -98,7 +98,7 @@ def room(request: Request, id: int) -> HttpResponse:
     }
     return page(
         request,
-        "console/measures/overview.html",
+        "console/insights/overview.html",
         context,
         room="overview",
         realm=ward.root.name,

@@ -60,7 +60,7 @@ def room(request: Request) -> HttpResponse:
         ),
     }
     return page(
-        request, "console/measures/pipelines.html", context, room="pipelines", revision=revision_now()
+        request, "console/insights/pipelines.html", context, room="pipelines", revision=revision_now()
     )
 
 
@@ -113,7 +113,7 @@ def progress(request: Request) -> HttpResponse:
     shown = runs.watching(_of(by_realm).filter(pk__in=asked), by_realm)
     if request.htmx and not shown["progress_url"]:
         return HttpResponseClientRefresh()  # what may be done about it is another now
-    return render(request, "console/measures/progress.html", shown)
+    return render(request, "console/insights/progress.html", shown)
 
 
 @reads
@@ -137,7 +137,7 @@ def run(request: Request, id: int) -> HttpResponse:
     }
     realm = where.root.name if where.root else ""
     return page(
-        request, "console/measures/run.html", context, room="pipelines", realm=realm, revision=revision_now()
+        request, "console/insights/run.html", context, room="pipelines", realm=realm, revision=revision_now()
     )
 
 

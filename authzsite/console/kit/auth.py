@@ -110,7 +110,7 @@ def door(
         "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
     }
     response = form_resume.in_place_of_the_page(
-        request, render(request, "console/sign_in.html", context, status=status)
+        request, render(request, "console/accounts/sign_in.html", context, status=status)
     )
     if status == 401:
         response["WWW-Authenticate"] = 'Session realm="lakewarden"'

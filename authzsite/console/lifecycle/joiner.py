@@ -282,7 +282,7 @@ def _show(request: Request, alike: Alike) -> HttpResponse:
     failed = bool(asked.problems) and asked.data.get("step") == "save"
     bad = any(one.kind == "bad" for one in alike.notes)
     realm, revision = realm_words(alike.circle), revision_now()
-    template = "console/leaving/same.html"
+    template = "console/lifecycle/joiner.html"
     status = 422 if failed or bad else 200
     return page(request, template, context, room="people", realm=realm, revision=revision, status=status)
 

@@ -294,7 +294,7 @@ def _show(request: Request, plan: Plan) -> HttpResponse:
     failed = bool(asked.problems) and asked.data.get("step") == "save"
     status = 422 if failed or plan.notes else 200
     realm, revision = realm_words(plan.circle), revision_now()
-    template = "console/leaving/leaver.html"
+    template = "console/lifecycle/leaver.html"
     return page(request, template, context, room="people", realm=realm, revision=revision, status=status)
 
 

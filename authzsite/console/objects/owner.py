@@ -137,7 +137,7 @@ def _show(request: Request, draft: Handing, notes: list[Note]) -> HttpResponse:
     realm, revision = place.node.realm, place.slice.revision
     return page(
         request,
-        "console/role/assign.html",
+        "console/roles/assign.html",
         context,
         room="catalog",
         realm=realm,

@@ -137,7 +137,9 @@ def room(request: Request) -> HttpResponse:
         "empty": _empty(chosen),
     }
     realm = chosen.root.name if chosen.root else ""
-    return page(request, "console/owners.html", context, room="people", realm=realm, revision=revision_now())
+    return page(
+        request, "console/objects/owners.html", context, room="people", realm=realm, revision=revision_now()
+    )
 
 
 def _span(shown: Sequence[Node]) -> str:
@@ -328,7 +330,7 @@ def _progress(request: Request, plan: Plan, asked: Among, done: int, left: int) 
         "nonce": Among(QueryDict()).nonce,
         "next": words.number(min(left, BATCH)),
     }
-    return page(request, "console/owners_progress.html", context, room="people")
+    return page(request, "console/objects/owners_progress.html", context, room="people")
 
 
 def _show(request: Request, plan: Plan, asked: Among, notes: list[Note]) -> HttpResponse:
@@ -356,4 +358,4 @@ def _show(request: Request, plan: Plan, asked: Among, notes: list[Note]) -> Http
         "sum": "",
     }
     status = 422 if (notes and not over) or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/role/assign.html", context, room="people", status=status)
+    return page(request, "console/roles/assign.html", context, room="people", status=status)

@@ -67,9 +67,9 @@ def access(request: Request, id: int) -> HttpResponse:
         return redirect(terms.page_of(id, place.node.type))
     head = Head(place, "object", _asked(request))
     if not place.may_look:
-        return _page(request, "console/object/own.html", head, _own(head))
+        return _page(request, "console/objects/own.html", head, _own(head))
     access_log.looked(place.asker, "access", place.node, via="console")
-    return _page(request, "console/object/access.html", head, _access(head))
+    return _page(request, "console/objects/access.html", head, _access(head))
 
 
 def _access(head: Head) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
         return redirect(terms.page_of(id, place.node.type))
     head = Head(place, "object_rules")
     if not place.may_look:
-        return _page(request, "console/object/hidden.html", head, {"hidden": _hidden(head, "The rules")})
+        return _page(request, "console/objects/hidden.html", head, {"hidden": _hidden(head, "The rules")})
     after = _asked(request).after
     shown, many = rules.rows(place.node, after)
     next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
@@ -202,7 +202,7 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
         ),
         "empty": Empty("No rule touches it", "Only owners reach it."),
     }
-    return _page(request, "console/object/rules.html", head, context)
+    return _page(request, "console/objects/rules.html", head, context)
 
 
 def _hidden(head: Head, what: str) -> Empty:
@@ -221,7 +221,7 @@ def history_tab(request: Request, id: int) -> HttpResponse:
         return redirect("console:namespace_history", id=id)
     head = head_of(place, "object_history")
     shown = history_views.shown(request, place.asker, [head.root], place.node)
-    return _page(request, "console/object/history.html", head, shown)
+    return _page(request, "console/objects/history.html", head, shown)
 
 
 @reads
@@ -232,7 +232,7 @@ def sync_tab(request: Request, id: int) -> HttpResponse:
     head = Head(place, "object_sync")
     if head.there is None:
         raise Http404
-    return _page(request, "console/object/sync.html", head, sync_views.one(head.there, place, request.GET))
+    return _page(request, "console/objects/sync.html", head, sync_views.one(head.there, place, request.GET))
 
 
 @reads
@@ -243,7 +243,7 @@ def columns_tab(request: Request, id: int) -> HttpResponse:
     head = Head(place, "object_columns")
     shown = list(head.detail.columns) if head.detail else []
     empty = Empty("No columns are known", "They are read from the source with the next discovery.")
-    return _page(request, "console/object/columns.html", head, {"rows": shown, "empty": empty})
+    return _page(request, "console/objects/columns.html", head, {"rows": shown, "empty": empty})
 
 
 @reads
@@ -258,7 +258,7 @@ def state(request: Request, id: int) -> HttpResponse:
     context: dict[str, Any] = {"there": there, "state_url": again_url, "state": now}
     if "words" in request.GET:  # the page says the same in a second place
         context |= {"again": True, "sync_state": now, "sync_note": _sync_note(there)}
-    answer = render(request, "console/object/state.html", context)
+    answer = render(request, "console/objects/state.html", context)
     if there is None or there.settled:
         answer["HX-Trigger"] = "settled"  # the lines of the page are read again, with what has come of each
     return answer

@@ -154,7 +154,7 @@ def _show(request: Request, group: Principal, asked: Among, notes: Sequence[Note
         "sum": foretold.sum() if foretold else "",
     }
     status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/role/assign.html", context, room="people", status=status)
+    return page(request, "console/roles/assign.html", context, room="people", status=status)
 
 
 def _joining(group: Principal, asked: Among, foretold: Foretold, moved: Moved) -> Diff:
@@ -222,7 +222,7 @@ def leave(request: Request, id: int) -> HttpResponse:
         "button": f"Take {name} out of {group.label}",
         "back": reverse("console:person_groups", args=[group.pk]),
     }
-    return page(request, "console/revoke.html", context, room="people")
+    return page(request, "console/access/revoke.html", context, room="people")
 
 
 def _left(request: Request, group: Principal, member: Principal) -> HttpResponse:

@@ -47,7 +47,7 @@ def person(request: Request, id: int) -> HttpResponse:
         "history_url": reverse("console:person_history", args=[id]),
         **on_person(seen.circle.asker, seen.person, seen.circle.realms),
     }
-    return seen.page(request, "console/person/reach.html", context)
+    return seen.page(request, "console/people/person_reach.html", context)
 
 
 def _pager(seen: Visit, many: str) -> Pager:
@@ -123,4 +123,4 @@ def past(request: Request, id: int) -> HttpResponse:
         "pager": Pager(timeline.as_far(found) or "Newest first", "?" if before else "", next_),
         **timeline.nothing(found, next_, Empty("Nothing that you may see has changed")),
     }
-    return seen.page(request, "console/person/history.html", context)
+    return seen.page(request, "console/people/person_history.html", context)

@@ -47,7 +47,7 @@ def room(request: Request, id: int) -> HttpResponse:
     shown, pager = _inside(seen, number_in(request.GET.get("after", ""))) if group else (_around(seen), None)
     return seen.page(
         request,
-        "console/person/groups.html",
+        "console/people/person_groups.html",
         {
             "groups": shown,
             "pager": pager,

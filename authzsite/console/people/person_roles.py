@@ -149,7 +149,7 @@ def _show(
         context |= _filled(offer, draft, wanted)
     failed = draft is not None and draft.problems and draft.data.get("step") == "save"
     status = 422 if failed or any(note.kind == "bad" for note in notes) else 200
-    return page(request, "console/role/assign.html", context, room="people", status=status)
+    return page(request, "console/roles/assign.html", context, room="people", status=status)
 
 
 def _filled(offer: Offer, draft: Giving, wanted: list[Node]) -> dict[str, Any]:

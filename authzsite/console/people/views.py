@@ -73,7 +73,7 @@ def room(request: Request) -> HttpResponse:
     }
     return page(
         request,
-        "console/people.html",
+        "console/people/list.html",
         context,
         room="people",
         realm=realm_words(circle),
@@ -179,7 +179,7 @@ def grant(request: Request, id: int) -> HttpResponse:
     found = _grantable(seen, text)
     return seen.page(
         request,
-        "console/person/grant.html",
+        "console/people/person_grant.html",
         {
             "heading": f"Grant to {seen.person.label}",
             "kind": "",

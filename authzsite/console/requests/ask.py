@@ -97,7 +97,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, bad: bool = False)
     failed = bad or bool(notes) or (bool(form.problems) and form.sending)
     return page(
         request,
-        "console/asking/new.html",
+        "console/requests/ask.html",
         context,
         room="requests",
         realm=realm if realm in form.kinds else "",
@@ -123,7 +123,7 @@ def _reason_help(least: int) -> str:
 def foresee(request: Request) -> HttpResponse:
     """What the form would come to as it stands, for a script."""
     form = _form(request)
-    return render(request, "console/asking/foreseen.html", requests_preview.shown(form, *_foresee(form)))
+    return render(request, "console/requests/preview.html", requests_preview.shown(form, *_foresee(form)))
 
 
 __all__ = ["foresee", "room"]

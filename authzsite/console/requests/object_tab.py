@@ -53,7 +53,7 @@ def room(request: Request, id: int) -> HttpResponse:
     }
     return page(
         request,
-        "console/asking/on_object.html",
+        "console/requests/object_tab.html",
         {**head.context(), **context},
         room="catalog",
         realm=place.node.realm,

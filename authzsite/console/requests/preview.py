@@ -34,7 +34,7 @@ class Step:
 
 
 def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
-    """What `console/asking/foreseen.html` draws."""
+    """What `console/requests/preview.html` draws."""
     if seen is None:
         empty = (
             problem or "Name what you need and choose what is to be possible; this side tells who is asked."

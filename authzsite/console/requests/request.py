@@ -122,7 +122,7 @@ def shown(request: Request, seen: Seen, notes: list[Note], *, status: int = 200,
     realm = row.realm_name if row.realm else ""
     return page(
         request,
-        "console/asking/request.html",
+        "console/requests/request.html",
         context,
         room="requests",
         realm=realm,

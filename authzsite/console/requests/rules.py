@@ -112,7 +112,7 @@ def _show(request: Request, place: Place, typed: Typed, notes: list[Note]) -> Ht
     bad = bool(typed.problems or notes)
     return page(
         request,
-        "console/asking/must_say.html",
+        "console/requests/rules.html",
         context,
         room="catalog",
         realm=node.realm,

@@ -98,7 +98,7 @@ def _show(request: Request, circle: Circle, form: Naming, notes: list[Note]) -> 
         **window.fields(),
         "problems": {**window.problems, **form.problems},
     }
-    return page(request, "console/asking/away.html", context, status=422 if failed else 200)
+    return page(request, "console/requests/substitutes.html", context, status=422 if failed else 200)
 
 
 @writes

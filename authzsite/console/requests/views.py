@@ -183,7 +183,7 @@ def room(request: Request) -> HttpResponse:
         "csv": reverse("console:requests_csv") + board.asked.url(after=0),
         "empty": board.empty(),
     }
-    return page(request, "console/asking/room.html", context, room="requests", revision=revision_now())
+    return page(request, "console/requests/list.html", context, room="requests", revision=revision_now())
 
 
 @reads
@@ -217,7 +217,7 @@ def _heading(board: Board) -> str:
 def count(request: Request) -> HttpResponse:
     """How many wait, for the list of rooms on every page."""
     board = Board(asker_of(request), Asked())
-    return render(request, "console/asking/count.html", {"count": counted(board.waiting)})
+    return render(request, "console/requests/count.html", {"count": counted(board.waiting)})
 
 
 # Home

@@ -161,7 +161,7 @@ def _show(request: Request, visit: Visit, deed: str, known: Deed, notes: list[No
         "back": visit.url("review_lead"),
     }
     realm, revision = visit.root.name, visit.review.revision
-    template, status = "console/reviewing/deed.html", 409 if notes else 200
+    template, status = "console/reviews/action.html", 409 if notes else 200
     return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
 
 

@@ -117,6 +117,6 @@ def being_built(request: Request, visit: Visit) -> HttpResponse:
         "state_url": visit.url("review_state"),
     }
     if request.htmx:
-        return render(request, "console/reviewing/built.html", context)
-    template = "console/reviewing/building.html"
+        return render(request, "console/reviews/built.html", context)
+    template = "console/reviews/building.html"
     return page(request, template, context, room="reviews", realm=visit.root.name)

@@ -111,7 +111,7 @@ def _show(request: Request, passing: Passing, notes: list[Note]) -> HttpResponse
     }
     failed = bool(asked.problems) and asked.data.get("step") == "save"
     status = 422 if failed or notes else 200
-    return page(request, "console/role/assign.html", context, room="reviews", status=status)
+    return page(request, "console/roles/assign.html", context, room="reviews", status=status)
 
 
 def _lines(passing: Passing, many: str) -> Iterable[DiffLine]:

@@ -103,7 +103,7 @@ def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResp
         "asked": row.desk.label if row.desk else "",
     }
     realm, revision = visit.root.name, visit.review.revision
-    template = "console/reviewing/row.html"
+    template = "console/reviews/row.html"
     return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
 
 
@@ -210,11 +210,11 @@ def more(request: Request, id: int, number: int) -> HttpResponse:
         raise Http404
     ready = Ready(row.pk, row.version, choice)
     if choice not in TAKING:
-        return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, None)})
+        return render(request, "console/reviews/more.html", {"more": work.more(row, ready, None)})
     found = consequences.of(one.visit.review, [row])[row.pk]
     takes = row.advised if choice == ReviewRow.Choice.REDUCE else ()
     said = reviews_preview.text(row, takes) or effect(row, found, choice)
-    return render(request, "console/reviewing/more.html", {"more": work.more(row, ready, found, said)})
+    return render(request, "console/reviews/more.html", {"more": work.more(row, ready, found, said)})
 
 
 @writes

@@ -97,7 +97,7 @@ def _show(request: Request, visit: Visit) -> HttpResponse:
         "again": words.count(counts["again"], "row") if counts["again"] else "",
     }
     realm, revision = visit.root.name, review.revision
-    template = "console/reviewing/lead.html"
+    template = "console/reviews/progress.html"
     return page(request, template, context, room="reviews", realm=realm, revision=revision)
 
 

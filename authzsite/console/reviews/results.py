@@ -187,7 +187,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
         "evidence_url": visit.url("review_evidence"),
     }
     realm, revision = visit.root.name, review.revision
-    template = "console/reviewing/result.html"
+    template = "console/reviews/result.html"
     return page(request, template, context, room="reviews", realm=realm, revision=revision)
 
 
@@ -306,7 +306,7 @@ def paper(request: Request, id: int) -> HttpResponse:
         "back": visit.url("review_result"),
     }
     realm, revision = visit.root.name, visit.review.revision
-    template = "console/reviewing/paper.html"
+    template = "console/reviews/printout.html"
     return page(request, template, context, room="reviews", realm=realm, revision=revision)
 
 

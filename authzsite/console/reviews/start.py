@@ -298,7 +298,7 @@ def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
     saving = form.data.get("step") == "save"
     status = 422 if saving and (form.problems or notes) else 200
     realm = form.picked[0].realm if form.picked else ""
-    template = "console/reviewing/start.html"
+    template = "console/reviews/start.html"
     return page(
         request, template, context, room="reviews", realm=realm, revision=revision_now(), status=status
     )

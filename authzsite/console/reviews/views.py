@@ -86,7 +86,7 @@ def room(request: Request) -> HttpResponse:
             level=2,
         ),
     }
-    return page(request, "console/reviewing/room.html", context, room="reviews", revision=revision_now())
+    return page(request, "console/reviews/reviews.html", context, room="reviews", revision=revision_now())
 
 
 @reads
@@ -158,7 +158,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
 def count(request: Request) -> HttpResponse:
     """How many rows wait, for the rail; asked after the page has come."""
     rows = sum(one.open for one in worklist.owing(asker_of(request)))
-    return render(request, "console/reviewing/count.html", {"count": words.number(rows) if rows else ""})
+    return render(request, "console/reviews/count.html", {"count": words.number(rows) if rows else ""})
 
 
 @waits(20, "review")

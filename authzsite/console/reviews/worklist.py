@@ -211,7 +211,7 @@ def show(request: Request, work: Work, status: int = 200) -> HttpResponse:
     }
     return page(
         request,
-        "console/reviewing/work.html",
+        "console/reviews/worklist.html",
         context,
         room="reviews",
         realm=visit.root.name,

@@ -112,7 +112,7 @@ def choose(request: Request, id: int) -> HttpResponse:
             level=2,
         ),
     }
-    return _page(request, "console/role/many.html", picked.seen, context)
+    return _page(request, "console/roles/bulk_privileges.html", picked.seen, context)
 
 
 def _row(node: Node) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _show(request: Request, setting: Setting, notes: list[Note], *, locked: bool
         "sum": foretold.sum() if looked else "",
     }
     status = 422 if any(one.kind == "bad" for one in notes) else 200
-    return _page(request, "console/role/gives.html", seen, context, status)
+    return _page(request, "console/roles/privileges.html", seen, context, status)
 
 
 def _named(some: Sequence[Node]) -> str:

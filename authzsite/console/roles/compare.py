@@ -87,7 +87,7 @@ def room(request: Request) -> HttpResponse:
         "empty": Empty("Nothing to compare", "Neither gives anything that you may see."),
     }
     realm, revision = realm_words(desk.circle), revision_now()
-    return page(request, "console/role/compare.html", context, room="roles", realm=realm, revision=revision)
+    return page(request, "console/roles/compare.html", context, room="roles", realm=realm, revision=revision)
 
 
 def asked_in(request: Request) -> tuple[Desk, str]:

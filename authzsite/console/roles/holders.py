@@ -119,7 +119,7 @@ def _show(request: Request, seen: Seen, draft: Assigning, notes: list[Note]) -> 
     status = 422 if notes or (draft.problems and draft.data.get("step") == "save") else 200
     return page(
         request,
-        "console/role/assign.html",
+        "console/roles/assign.html",
         context,
         room="roles",
         realm=seen.node.realm,
@@ -226,7 +226,7 @@ def _confirm(request: Request, seen: Seen, foretold: Foretold, context: dict[str
     }
     return page(
         request,
-        "console/revoke.html",
+        "console/access/revoke.html",
         {**frame, **context},
         room="roles",
         realm=seen.node.realm,

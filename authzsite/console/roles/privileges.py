@@ -68,7 +68,7 @@ def choose(request: Request, id: int) -> HttpResponse:
             level=2,
         ),
     }
-    return _page(request, "console/person/grant.html", seen, context)
+    return _page(request, "console/people/person_grant.html", seen, context)
 
 
 def _choice(seen: Seen, node: Node) -> Held:
@@ -224,4 +224,4 @@ def _show(request: Request, giving: Giving, notes: list[Note]) -> HttpResponse:
         "preview_empty": "Choose, then look: this side tells who gains and who loses.",
         "sum": foretold.sum(),
     }
-    return _page(request, "console/role/gives.html", seen, context, 422 if notes else 200)
+    return _page(request, "console/roles/privileges.html", seen, context, 422 if notes else 200)

@@ -329,7 +329,7 @@ def room(request: Request, id: int) -> HttpResponse:
     }
     return page(
         request,
-        "console/role/role.html",
+        "console/roles/role.html",
         context,
         room="roles",
         realm=seen.node.realm,

@@ -90,7 +90,9 @@ def room(request: Request) -> HttpResponse:
         "empty": _empty(text),
     }
     realm = circle.admitting[0].name if len(circle.admitting) == 1 else ""
-    return page(request, "console/roles.html", context, room="roles", realm=realm, revision=revision_now())
+    return page(
+        request, "console/roles/list.html", context, room="roles", realm=realm, revision=revision_now()
+    )
 
 
 def asked_in(request: Request) -> tuple[str, bool]:
@@ -231,7 +233,7 @@ def _form(
     }
     return page(
         request,
-        "console/role/new.html",
+        "console/roles/new.html",
         context,
         room="roles",
         realm=place.node.realm,

@@ -173,4 +173,6 @@ def found(request: Request) -> HttpResponse:
     sought = Sought(circle_of(request), text_in(request))
     groups = [one for one in sought.groups() if one.options]
     many = sum(len(one.options) for one in groups)
-    return render(request, "console/found.html", {"groups": groups, "many": many, "text": sought.text})
+    return render(
+        request, "console/search/results.html", {"groups": groups, "many": many, "text": sought.text}
+    )

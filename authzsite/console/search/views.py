@@ -70,7 +70,7 @@ def room(request: Request) -> HttpResponse:
         "empty": None if places or people or not text else _nothing(text),
     }
     realm = realm_words(sought.circle)
-    return page(request, "console/search.html", context, realm=realm, revision=revision_now())
+    return page(request, "console/search/search.html", context, realm=realm, revision=revision_now())
 
 
 def _people(sought: Sought, after: After | None) -> list[Principal]:

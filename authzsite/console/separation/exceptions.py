@@ -108,7 +108,9 @@ def _form(
         "problems": asked.problems,
     }
     wrong = notes or (asked.problems and asked.data.get("step") == "save")
-    return show(request, "console/separation/let.html", desk.ward, context, status=422 if wrong else 200)
+    return show(
+        request, "console/separation/exception.html", desk.ward, context, status=422 if wrong else 200
+    )
 
 
 @reads_and_writes
@@ -148,4 +150,4 @@ def end(request: Request, id: int) -> HttpResponse:
         "button": "End the exception",
         "back": back,
     }
-    return show(request, "console/revoke.html", desk.ward, context)
+    return show(request, "console/access/revoke.html", desk.ward, context)

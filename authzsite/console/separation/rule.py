@@ -136,4 +136,4 @@ def end(request: Request, id: int) -> HttpResponse:
         "button": "End the rule",
         "back": back,
     }
-    return show(request, "console/revoke.html", desk.ward, context)
+    return show(request, "console/access/revoke.html", desk.ward, context)

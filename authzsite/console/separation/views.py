@@ -65,7 +65,7 @@ def room(request: Request, id: int) -> HttpResponse:
             "A rule says that nobody both, for example, enters payments and approves them.",
         ),
     }
-    return show(request, "console/separation/room.html", desk.ward, context)
+    return show(request, "console/separation/rules.html", desk.ward, context)
 
 
 def rules_of(desk: Desk) -> Iterable[Rule]:

@@ -149,7 +149,7 @@ def room(request: Request, id: int) -> HttpResponse:
             "Nobody has a duty here", "The law of the realm says who may give access, with or without them."
         ),
     }
-    template = "console/object/duties.html" if inside else "console/object/duties_bare.html"
+    template = "console/objects/duties.html" if inside else "console/objects/duties_bare.html"
     return _page(request, template, place, context)
 
 
@@ -263,7 +263,7 @@ def _form(
         "preview_empty": "Name somebody and choose a duty. A duty gives no data, and data gives no duty.",
     }
     status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return _page(request, "console/role/assign.html", office.place, context, status)
+    return _page(request, "console/roles/assign.html", office.place, context, status)
 
 
 def _lines(office: Office, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:
@@ -314,7 +314,7 @@ def take(request: Request, id: int) -> HttpResponse:
         "button": f"Take it from {terms.spoken(one)}",
         "back": reverse("console:object_duties", args=[node.id]),
     }
-    return _page(request, "console/revoke.html", office.place, context)
+    return _page(request, "console/access/revoke.html", office.place, context)
 
 
 def _taken(request: Request, office: Office, one: Principal, duty: str) -> HttpResponse:

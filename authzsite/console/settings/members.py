@@ -208,4 +208,4 @@ def _confirm(
         "problems": problems,
         "back": reverse("console:person", args=[one.pk]),
     }
-    return _page(request, "console/revoke.html", place, context)
+    return _page(request, "console/access/revoke.html", place, context)

@@ -159,7 +159,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "lines": list(_lines(ward)),
         "no_lines": Empty("No catalog is connected", "Connect one to keep its rights true.", drawn=False),
     }
-    return show(request, "console/realms/realm.html", ward, context)
+    return show(request, "console/settings/realm.html", ward, context)
 
 
 def show(

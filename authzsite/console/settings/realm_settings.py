@@ -88,7 +88,7 @@ def _ask(
         "problems": problems,
         "back": ward.url,
     }
-    return show(request, "console/revoke.html", ward, context, status=422 if problems else 200)
+    return show(request, "console/access/revoke.html", ward, context, status=422 if problems else 200)
 
 
 def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
@@ -163,4 +163,4 @@ def _settings_form(request: Request, ward: Ward, notes: list[Note]) -> HttpRespo
         "nonce": secrets.token_hex(12),
         "back": ward.url,
     }
-    return show(request, "console/realms/settings.html", ward, context, status=422 if notes else 200)
+    return show(request, "console/settings/settings.html", ward, context, status=422 if notes else 200)

@@ -103,7 +103,7 @@ def room(request: Request) -> HttpResponse:
             else "Make the first one; its owner does the rest.",
         ),
     }
-    return page(request, "console/realms/realms.html", context, room="realms", revision=revision_now())
+    return page(request, "console/settings/realms.html", context, room="realms", revision=revision_now())
 
 
 def _rows(found: Sequence[Node]) -> list[Row]:
@@ -204,5 +204,10 @@ def _form(request: Request, problems: dict[str, str], notes: list[Note]) -> Http
     }
     status = 422 if problems or notes else 200
     return page(
-        request, "console/realms/new.html", context, room="realms", revision=revision_now(), status=status
+        request,
+        "console/settings/realm_new.html",
+        context,
+        room="realms",
+        revision=revision_now(),
+        status=status,
     )

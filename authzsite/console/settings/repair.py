@@ -72,7 +72,7 @@ def _show(request: Request, root: Node, before: str, asked: Among, notes: list[N
         "preview_empty": "Name somebody who can sign in. A reason is asked for, and kept for ever.",
     }
     status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/role/assign.html", context, room="accounts", status=status)
+    return page(request, "console/roles/assign.html", context, room="accounts", status=status)
 
 
 LOUD = "The record calls it a repair, with your name and your reason, for everybody who reads its history."

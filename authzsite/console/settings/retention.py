@@ -73,7 +73,7 @@ def _form(request: Request, ward: Ward, problem: str = "") -> HttpResponse:
         "nonce": secrets.token_hex(12),
         "back": reverse("console:realm", args=[ward.root.id]),
     }
-    return show(request, "console/realms/retention.html", ward, context, status=422 if problem else 200)
+    return show(request, "console/settings/retention.html", ward, context, status=422 if problem else 200)
 
 
 def said(ward: Ward) -> str:

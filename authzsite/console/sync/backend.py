@@ -126,7 +126,7 @@ def room(request: Request, id: int) -> HttpResponse:
     node = one.place.node
     return page(
         request,
-        "console/sync_backend.html",
+        "console/sync/backend.html",
         context,
         room="sync",
         realm=node.realm,
@@ -140,7 +140,7 @@ def progress(request: Request, id: int) -> HttpResponse:
     """How far the run is that goes on, asked again and again."""
     one = there(request, id)
     context = {"going": _going(one), "progress_url": request.get_full_path()}
-    return render(request, "console/sync_progress.html", context)
+    return render(request, "console/sync/progress.html", context)
 
 
 def _going(one: There) -> Going | None:

@@ -52,7 +52,7 @@ def runs(request: Request, id: int) -> HttpResponse:
         "no_runs": Empty("No run matches" if asked else "It was not compared yet", drawn=False),
     }
     node = one.place.node
-    return page(request, "console/sync_runs.html", context, room="sync", realm=node.realm)
+    return page(request, "console/sync/runs.html", context, room="sync", realm=node.realm)
 
 
 def _runs(request: Request, one: There) -> tuple[str, QuerySet[SyncRun]]:
@@ -135,7 +135,7 @@ def on_object(request: Request, id: int) -> HttpResponse:
         "nothing": Empty("Nothing was applied here", "What its backend is told for it will stand here."),
     }
     node = place.node
-    return page(request, "console/object/applied.html", context, room="catalog", realm=node.realm)
+    return page(request, "console/objects/applied.html", context, room="catalog", realm=node.realm)
 
 
 def _applied(item: SyncItem, row: Backend) -> Applied:

@@ -148,7 +148,7 @@ def _show(request: Request, one: There, deed: str, notes: list[Note], *, status:
         **_words(one, deed, run),
     }
     realm = one.place.node.realm
-    return page(request, "console/sync_operate.html", context, room="sync", realm=realm, status=status)
+    return page(request, "console/sync/operate.html", context, room="sync", realm=realm, status=status)
 
 
 def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
@@ -191,7 +191,7 @@ def run(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
     }
     realm = one.place.node.realm
-    return page(request, "console/sync_run.html", context, room="sync", realm=realm, revision=row.revision)
+    return page(request, "console/sync/run.html", context, room="sync", realm=realm, revision=row.revision)
 
 
 @writes

@@ -120,7 +120,7 @@ def _show(request: Request, one: There, notes: list[Note], *, may: bool, status:
         "back": reverse("console:sync_backend", args=[one.row.pk]),
         "nothing": Empty("Nothing is gone", "Everything known here was found there.", drawn=False, level=2),
     }
-    return page(request, "console/sync_vanished.html", context, room="sync", realm=node.realm, status=status)
+    return page(request, "console/sync/vanished.html", context, room="sync", realm=node.realm, status=status)
 
 
 def _lines(gone: Sequence[Gone]) -> list[Line]:

@@ -171,7 +171,7 @@ def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
             "It takes giving access to something, the duty to read its history, or being a service admin.",
         ),
     }
-    return seen.page(request, "console/person/sees.html", context)
+    return seen.page(request, "console/why/check_as.html", context)
 
 
 def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) -> HttpResponse:
@@ -195,7 +195,7 @@ def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) ->
         ),
         "empty": Empty(f"{name} sees nothing in {node.name}" if sees else f"{name} does not see {node.name}"),
     }
-    return seen.page(request, "console/person/sees.html", context)
+    return seen.page(request, "console/why/check_as.html", context)
 
 
 def _url(node: Node, text: str = "", after: int = 0) -> str:

@@ -140,7 +140,7 @@ class When:
         return f"{begins} until {words.moment(self.end)}" if self.end else begins
 
     def fields(self) -> dict[str, Any]:
-        """What `console/when.html` draws."""
+        """What `console/kit/dates.html` draws."""
         return {
             "starts": (("now", "Now"), ("date", "A date")),
             "start": self.starts,

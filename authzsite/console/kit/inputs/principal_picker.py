@@ -97,7 +97,7 @@ class Choosing:
             self.problems["who"] = self.nobody()
 
     def fields(self) -> dict[str, Any]:
-        """What `console/role/who.html` draws: the people chosen so far and those that match."""
+        """What `console/roles/holders.html` draws: the people chosen so far and those that match."""
         typed = "" if (self.typed_one and len(self.matches) == 1) or "add" in self.data else self.find
         options = [_option(one) for one in (self.matches if typed else [])]
         return {

@@ -131,7 +131,7 @@ def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200)
     }
     return page(
         request,
-        "console/asking/together.html",
+        "console/requests/bulk_decide.html",
         context,
         room="requests",
         revision=revision_now(),

@@ -122,7 +122,7 @@ def _show(
     failed = bool(choice.problems) or bool(notes)
     return page(
         request,
-        "console/asking/decide.html",
+        "console/requests/decide.html",
         context,
         room="requests",
         realm=row.realm_name,

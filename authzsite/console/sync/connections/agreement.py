@@ -69,4 +69,4 @@ def _show(
         "button": "Agree",
         "look": "primary",
     }
-    return page(request, "console/sync_operate.html", context, room="sync", status=status)
+    return page(request, "console/sync/operate.html", context, room="sync", status=status)

@@ -131,7 +131,7 @@ def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
     slice_ = one.place.slice
     return page(
         request,
-        "console/realms/discover.html",
+        "console/sync/discover.html",
         context,
         room="sync",
         realm=node.realm,
@@ -238,7 +238,7 @@ def _ask(request: Request, one: There, name: str, who: Principal, notes: list[No
     status = 422 if notes else 200
     return page(
         request,
-        "console/sync_deed.html",
+        "console/sync/foreign_grant.html",
         context,
         room="sync",
         realm=node.realm,
@@ -256,4 +256,4 @@ def progress(request: Request, id: int) -> HttpResponse:
         "reading": _reading(discoveries.latest(one.row)),
         "progress_url": request.get_full_path(),
     }
-    return render(request, "console/realms/reading.html", context)
+    return render(request, "console/sync/reading.html", context)

@@ -81,7 +81,7 @@ def _choose(request: Request, ward: Ward, *, status: int = 200) -> HttpResponse:
         "choices": [_choice(ward, one, catalog) for one in known],
         "none": Empty("Nothing can be connected", "No kind of system is installed that this realm can use."),
     }
-    return show(request, "console/realms/connect_kinds.html", ward, context, status=status)
+    return show(request, "console/sync/connect_kinds.html", ward, context, status=status)
 
 
 def _choice(ward: Ward, kind: Kind, catalog: str) -> Choice:
@@ -182,7 +182,7 @@ def _show(
         "back": wanted.ward.url,
         "here": address(root),
     }
-    return show(request, "console/realms/connect.html", wanted.ward, context, status=status)
+    return show(request, "console/sync/connect.html", wanted.ward, context, status=status)
 
 
 def _found_words(found: Any) -> str:

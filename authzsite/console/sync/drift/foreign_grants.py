@@ -255,7 +255,7 @@ def _show(
     }
     return page(
         request,
-        "console/sync_deed.html",
+        "console/sync/foreign_grant.html",
         context,
         room="sync",
         realm=place.node.realm,

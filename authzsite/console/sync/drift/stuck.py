@@ -70,7 +70,7 @@ def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
         "back": one.url,
     }
     realm = one.place.node.realm
-    return page(request, "console/sync_stuck.html", context, room="sync", realm=realm)
+    return page(request, "console/sync/stuck.html", context, room="sync", realm=realm)
 
 
 def _who(one: There) -> str:
