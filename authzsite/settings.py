@@ -8,6 +8,7 @@ from celery.schedules import crontab
 from csp.constants import NONE, SELF
 from kombu import Exchange, Queue
 
+import lakewarden
 from authzsite import embedded
 from authzsite.demo import passwords, shop
 from authzsite.environment import CHECKOUT, read_or_exit
@@ -317,6 +318,16 @@ REST_FRAMEWORK = {
     "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
     "DEFAULT_AUTHENTICATION_CLASSES": [],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_SCHEMA_CLASS": "authzsite.api.v1.describing.CallSchema",
+}
+
+SPECTACULAR_SETTINGS = {
+    "TITLE": "Lakewarden",
+    "VERSION": lakewarden.__version__,
+    "OAS_VERSION": "3.1.0",
+    "APPEND_COMPONENTS": {"securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
+    "ENUM_GENERATE_CHOICE_DESCRIPTION": False,
+    "POSTPROCESSING_HOOKS": [],
 }
 
 # Mail

@@ -96,6 +96,8 @@ WRONG: dict[str, tuple[object, int]] = {
     "an action that is none": ({**GOOD, "action": "fly"}, 400),
     "a reason that is none": ({**GOOD, "reason": "x"}, 400),
     "a reason of another kind": ({**GOOD, "reason": 7}, 400),
+    "a field that is none": ({**GOOD, "hour": 3}, 400),
+    "a field of the resource that is none": ({**GOOD, "resource": {**ORDERS, "realm": "demo"}}, 400),
     "a NUL": ({**GOOD, "reason": "\0" * 20}, 400),
 }
 

@@ -1,51 +1,30 @@
-"""How calls are described: the words that `openapi.py` and its parts are written in."""
+"""How calls are described for programs that read `/authz/v1/openapi.json`."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, TypeVar
 
-Schema = dict[str, Any]
+from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 
-TEXT: Schema = {"type": "string"}
-WHOLE: Schema = {"type": "integer"}
-FLAG: Schema = {"type": "boolean"}
-NULL: Schema = {"type": "null"}
-MOMENT: Schema = {"type": "string", "format": "date-time"}
-PRINCIPAL: Schema = {"type": "string", "examples": ["user:ana", "group:analysts", "service:etl"]}
+from authzsite.api.v1.fields import Answer, Listed, Text, Whole
 
+F = TypeVar("F", bound=Callable[..., Any])
+TEXT = {"type": "string"}
+WHOLE = {"type": "integer"}
+MOMENT = {"type": "string", "format": "date-time"}
+PRINCIPAL = {"type": "string", "examples": ["user:ana", "group:analysts", "service:etl"]}
 
-def ref(name: str) -> Schema:
-    return {"$ref": f"#/components/schemas/{name}"}
-
-
-def listed(items: Schema) -> Schema:
-    return {"type": "array", "items": items}
-
-
-def record(needed: Sequence[str] = (), **properties: Schema) -> Schema:
-    found: Schema = {"type": "object", "properties": properties}
-    return {**found, "required": list(needed)} if needed else found
-
-
-def either(*schemas: Schema) -> Schema:
-    return {"oneOf": list(schemas)}
-
-
-def page(items: Schema) -> Schema:
-    return record(("results", "next"), results=listed(items), next=either(TEXT, {"type": "null"}))
-
-
-PLACES: dict[str, Schema] = {
+PARAMETERS: dict[str, dict[str, Any]] = {
     "realm": TEXT,
     "for": PRINCIPAL,
     "principal": PRINCIPAL,
     "action": TEXT,
     "resource": {**TEXT, "examples": ["table:demo/shop.sales.orders", "demo/shop.sales.orders"]},
     "type": TEXT,
-    "as_of": {"description": "a revision; for splits also a time", **either(WHOLE, MOMENT)},
+    "as_of": {"description": "a revision; for splits also a time", "oneOf": [WHOLE, MOMENT]},
     "view": {**TEXT, "enum": ["access", "grants", "audit", "uses", "objects"]},
     "n": {"type": "integer", "minimum": 1, "maximum": 256, "default": 1},
     "after": TEXT,
@@ -59,55 +38,74 @@ PLACES: dict[str, Schema] = {
     "format": {**TEXT, "enum": ["json", "jsonl", "csv", "ocsf"]},
     "order": {**TEXT, "enum": ["risk", "person", "object"], "default": "risk"},
     "only": TEXT,
-    "all": FLAG,
+    "all": {"type": "boolean"},
     "text": TEXT,
     "cursor": TEXT,
     "limit": {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100},
 }
-PROBLEMS = ("400", "401", "403")
 PAGED = ("cursor", "limit")
+"""The parameters of a list that goes on page by page."""
 
 
-@dataclass(frozen=True)
-class Told:
-    """One call: its parameters (`!` marks those that must be there), its body and its answer."""
-
-    path: str
-    method: str
-    summary: str
-    scope: str
-    answer: Schema
-    asked: tuple[str, ...] = ()
-    body: Schema | None = None
-    status: int = 200
-    others: Mapping[int, str] = field(default_factory=dict)
-
-    def wire(self) -> Schema:
-        answers = {str(self.status): answer("the answer", "application/json", self.answer)}
-        answers |= {str(code): {"description": text} for code, text in self.others.items()}
-        found: Schema = {
-            "summary": self.summary,
-            "operationId": f"{self.method}-{self.path}",
-            "description": f"A token with scopes needs `{self.scope}`.",
-            "parameters": [*_in_path(self.path), *(_parameter(name) for name in self.asked)],
-            "responses": answers | {code: {"$ref": "#/components/responses/Problem"} for code in PROBLEMS},
-        }
-        if self.body is not None:
-            content = {"application/json": {"schema": self.body}}
-            found["requestBody"] = {"required": True, "content": content}
-        return found
+class Problem(Answer):
+    title = Text()
+    status = Whole()
+    detail = Text()
 
 
-def answer(description: str, kind: str, schema: Schema) -> Schema:
-    """One answer of a call, in the form of a content type."""
-    return {"description": description, "content": {kind: {"schema": schema}}}
+PROBLEM = OpenApiResponse(Problem, "why not, as RFC 9457 writes it")
 
 
-def _in_path(path: str) -> list[Schema]:
-    named = re.findall(r"{(\w+)}", path)
-    return [{"name": name, "in": "path", "required": True, "schema": WHOLE} for name in named]
+class CallSchema(AutoSchema):
+    """Calls are known by method and path; every one takes and answers JSON, for a token."""
+
+    def get_operation_id(self) -> str:
+        return f"{self.method.lower()}-{self.path.removeprefix('/authz/v1/')}"
+
+    def get_tags(self) -> list[str]:
+        return [self.path.split("/")[3]]
+
+    def get_auth(self) -> list[Any]:
+        return [{"token": []}]
+
+    def map_parsers(self) -> list[Any]:
+        return ["application/json"]
 
 
-def _parameter(name: str) -> Schema:
+def described(
+    summary: str,
+    scope: str,
+    answer: Any,
+    *,
+    query: Sequence[str] = (),
+    body: Any = None,
+    status: int = 200,
+    others: Mapping[int, str] | None = None,
+) -> Callable[[F], F]:
+    """What a method of a call does: its answer, its body, its parameters; `!` marks those that it needs."""
+    responses: dict[Any, Any] = {status: OpenApiResponse(answer, "the answer")}
+    responses |= {code: OpenApiResponse(None, text) for code, text in (others or {}).items()}
+    responses |= {(code, "application/problem+json"): PROBLEM for code in (400, 401, 403)}
+    return extend_schema(
+        summary=summary,
+        description=f"A token with scopes needs `{scope}`.",
+        parameters=[_parameter(name) for name in query],
+        request=body,
+        responses=responses,
+    )
+
+
+def _parameter(name: str) -> OpenApiParameter:
     plain = name.rstrip("!")
-    return {"name": plain, "in": "query", "required": name.endswith("!"), "schema": PLACES[plain]}
+    return OpenApiParameter(plain, PARAMETERS[plain], "query", required=name.endswith("!"))
+
+
+@cache
+def page_of(item: type[Answer]) -> type[Answer]:
+    """One page of a list."""
+    fields = {
+        "results": Listed(child=item()),
+        "next": Text(allow_null=True, help_text="the cursor of the next page"),
+        "__doc__": page_of.__doc__,
+    }
+    return type(f"{item.__name__.removesuffix('Serializer')}Page", (Answer,), fields)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core import signing
+from django.db.models import Model, QuerySet
 from django.utils import timezone
 
 from accounts import people
@@ -22,6 +23,7 @@ from policies.decisions import ask, slices
 from policies.record.revisions import moment_in
 
 Asked = Mapping[str, str]
+M = TypeVar("M", bound=Model)
 USUAL, MOST = 100, 1000
 USUAL_TYPES = ("metalake", "catalog", "schema", "table", "namespace")
 
@@ -146,6 +148,15 @@ def cursor(asked: Asked, salt: str) -> list[object] | None:
     except (signing.BadSignature, ValueError):
         raise BadBody("cursor was not made here") from None
     return found
+
+
+def newest(rows: QuerySet[M], asked: Asked, salt: str) -> tuple[list[M], list[object] | None]:
+    """The rows of one page, the newest first, and where the next goes on."""
+    after, most = cursor(asked, salt), limit(asked)
+    if after and isinstance(after[0], int):
+        rows = rows.filter(pk__lt=after[0])
+    found = list(rows.order_by("-pk")[: most + 1])
+    return found[:most], [found[most - 1].pk] if len(found) > most else None
 
 
 def listed(results: list[dict[str, object]], after: Sequence[object] | None, salt: str) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from authzsite.api.v1.describing import (
+from authzsite.api.v1.calls_told import (
     MOMENT,
     NULL,
     PAGED,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from authzsite.api.v1.describing import (
+from authzsite.api.v1.calls_told import (
     FLAG,
     MOMENT,
     NULL,

@@ -4,8 +4,7 @@ from authzsite.api.v1.access import Access
 from authzsite.api.v1.audit import Audit
 from authzsite.api.v1.call import unknown
 from authzsite.api.v1.changed import Changed
-from authzsite.api.v1.emergencies import Deed as EmergencyDeed
-from authzsite.api.v1.emergencies import Emergencies, OneEmergency
+from authzsite.api.v1.emergencies import Close, Emergencies, End, OneEmergency
 from authzsite.api.v1.explain import Explain
 from authzsite.api.v1.openapi import OpenApi
 from authzsite.api.v1.ranges import Grants, Objects, Readings, Splits
@@ -65,14 +64,8 @@ urlpatterns = [
     ),
     path("authz/v1/emergencies", Emergencies.as_view(), name="emergencies"),
     path("authz/v1/emergencies/<int:id>", OneEmergency.as_view(), name="emergency"),
-    *(
-        path(
-            f"authz/v1/emergencies/<int:id>/{deed}",
-            EmergencyDeed.as_view(deed=deed),
-            name=f"emergency_{deed}",
-        )
-        for deed in ("end", "close")
-    ),
+    path("authz/v1/emergencies/<int:id>/end", End.as_view(), name="emergency_end"),
+    path("authz/v1/emergencies/<int:id>/close", Close.as_view(), name="emergency_close"),
     path("authz/v1/request-rules", RequestRules.as_view(), name="request_rules"),
     path("authz/v1/substitutes", Substitutes.as_view(), name="substitutes"),
     path("authz/v1/substitutes/<int:id>", OneSubstitute.as_view(), name="substitute"),
