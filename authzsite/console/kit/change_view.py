@@ -1,0 +1,219 @@
+"""The flow of every change: look, plan, save once, say so with an undo, resume after a lost session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.views.generic import FormView
+
+from accounts.models import Principal
+from accounts.people import BadName
+from authzsite.console import kept
+from authzsite.console.conflict import done_before
+from authzsite.console.door import signed_in
+from authzsite.console.kit.forms import ConsoleForm
+from authzsite.console.methods import reads_and_writes
+from authzsite.console.parts import Diff, Note, Tally
+from authzsite.console.requests import Request, asker_of
+from authzsite.console.shell import page, say
+from policies.authority import Actor
+from policies.errors import Conflict, PolicyError, Separated
+
+RESUMED = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
+TWICE = {"add", "drop"}
+"""Buttons that change who is named; they never save."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What saving a form would do, as the page shows it beforehand."""
+
+    diff: Diff | None = None
+    tally: Tally | None = None
+    sum: str = ""
+    """In one line, beside the buttons."""
+    warnings: tuple[Note, ...] = ()
+    backend: str = ""
+    """What becomes of it in the systems that are kept in step."""
+    begins: str = ""
+    empty: str = ""
+    """Said while too little is filled in to foretell anything."""
+    nothing: bool = False
+    """There is nothing to change; then there is no form, only `notes`."""
+    notes: tuple[Note, ...] = ()
+
+
+class ChangeView(FormView):
+    """One change behind one form.  A page says what is its own in the hooks; the order of things is here.
+
+    Hooks, in the order in which they are asked: `get_object`, `refusal`, `get_form`, `plan`, `save`,
+    `success_message`, `get_success_url`; for the page `heading`, `lead`, `button`, `back`, `draw`.
+    """
+
+    form_class: Any = ConsoleForm
+    template_name = "console/kit/form.html"
+    htmx_template_name = ""
+    """What is drawn when a script asks for the form alone."""
+    looks_first: ClassVar[bool] = False
+    """Whether the form has a button to look at the plan; then only `step=save` saves."""
+    not_saved: ClassVar[str] = "Not saved."
+    fields_of_errors: ClassVar[Mapping[type[Exception], str]] = {BadName: "name"}
+    """Errors of services that belong to one field of the form."""
+
+    request: Request
+    object: Any
+
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Any:
+        return reads_and_writes(signed_in(super().as_view(**initkwargs)))
+
+    # What a page says for itself
+
+    def get_object(self) -> Any:
+        """What is changed, as the asker meets it.  Raises Http404."""
+        return None
+
+    def refusal(self) -> HttpResponseBase | None:
+        """The answer for who may not change it, or where the change is made elsewhere; None lets in."""
+        return None
+
+    def plan(self, form: Any) -> Plan:
+        """What the form would do with what is valid in it so far."""
+        return Plan()
+
+    def save(self, form: Any, actor: Actor) -> Any:
+        """Make the change, through a service, under the writers' lock.  Raises PolicyError, BadName."""
+        raise NotImplementedError
+
+    def success_message(self, form: Any) -> str:
+        """What the toast says; `self.result` is what `save` answered, None for a form sent twice."""
+        return ""
+
+    def may_undo(self) -> bool:
+        """Whether the toast offers to take the change back."""
+        return True
+
+    def get_success_url(self) -> str:
+        return self.back()
+
+    def heading(self, form: Any) -> str:
+        raise NotImplementedError
+
+    def lead(self) -> str:
+        return ""
+
+    def button(self, form: Any) -> str:
+        raise NotImplementedError
+
+    def back(self) -> str:
+        """The page that the form was opened from."""
+        raise NotImplementedError
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        """The page, with the shell around it."""
+        return page(self.request, self.get_template_names()[0], context, status=status)
+
+    # The order of things
+
+    def dispatch(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:  # type: ignore[override]
+        self.notes: list[Note] = []
+        self.result: Any = None
+        self.asker: Principal = asker_of(request)
+        self.object = self.get_object()
+        return self.refusal() or super().dispatch(request, *args, **kwargs)
+
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        resumed = kept.take(request)
+        if resumed is not None:
+            self.notes.append(RESUMED)
+            return self.look(self.make_form(resumed))
+        return self.look(self.make_form(request.GET), begin=True)
+
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        form = self.make_form(request.POST)
+        if self.looks_first and (request.POST.get("step") != "save" or TWICE & set(request.POST)):
+            return self.look(form, begin="nonce" not in request.POST)
+        return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
+
+    def make_form(self, data: Any) -> Any:
+        """The form over what was sent, over an address, or over a form that was kept."""
+        return self.form_class(data, **self.get_form_arguments())
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        """What the form is told beside the data."""
+        return {}
+
+    def look(self, form: Any, *, begin: bool = False) -> HttpResponse:
+        """Show the form and its plan; nothing is saved."""
+        form.look(begin=begin)
+        return self.show(form)
+
+    def form_valid(self, form: Any) -> HttpResponse:
+        """Save once: a form that comes again is answered like the first time."""
+        self.actor = Actor(self.asker, "console", request_id=form.nonce)
+        if done_before(self.actor) is None:
+            try:
+                self.result = self.save(form, self.actor)
+            except (PolicyError, BadName) as problem:
+                meanwhile = isinstance(problem, Conflict) and not isinstance(problem, Separated)
+                if not meanwhile or done_before(self.actor) is None:  # else sent twice at the same time
+                    return self.form_refused(form, problem)
+        message = self.success_message(form)
+        if message:
+            say(self.request, message, undo=self.revision if self.may_undo() else None)
+        return self.leave(self.get_success_url())
+
+    @cached_property
+    def revision(self) -> int | None:
+        """The change that this form made; None when it changed nothing."""
+        return done_before(self.actor)
+
+    def form_refused(self, form: Any, problem: Exception) -> HttpResponse:
+        """A service said no: beside the field that it is about, else above the form."""
+        field = next((name for kind, name in self.fields_of_errors.items() if isinstance(problem, kind)), "")
+        if field:
+            form.add_error(field, f"{str(problem)[:1].upper()}{str(problem)[1:].removesuffix('.')}.")
+        else:
+            self.notes.append(self.note_of(form, problem))
+        return self.form_invalid(form)
+
+    def note_of(self, form: Any, problem: Exception) -> Note:
+        """What is said above the form when a service said no."""
+        return Note("bad", self.not_saved, f"{problem} Your form is kept.")
+
+    def form_invalid(self, form: Any) -> HttpResponse:
+        return self.show(form, 422)
+
+    def show(self, form: Any, status: int = 200) -> HttpResponse:
+        context = self.get_context_data(form=form)
+        if self.request.htmx and self.htmx_template_name:
+            return render(self.request, self.htmx_template_name, context, status=status)
+        return self.draw(context, status)
+
+    def get_context_data(self, *, form: Any, **kwargs: Any) -> dict[str, Any]:
+        plan = self.plan(form)
+        return {
+            "form": form,
+            "plan": plan,
+            "notes": [*self.notes, *plan.notes],
+            "heading": self.heading(form),
+            "lead": self.lead(),
+            "button": self.button(form),
+            "back": self.back(),
+            "here": self.request.get_full_path() if self.request.htmx else self.request.path,
+            **kwargs,
+        }
+
+    def leave(self, address: str) -> HttpResponse:
+        """On to the next page, also for a script."""
+        if not self.request.htmx:
+            return redirect(address)
+        response = HttpResponse(status=204)
+        response["HX-Redirect"] = address
+        return response

@@ -1,0 +1,410 @@
+"""The forms of the console: Django's own, with the fields and the words that our pages need.
+
+A form is looked at before it is saved.  While it is only looked at nothing is complained of but a name that
+nobody bears; what is valid so far is in `cleaned_data`, for the preview.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from typing import Any
+
+from django import forms
+from django.core.exceptions import ValidationError
+from django.db.models import Q, QuerySet
+from django.http import QueryDict
+from django.utils import timezone
+from django.utils.dateparse import parse_date
+from django.utils.html import format_html
+
+from accounts.models import Principal
+from authzsite.console import naming
+from authzsite.console.requests import number_in
+from authzsite.console.when import Skipped, local_moment
+from policies.services.grants import revision_now
+
+LONGEST_REASON = 2000
+REASON_HELP = "Kept in the history for ever. Name the purpose or a ticket."
+OFFERED = 8
+AT_ONCE = "at_once"
+"""The code of errors that are told before anything is saved."""
+PLAIN = {"class": "input", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
+
+
+class BoundField(forms.BoundField):
+    """A field as a page draws it; help and error are tied to the input by the ids that our pages use."""
+
+    @property
+    def help_id(self) -> str:
+        return f"{self.auto_id}-help"
+
+    @property
+    def error_id(self) -> str:
+        return f"{self.auto_id}-error"
+
+    @property
+    def aria_describedby(self) -> str:
+        if self.is_hidden:
+            return ""
+        return " ".join([self.help_id] * bool(self.help_text) + [self.error_id] * bool(self.errors))
+
+
+class ConsoleForm(forms.Form):
+    """A form of the console: sent once (`nonce`), judged against what was looked at (`seen`)."""
+
+    bound_field_class = BoundField
+
+    def __init__(self, data: Any = None, **kwargs: Any) -> None:
+        super().__init__(QueryDict() if data is None else data, auto_id="%s", **kwargs)
+        self.look_again = False
+
+    @cached_property
+    def nonce(self) -> str:
+        """What tells a form sent twice from two forms."""
+        asked = self.data.get("nonce", "")
+        return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+
+    @property
+    def seen(self) -> int:
+        """The revision at which the plan was looked at."""
+        sent = self.sent_seen
+        return revision_now() if sent is None or self.look_again else sent
+
+    @property
+    def sent_seen(self) -> int | None:
+        return number_in(self.data.get("seen", ""))
+
+    def look(self, *, begin: bool = False) -> None:
+        """Read what is filled in so far and complain of little; to `begin`, with initial values beside it."""
+        if begin:
+            self.data = self._begun()
+        self.full_clean()
+        for name, errors in [(name, errors.as_data()) for name, errors in self.errors.items()]:
+            told = [error for error in errors if error.code == AT_ONCE]
+            if told:
+                self.errors[name] = self.error_class(told, renderer=self.renderer)
+            else:
+                del self.errors[name]
+
+    def _begun(self) -> QueryDict:
+        data: QueryDict = self.data.copy()
+        for name, field in self.fields.items():
+            initial = self.get_initial_for_field(field, name)
+            if name not in data and initial is not None:
+                data.setlist(name, list(initial) if isinstance(initial, (list, tuple)) else [initial])
+        return data
+
+
+# Text
+
+
+class TextField(forms.CharField):
+    """One line, as it was typed but for spaces around it."""
+
+    def __init__(self, *, max_length: int = 255, **kwargs: Any) -> None:
+        kwargs.setdefault("widget", forms.TextInput(attrs=PLAIN))
+        told = {"max_length": f"Write at most {max_length} characters."}
+        messages = {**told, **kwargs.pop("error_messages", {})}
+        super().__init__(max_length=max_length, error_messages=messages, **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(str(value or "").replace("\0", "")))
+
+
+class ReasonField(TextField):
+    """Why something is changed; what is longer than the record keeps is cut."""
+
+    def __init__(self, *, help_text: str = "Kept in the history for ever. May be left empty.", **kwargs: Any):
+        widget = forms.Textarea(attrs={"class": "input", "rows": 2, "maxlength": LONGEST_REASON})
+        kwargs.setdefault("required", False)
+        super().__init__(max_length=LONGEST_REASON, widget=widget, help_text=help_text, **kwargs)
+
+    def to_python(self, value: Any) -> str:
+        return super().to_python(value)[:LONGEST_REASON]
+
+
+# Choices
+
+
+class Segments(forms.RadioSelect):
+    """A few short choices beside each other."""
+
+
+class Choices(forms.CheckboxSelectMultiple):
+    """Boxes to tick, each with a line of what it means."""
+
+    texts: Mapping[str, str] = {}
+
+    def create_option(self, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(*args, **kwargs)
+        return {**option, "text": self.texts.get(str(option["value"]), "")}
+
+
+class SegmentsField(forms.ChoiceField):
+    """One of a few; what is none of them counts as `otherwise`, where that is given."""
+
+    def __init__(self, *, otherwise: str = "", **kwargs: Any) -> None:
+        kwargs.setdefault("widget", Segments)
+        if otherwise:
+            kwargs.setdefault("initial", otherwise)
+        super().__init__(**kwargs)
+        self.otherwise = otherwise
+
+    def to_python(self, value: Any) -> str:
+        asked = super().to_python(value)
+        return asked if not self.otherwise or self.valid_value(asked) else self.otherwise
+
+    def bound_data(self, data: Any, initial: Any) -> Any:
+        return self.to_python(data)
+
+
+class ChoicesField(forms.MultipleChoiceField):
+    """Some of many, each once; codes that are not offered are passed over."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(widget=Choices(), **kwargs)
+
+    def offer(self, choices: Iterable[tuple[str, str, str]]) -> None:
+        """What can be chosen: code, label, and a line of what it means."""
+        offered = list(choices)
+        self.choices = [(code, label) for code, label, _ in offered]
+        self.widget.texts = {code: text for code, _, text in offered}
+
+    def to_python(self, value: Any) -> list[str]:
+        return [code for code in dict.fromkeys(super().to_python(value)) if self.valid_value(code)]
+
+
+# Moments
+
+
+class MomentField(TextField):
+    """A date and a time in the reader's own zone.  A time that its clock skips is refused.
+
+    Of a time that the clock shows twice the earlier is meant, or the `later`.
+    """
+
+    wrong = "Give a date and a time."
+
+    def __init__(self, *, later: bool = False, **kwargs: Any) -> None:
+        kwargs.setdefault("widget", forms.TextInput(attrs={"class": "input", "type": "datetime-local"}))
+        kwargs.setdefault("error_messages", {"required": self.wrong})
+        super().__init__(max_length=40, **kwargs)
+        self.later = later
+
+    def clean(self, value: Any) -> datetime | None:  # type: ignore[override]
+        text = super().clean(value)
+        if not text:
+            return None
+        try:
+            moment = local_moment(text, later=self.later)
+        except Skipped as problem:
+            raise ValidationError(str(problem), code="skipped") from problem
+        if moment is None:
+            raise ValidationError(self.error_messages["required"], code="invalid")
+        return moment
+
+
+class ExpirationField(MomentField):
+    """When something ends: a moment that is still to come."""
+
+    wrong = "Give a date and a time that are still to come."
+
+    def clean(self, value: Any) -> datetime | None:  # type: ignore[override]
+        moment = super().clean(value)
+        if moment is not None and moment <= timezone.now():
+            raise ValidationError(self.error_messages["required"], code="past")
+        return moment
+
+
+class DayField(TextField):
+    """A day."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        kwargs.setdefault("widget", forms.DateInput(attrs={"class": "input", "type": "date"}))
+        super().__init__(max_length=40, **kwargs)
+
+    def clean(self, value: Any) -> date | None:  # type: ignore[override]
+        text = super().clean(value)
+        try:
+            day = parse_date(text) if text else None
+        except ValueError:
+            day = None
+        if text and day is None:
+            raise ValidationError("Give a day.", code="invalid")
+        return day
+
+
+# Principals
+
+
+@dataclass(frozen=True)
+class TypedPrincipals:
+    """What a form says of people and groups: those named so far, what is typed, the button that was used."""
+
+    named: tuple[str, ...] = ()
+    find: str = ""
+    add: str = ""
+    drop: str = ""
+    entered: bool = False
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether what is typed was confirmed with Enter, so that a single match may be taken."""
+        return bool(self.find) and self.entered and not self.drop
+
+
+@dataclass(frozen=True)
+class ChosenPrincipals:
+    """Those who are chosen, and those who match what is still being typed."""
+
+    chosen: tuple[Principal, ...]
+    matches: tuple[Principal, ...]
+    find: str
+    """What stays in the text field: nothing when it led to somebody."""
+
+
+class PrincipalPicker(forms.Widget):
+    """Reads `who`, `find`, `add` and `drop`; works without scripts."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> TypedPrincipals:
+        find = data.get("find", "").strip()[:255].replace("\0", "")
+        entered = data.get("step") == "look"
+        return TypedPrincipals(
+            tuple(data.getlist(name)), find, data.get("add", ""), data.get("drop", ""), entered
+        )
+
+    def id_for_label(self, id_: str | None, index: Any = None) -> str:
+        return id_ or ""
+
+
+class BoundPrincipals(BoundField):
+    """People and groups as a page draws them."""
+
+    field: PrincipalField
+
+    @property
+    def choice(self) -> ChosenPrincipals:
+        return self.field.choose(self.data)
+
+    @property
+    def chosen(self) -> tuple[Principal, ...]:
+        return self.choice.chosen
+
+    @property
+    def tokens(self) -> list[dict[str, str]]:
+        """Those who are chosen, each with a note of what it is, if no person."""
+        return [
+            {"code": str(one), "name": one.label, "note": "" if one.kind == "user" else _kind(one)}
+            for one in self.chosen
+        ]
+
+    @property
+    def options(self) -> list[dict[str, Any]]:
+        """Those who match, as buttons."""
+        if not self.choice.find:
+            return []
+        return [
+            {
+                "code": str(one),
+                "name": one.label,
+                "note": f"{_kind(one)} {one.name}",
+                "face": naming.face_of(one),
+            }
+            for one in self.choice.matches
+        ]
+
+    @property
+    def nobody(self) -> str:
+        return self.field.nobody if self.choice.find and not self.choice.matches else ""
+
+
+def _kind(one: Principal) -> str:
+    return str(one.get_kind_display())
+
+
+class PrincipalField(forms.Field):
+    """People and groups, found by name among those whom `search` answers; the last `at_most` of them."""
+
+    widget = PrincipalPicker
+
+    def __init__(
+        self,
+        *,
+        search: Callable[[str], QuerySet[Principal]] = lambda text: Principal.objects.none(),
+        nobody: str = "Nobody of that name is here.",
+        at_most: int = 0,
+        **kwargs: Any,
+    ) -> None:
+        kwargs.setdefault("label", "Who")
+        kwargs.setdefault("help_text", "Type a name and press Enter to choose.")
+        super().__init__(**kwargs)
+        self.search, self.nobody, self.at_most = search, nobody, at_most
+        self._last: tuple[TypedPrincipals, ChosenPrincipals] | None = None
+
+    def get_bound_field(self, form: Any, field_name: str) -> BoundPrincipals:
+        return BoundPrincipals(form, self, field_name)
+
+    def clean(self, value: TypedPrincipals) -> list[Principal]:
+        choice = self.choose(value)
+        if choice.find:
+            known = "Choose one of these, or clear the field."
+            raise ValidationError(
+                known if choice.matches else self.nobody, code="half" if choice.matches else AT_ONCE
+            )
+        if self.required and not choice.chosen:
+            raise ValidationError("Name at least one person or group.", code="required")
+        return list(choice.chosen)
+
+    def choose(self, typed: TypedPrincipals) -> ChosenPrincipals:
+        """Who is meant by what was typed.  Two queries at most, asked once."""
+        if self._last is None or self._last[0] != typed:
+            self._last = (typed, self._chosen(typed))
+        return self._last[1]
+
+    def _chosen(self, typed: TypedPrincipals) -> ChosenPrincipals:
+        matches = self._matches(typed) if typed.find else []
+        codes = [code for code in dict.fromkeys(typed.named) if code != typed.drop]
+        codes += [typed.add] * (bool(typed.add) and typed.add not in codes)
+        known = self._known(codes[:200])
+        chosen = [known[code] for code in codes if code in known]
+        taken = typed.confirmed and not typed.add and len(matches) == 1
+        chosen += [one for one in matches if taken and one not in chosen]
+        find = "" if taken or typed.add else typed.find
+        return ChosenPrincipals(tuple(chosen[-self.at_most :]), tuple(matches), find)
+
+    def _known(self, codes: Sequence[str]) -> dict[str, Principal]:
+        wanted = Q(pk__in=[])
+        for kind, _, name in (code.partition(":") for code in codes if "\0" not in code):
+            wanted |= Q(kind=kind, name=name)
+        return {str(row): row for row in self.search("").filter(wanted)} if codes else {}
+
+    def _matches(self, typed: TypedPrincipals) -> list[Principal]:
+        rows = list(self.search(typed.find)[: OFFERED + len(typed.named)])
+        exact = [row for row in rows if typed.find.casefold() in (row.name.casefold(), row.label.casefold())]
+        rows = exact if len(exact) == 1 and typed.confirmed else rows
+        return [row for row in rows if str(row) not in typed.named][:OFFERED]
+
+
+# Forms that several changes use
+
+
+class ConfirmForm(ConsoleForm):
+    """Whether something is taken away, and why; with `typed` its name has to be typed."""
+
+    reason = ReasonField()
+
+    def __init__(self, data: Any = None, *, typed: str = "", **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.typed = typed
+        if typed:
+            label = format_html("Type <code>{}</code> to go on", typed)
+            self.fields["name"] = TextField(label=label, required=False, max_length=1000, strip=False)
+
+    def clean_name(self) -> str:
+        if self.cleaned_data["name"] != self.typed:
+            raise ValidationError(f"Type {self.typed} as it is written above.")
+        return self.typed

@@ -1,0 +1,56 @@
+"""A change of one object: looked up by its number, shown with the realm and the revision it was seen at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+
+from authzsite.console import naming
+from authzsite.console.kit.change_view import ChangeView
+from authzsite.console.place import Place, visit
+from authzsite.console.shell import page
+from policies.queries import givable
+
+
+class ObjectChangeView(ChangeView):
+    """`self.object` is the object as the asker meets it; hidden and absent ones are the same Http404."""
+
+    room = "catalog"
+
+    def get_object(self) -> Place:
+        return visit(self.request, self.kwargs["id"])
+
+    def lead(self) -> str:
+        return naming.place_words(self.object.node)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            room=self.room,
+            realm=self.object.node.realm,
+            revision=self.object.slice.revision,
+            status=status,
+        )
+
+    def offer_members(self, field: Any) -> None:
+        """Let a field choose among the people and groups to whom something can be given in the realm."""
+        node = self.object.node
+        root = next(iter(node.above()), node)
+        field.search = lambda text: givable(root, text)
+        field.nobody = f"Nobody of that name is in {node.realm}. Its owner can add them first."
+
+
+class PlannedObjectView(ObjectChangeView):
+    """A form beside what it would change."""
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+
+
+class ConfirmObjectView(ObjectChangeView):
+    """What is taken away, then it is done."""
+
+    template_name = "console/kit/confirm.html"
