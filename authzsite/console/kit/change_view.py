@@ -14,14 +14,14 @@ from django.views.generic import FormView
 
 from accounts.models import Principal
 from accounts.people import BadName
-from authzsite.console import kept
-from authzsite.console.conflict import done_before
-from authzsite.console.door import signed_in
+from authzsite.console.kit import form_resume
+from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.display.parts import Diff, Note, Tally
 from authzsite.console.kit.forms import ConsoleForm
-from authzsite.console.methods import reads_and_writes
-from authzsite.console.parts import Diff, Note, Tally
-from authzsite.console.requests import Request, asker_of
-from authzsite.console.shell import page, say
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError, Separated
 
@@ -129,7 +129,7 @@ class ChangeView(FormView):
         return self.refusal() or super().dispatch(request, *args, **kwargs)
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        resumed = kept.take(request)
+        resumed = form_resume.take(request)
         if resumed is not None:
             self.notes.append(RESUMED)
             return self.look(self.make_form(resumed))

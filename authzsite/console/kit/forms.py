@@ -22,9 +22,9 @@ from django.utils.dateparse import parse_date
 from django.utils.html import format_html
 
 from accounts.models import Principal
-from authzsite.console import naming
-from authzsite.console.requests import number_in
-from authzsite.console.when import Skipped, local_moment
+from authzsite.console.kit.display import terms
+from authzsite.console.kit.http import number_in
+from authzsite.console.kit.inputs.dates import Skipped, local_moment
 from policies.services.grants import revision_now
 
 LONGEST_REASON = 2000
@@ -312,7 +312,7 @@ class BoundPrincipals(BoundField):
                 "code": str(one),
                 "name": one.label,
                 "note": f"{_kind(one)} {one.name}",
-                "face": naming.face_of(one),
+                "face": terms.face_of(one),
             }
             for one in self.choice.matches
         ]

@@ -6,11 +6,11 @@ from typing import Any
 
 from django.http import HttpResponse
 
-from authzsite.console import naming
 from authzsite.console.kit.change_view import ChangeView
-from authzsite.console.place import Place, visit
-from authzsite.console.shell import page
-from policies.queries import givable
+from authzsite.console.kit.display import terms
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import Place, visit
+from policies.decisions.lookups.visible_objects import givable
 
 
 class ObjectChangeView(ChangeView):
@@ -22,7 +22,7 @@ class ObjectChangeView(ChangeView):
         return visit(self.request, self.kwargs["id"])
 
     def lead(self) -> str:
-        return naming.place_words(self.object.node)
+        return terms.place_words(self.object.node)
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         return page(

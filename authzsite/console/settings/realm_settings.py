@@ -2,93 +2,93 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
 from authzsite.console.access.revoke import MANY
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Verdict
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
+from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, SegmentsField, TextField
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import say
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.settings import modes
 from authzsite.console.settings.realm import CDAP, Ward, realm_at, show
 from catalog.models import Realm
 from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions import site_permissions
-from policies.errors import PolicyError
 from policies.events import MODE_SET, REALM_SET
 from policies.record import access_log
 from policies.record.change import change
 from policies.services import realms
-from policies.services.grants import revision_now
 
 
-@reads_and_writes
-@signed_in
-def mode(request: Request, id: int) -> HttpResponse:
-    """What the change means, then it is made."""
-    ward = realm_at(request, id)
-    code = request.GET.get("to", "")
-    if code not in modes.WORDS:
-        raise Http404
-    if not ward.may_switch(code):
-        return _not_yours(request, ward)
-    if code == ward.mode:
-        return redirect(ward.url)
-    if request.method == "POST":
-        return _set(request, ward, code)
-    return _ask(request, ward, code, {})
+class RealmChangeView(ChangeView):
+    """A change of a realm; the page is shown under the loud banner where its law is not enforced."""
+
+    def get_object(self) -> Ward:
+        return realm_at(self.request, self.kwargs["id"])
+
+    def may_undo(self) -> bool:
+        return False
+
+    def back(self) -> str:
+        return str(self.object.url)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return show(self.request, self.template_name, self.object, context, status=status)
 
 
-def _must_type(ward: Ward, code: str) -> bool:
-    """Whether so many gain everything that the realm's name is asked for."""
-    open_ = dialects.get(ward.root.kind).open_to_all
-    return code != "on" and ward.mode == "on" and (open_ or ward.members > MANY)
+class ModeView(RealmChangeView):
+    """Whether the law is enforced: what the change means, then it is made."""
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    not_saved = "Not set."
 
-def _set(request: Request, ward: Ward, code: str) -> HttpResponse:
-    if _must_type(ward, code) and request.POST.get("name", "") != ward.root.name:
-        return _ask(request, ward, code, {"name": f"Type {ward.root.name} as it is written above."})
-    actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    try:
+    @property
+    def mode(self) -> str:
+        return self.request.GET.get("to", "")
+
+    def refusal(self) -> HttpResponseBase | None:
+        if self.mode not in modes.WORDS:
+            raise Http404
+        if not self.object.may_switch(self.mode):
+            return _refused(self.request, self.object)
+        return redirect(self.object.url) if self.mode == self.object.mode else None
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"typed": self.object.root.name if self._opens_to_many() else ""}
+
+    def _opens_to_many(self) -> bool:
+        """Whether so many gain everything that the realm's name is asked for."""
+        open_ = dialects.get(self.object.root.kind).open_to_all
+        return self.mode != "on" and self.object.mode == "on" and (open_ or self.object.members > MANY)
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        return Plan(diff=Diff(tuple(_effects(self.object, self.mode))))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        ward, reason = self.object, form.cleaned_data["reason"]
         with change(MODE_SET, realm=ward.realm, by=actor, reason=reason):
-            authority = site_permissions.of_switch(actor, ward.root, enforced=code == "on")
-            realms.set_mode(ward.realm, code, by=actor, authority=authority, reason=reason)
-    except PolicyError as problem:
-        return _ask(request, ward, code, {}, [Note("bad", "Not set.", str(problem))])
-    say(request, f"Authorization of {ward.root.name} is {terms.lower(modes.WORDS[code])}")
-    return redirect(ward.url)
+            authority = site_permissions.of_switch(actor, ward.root, enforced=self.mode == "on")
+            realms.set_mode(ward.realm, self.mode, by=actor, authority=authority, reason=reason)
 
+    def success_message(self, form: ConfirmForm) -> str:
+        return f"Authorization of {self.object.root.name} is {terms.lower(modes.WORDS[self.mode])}"
 
-def _ask(
-    request: Request, ward: Ward, code: str, problems: dict[str, str], notes: Iterable[Note] = ()
-) -> HttpResponse:
-    name, word = ward.root.name, terms.lower(modes.WORDS[code])
-    context = {
-        "heading": f"Set authorization of {name} to {word}?",
-        "place": modes.MEANS[code],
-        "notes": notes,
-        "nothing": False,
-        "diff": Diff(tuple(_effects(ward, code))),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": request.POST.get("reason", "")[:2000],
-        "button": f"Set {name} to {word}",
-        "type_name": name if _must_type(ward, code) else "",
-        "problems": problems,
-        "back": ward.url,
-    }
-    return show(request, "console/access/revoke.html", ward, context, status=422 if problems else 200)
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Set authorization of {self.object.root.name} to {terms.lower(modes.WORDS[self.mode])}?"
+
+    def lead(self) -> str:
+        return modes.MEANS[self.mode]
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Set {self.object.root.name} to {terms.lower(modes.WORDS[self.mode])}"
 
 
 def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
@@ -104,7 +104,7 @@ def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
     yield DiffLine("gain", who, f"may do everything with its data{more}")
 
 
-def _not_yours(request: Request, ward: Ward) -> HttpResponse:
+def _refused(request: Request, ward: Ward) -> HttpResponse:
     return not_yours(request, ward, f"You cannot set the authorization of {ward.root.name}")
 
 
@@ -121,46 +121,49 @@ def not_yours(request: Request, ward: Ward, heading: str) -> HttpResponse:
 # What a CDAP instance is set to
 
 
-@reads_and_writes
-@signed_in
-def settings(request: Request, id: int) -> HttpResponse:
-    """Authentication, master user and admin group of a CDAP instance; its generation stays."""
-    ward = realm_at(request, id)
-    if ward.realm.kind != Realm.Kind.CDAP:
-        raise Http404
-    if not ward.owns:
-        return _not_yours(request, ward)
-    if request.method == "POST":
-        return _configure(request, ward)
-    return _settings_form(request, ward, [])
+class SettingsForm(ConsoleForm):
+    """Authentication, master user and admin group of a CDAP instance."""
+
+    authentication = SegmentsField(
+        choices=(("on", "On"), ("off", "Off")), otherwise="on", help_text=CDAP[0][2]
+    )
+    master_user = TextField(
+        required=False,
+        help_text="As whom programs run without impersonation; has everything in namespace system. "
+        "May be left empty.",
+    )
+    admin_group = TextField(
+        required=False, help_text="Whose members may grant and revoke. May be left empty."
+    )
 
 
-def _configure(request: Request, ward: Ward) -> HttpResponse:
-    typed = {code: request.POST.get(code, "").strip()[:255] for code, _, _ in CDAP}
-    actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect(ward.url)
-    try:
+class SettingsView(RealmChangeView):
+    """The switches of a CDAP instance; its generation stays."""
+
+    form_class = SettingsForm
+
+    def refusal(self) -> HttpResponse | None:
+        if self.object.realm.kind != Realm.Kind.CDAP:
+            raise Http404
+        return None if self.object.owns else _refused(self.request, self.object)
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"initial": self.object.realm.settings}
+
+    def save(self, form: SettingsForm, actor: Actor) -> None:
+        ward = self.object
         with change(REALM_SET, realm=ward.realm, by=actor):
             authority = site_permissions.of_switch(actor, ward.root, enforced=False)
-            realms.configure(ward.realm, typed, by=actor, authority=authority)
-    except PolicyError as problem:
-        return _settings_form(request, ward, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"{ward.root.name} is set")
-    return redirect(ward.url)
+            realms.configure(ward.realm, form.cleaned_data, by=actor, authority=authority)
 
+    def success_message(self, form: SettingsForm) -> str:
+        return f"{self.object.root.name} is set"
 
-def _settings_form(request: Request, ward: Ward, notes: list[Note]) -> HttpResponse:
-    kept = {"authentication": "on", **ward.realm.settings}
-    typed: Any = request.POST if request.method == "POST" else kept
-    context = {
-        "notes": notes,
-        "name": ward.root.name,
-        "policy": kept.get("policy", ""),
-        "authentication": typed.get("authentication", "on"),
-        "master_user": str(typed.get("master_user", ""))[:255],
-        "admin_group": str(typed.get("admin_group", ""))[:255],
-        "nonce": secrets.token_hex(12),
-        "back": ward.url,
-    }
-    return show(request, "console/settings/settings.html", ward, context, status=422 if notes else 200)
+    def heading(self, form: SettingsForm) -> str:
+        return f"Settings of {self.object.root.name}"
+
+    def lead(self) -> str:
+        return f"Its rules are those of CDAP {self.object.realm.settings.get('policy', '')}; that stays."
+
+    def button(self, form: SettingsForm) -> str:
+        return "Save the settings"

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
+from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import say
-from authzsite.console.roles.views import nonce_in
-from authzsite.console.settings.realm import Ward, realm_at, show
-from authzsite.console.settings.realm_settings import not_yours
+from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField
+from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
 from policies.authority import Actor
 from policies.decisions import site_permissions
 from policies.decisions.lookups import live_history
@@ -26,58 +21,77 @@ from policies.events import RETENTION_SET
 from policies.record.archive import retention
 from policies.record.change import change
 
+HELP = f"At least {words.number(retention.LEAST)}, at most {words.number(retention.MOST)}."
 WRONG = f"Write a number of days from {retention.LEAST} to {retention.MOST}."
 
 
-@reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
-    """For ever, or for so many days; what is older moves to the archive with the next nightly run."""
-    ward = realm_at(request, id)
-    if not ward.owns:
-        return not_yours(request, ward, f"You cannot set the retention of {ward.root.name}")
-    return _set(request, ward) if request.method == "POST" else _form(request, ward)
+class RetentionForm(ConsoleForm):
+    """For ever, or for so many days."""
+
+    keep = SegmentsField(
+        label="Keep it live",
+        choices=(("for-ever", "For ever"), ("days", "For some days")),
+        otherwise="days",
+    )
+    days = TextField(
+        max_length=6,
+        required=False,
+        help_text=HELP,
+        widget=forms.TextInput(attrs={"class": "input", "inputmode": "numeric", "autocomplete": "off"}),
+    )
+
+    def clean(self) -> dict[str, Any]:
+        days = self.cleaned_data.get("days", "")
+        if self.cleaned_data.get("keep") == "for-ever":
+            return {"days": None}
+        if not (days.isascii() and days.isdigit()):
+            self.errors.pop("days", None)
+            self.add_error("days", ValidationError(WRONG))
+            return {}
+        return {"days": int(days)}
 
 
-def _set(request: Request, ward: Ward) -> HttpResponse:
-    text = request.POST.get("days", "").strip()
-    for_ever = request.POST.get("keep") == "for-ever"
-    if not for_ever and not (text.isascii() and text.isdigit() and len(text) < 7):
-        return _form(request, ward, WRONG)
-    actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect(ward.url)
-    try:
+class RetentionView(RealmChangeView):
+    """What is older moves to the archive with the next nightly run."""
+
+    form_class = RetentionForm
+    fields_of_errors = {PolicyError: "days"}
+
+    def refusal(self) -> HttpResponse | None:
+        if self.object.owns:
+            return None
+        return not_yours(
+            self.request, self.object, f"You cannot set the retention of {self.object.root.name}"
+        )
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        days = retention.days(self.object.realm)
+        return {"initial": {"keep": "days" if days else "for-ever", "days": days or ""}}
+
+    def plan(self, form: RetentionForm) -> Plan:
+        begins = live_history.floor(self.object.realm.pk)
+        since = f"Live since revision {words.number(begins)}."
+        return Plan(notes=(Note("plain", since, "What was before is archived."),) if begins else ())
+
+    def save(self, form: RetentionForm, actor: Actor) -> None:
+        ward = self.object
         with change(RETENTION_SET, realm=ward.realm, by=actor):
             authority = site_permissions.of_switch(actor, ward.root, enforced=False)
-            wanted = None if for_ever else int(text)
-            retention.set_days(ward.realm, wanted, by=actor, authority=authority)
-    except PolicyError as problem:
-        return _form(request, ward, str(problem))
-    say(request, f"The history of {ward.root.name} stays live {said(ward)}")
-    return redirect(ward.url)
+            retention.set_days(ward.realm, form.cleaned_data["days"], by=actor, authority=authority)
 
+    def success_message(self, form: RetentionForm) -> str:
+        days = form.cleaned_data["days"]
+        lasts = f"for {words.count(days, 'day')}" if days else "for ever"
+        return f"The history of {self.object.root.name} stays live {lasts}"
 
-def _form(request: Request, ward: Ward, problem: str = "") -> HttpResponse:
-    kept, begins = retention.days(ward.realm), live_history.floor(ward.realm.pk)
-    context = {
-        "name": ward.root.name,
-        "keep": request.POST.get("keep", "" if kept else "for-ever"),
-        "days": request.POST.get("days", str(kept or ""))[:10],
-        "problem": problem,
-        "least": retention.LEAST,
-        "most": retention.MOST,
-        "note": Note("plain", f"Live since revision {words.number(begins)}.", "What was before is archived.")
-        if begins
-        else None,
-        "nonce": secrets.token_hex(12),
-        "back": reverse("console:realm", args=[ward.root.id]),
-    }
-    return show(request, "console/settings/retention.html", ward, context, status=422 if problem else 200)
+    def heading(self, form: RetentionForm) -> str:
+        return f"How long {self.object.root.name} keeps its history live"
 
+    def lead(self) -> str:
+        return (
+            "What is older moves to the archive: files that stay part of the same verified chain and can be "
+            "searched. Who had access on a day before is then no longer asked of the live pages."
+        )
 
-def said(ward: Ward) -> str:
-    """How long, in words."""
-    ward.realm.refresh_from_db()
-    kept = retention.days(ward.realm)
-    return f"for {words.count(kept, 'day')}" if kept else "for ever"
+    def button(self, form: RetentionForm) -> str:
+        return "Save"
