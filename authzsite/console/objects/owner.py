@@ -6,141 +6,91 @@ from functools import cached_property
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.access.grant_form import Draft
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.parts import Diff, DiffLine, Note
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.display.parts import Diff, DiffLine
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.object_change import PlannedObjectView
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place, visit
 from policies.authority import Actor
-from policies.errors import Invalid, Separated
 from policies.events import OWNER_SET
 from policies.models import Ownership
 from policies.services import owners
 from policies.services.authorities import authorized
-from policies.services.grants import revision_now
 from policies.services.owners import SET_OWNER
 from policies.services.personal import is_personal
 
 
-class Handing(Draft):
-    """Who is to own an object, and why; it has one owner and no end."""
+class OwnerForm(ConsoleForm):
+    """Who is to own it, and why."""
 
-    @cached_property
-    def may(self) -> tuple[str, ...]:
-        return ("own",)
+    who = PrincipalField(at_most=1)
+    reason = ReasonField(help_text=REASON_HELP)
 
-    @cached_property
-    def until(self) -> str:
-        return "never"
 
-    @cached_property
-    def chosen(self) -> list[Principal]:
-        """The one named last."""
-        return super().chosen[-1:]
+class OwnerView(PlannedObjectView):
+    """An object, or a role, has one owner and no end of it."""
+
+    form_class = OwnerForm
+
+    def refusal(self) -> HttpResponse | None:
+        if self.object.node.type == "role" and is_personal(self.object.node.name):
+            raise Http404
+        return None if self.object.may("set_owner") else refused(self.request, self.object, "set_owner")
+
+    def make_form(self, data: Any) -> OwnerForm:
+        form = OwnerForm(data)
+        self.offer_members(form.fields["who"])
+        return form
 
     @cached_property
     def before(self) -> Principal | None:
-        row = Ownership.objects.open().filter(securable=self.node.id).select_related("owner").first()
+        row = Ownership.objects.open().filter(securable=self.object.node.id).select_related("owner").first()
         return row.owner if row else None
 
-    @property
-    def new(self) -> Principal | None:
-        return self.chosen[0] if self.chosen else None
+    def plan(self, form: OwnerForm) -> Plan:
+        chosen = form["who"].chosen
+        if not chosen:
+            return Plan(empty="Name a person or a group. A group outlives the people in it.")
+        return Plan(diff=Diff(tuple(self._effects(chosen[0]))))
 
-    def button(self) -> str:
-        return f"Make {terms.spoken(self.new)} the owner" if self.new else "Set the owner"
-
-    def diff(self) -> Diff | None:
-        if self.new is None:
-            return None
-        name = self.node.name
-        if self.before == self.new:
-            return Diff((DiffLine("same", self.new.label, f"owns {name} already."),))
+    def _effects(self, new: Principal) -> list[DiffLine]:
+        name, before = self.object.node.name, self.before
+        if before == new:
+            return [DiffLine("same", new.label, f"owns {name} already.")]
         gain = DiffLine(
             "gain",
-            self.new.label,
+            new.label,
             f"becomes the owner of {name}",
             "May do everything with it and all below it, give access to it, and hand it on.",
         )
-        if self.before is None:
-            return Diff((gain,))
-        kept = "Keeps what other rules give, and what ownership of something above it gives."
-        lose = DiffLine("lose", self.before.label, f"is no longer the owner of {name}", kept)
-        return Diff((lose, gain))
+        if before is None:
+            return [gain]
+        keeps = "Keeps what other rules give, and what ownership of something above it gives."
+        return [DiffLine("lose", before.label, f"is no longer the owner of {name}", keeps), gain]
 
+    def save(self, form: OwnerForm, actor: Actor) -> None:
+        node, (new,), reason = self.object.node, form.cleaned_data["who"], form.cleaned_data["reason"]
+        with authorized(OWNER_SET, node, SET_OWNER, by=actor, reason=reason) as authority:
+            owners.set_owner(node, new, by=actor, authority=authority)
 
-@reads_and_writes
-@signed_in
-def hand_over(request: Request, id: int) -> HttpResponse:
-    """The form, and the change."""
-    place = visit(request, id)
-    personal = place.node.type == "role" and is_personal(place.node.name)
-    if personal:
-        raise Http404
-    if not place.may("set_owner"):
-        return refused(request, place, "set_owner")
-    draft = Handing(place, request.POST if request.method == "POST" else request.GET)
-    if request.method != "POST" or not draft.saving:
-        draft.tell_nobody()
-        return _show(request, draft, [])
-    if not draft.check() or draft.new is None:
-        return _show(request, draft, [])
-    return _save(request, place, draft, draft.new)
+    def success_message(self, form: OwnerForm) -> str:
+        return f"{form.cleaned_data['who'][0].label} owns {self.object.node.name}"
 
+    def may_undo(self) -> bool:
+        # who gave it away can seldom take it back: then no Undo is promised
+        return any(owners.settable([self.object.node], self.asker))
 
-def _save(request: Request, place: Place, draft: Handing, new: Principal) -> HttpResponse:
-    actor = Actor(place.asker, "console", request_id=draft.nonce)
-    if done_before(actor) is None:
-        try:
-            with authorized(OWNER_SET, place.node, SET_OWNER, by=actor, reason=draft.reason) as authority:
-                owners.set_owner(place.node, new, by=actor, authority=authority)
-        except (Invalid, Separated) as problem:
-            return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    # who gave it away can seldom take it back: then no Undo is promised
-    mine = any(owners.settable([place.node], place.asker))
-    say(request, f"{new.label} owns {place.node.name}", undo=done_before(actor) if mine else None)
-    return redirect(_page_of(place))
+    def heading(self, form: OwnerForm) -> str:
+        return f"Set the owner of {self.object.node.name}"
 
+    def button(self, form: OwnerForm) -> str:
+        chosen = form["who"].chosen
+        return f"Make {terms.spoken(chosen[0])} the owner" if chosen else "Set the owner"
 
-def _page_of(place: Place) -> str:
-    name = "role" if place.node.type == "role" else "object"
-    return reverse(f"console:{name}", args=[place.node.id])
-
-
-def _show(request: Request, draft: Handing, notes: list[Note]) -> HttpResponse:
-    place = draft.place
-    context: dict[str, Any] = {
-        "heading": f"Set the owner of {place.node.name}",
-        "place": terms.place_words(place.node),
-        "notes": notes,
-        "here": request.path,
-        "back": _page_of(place),
-        "nonce": draft.nonce,
-        "seen": revision_now(),
-        **draft.fields(),
-        "reason": draft.reason,
-        "problems": draft.problems,
-        "button": draft.button(),
-        "diff": draft.diff(),
-        "preview_empty": "Name a person or a group. A group outlives the people in it.",
-    }
-    status = 422 if draft.problems and draft.data.get("step") == "save" else 200
-    realm, revision = place.node.realm, place.slice.revision
-    return page(
-        request,
-        "console/roles/assign.html",
-        context,
-        room="catalog",
-        realm=realm,
-        revision=revision,
-        status=status,
-    )
+    def back(self) -> str:
+        name = "role" if self.object.node.type == "role" else "object"
+        return reverse(f"console:{name}", args=[self.object.node.id])
