@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
@@ -19,19 +17,26 @@ from accounts.models import Principal
 from authzsite.console.accounts import site_admins
 from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Reason, Verdict, Who
+from authzsite.console.kit.forms import (
+    REASON_HELP,
+    ChoicesField,
+    ConfirmForm,
+    ConsoleForm,
+    PrincipalField,
+    ReasonField,
+)
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.principal_picker import Among
 from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.console.objects.access import Place, visit
 from authzsite.console.objects.header import Head
 from authzsite.console.people import group_members
-from authzsite.console.roles.views import nonce_in
 from catalog.models import Securable
+from catalog.nodes import Node
 from catalog.queries import node as find_node
 from policies.authority import Actor
 from policies.decisions import site_permissions, slices
@@ -42,7 +47,6 @@ from policies.record import access_log
 from policies.record.change import change
 from policies.services import duties, realm_of
 from policies.services.duties import Held
-from policies.services.grants import revision_now
 
 NAMES = dict(Securable._meta.permissions)
 NO = "why-not-duty"
@@ -185,153 +189,143 @@ def _refused(request: Request, office: Office) -> HttpResponse:
     return _page(request, "errors/refused.html", place, context, 403)
 
 
-@reads_and_writes
-@signed_in
-def give(request: Request, id: int) -> HttpResponse:
-    """Who, which duties, why; what it lets them do; then it is done."""
-    office = visit_office(request, id)
-    if not office.may:
-        return _refused(request, office)
-    data = request.POST if request.method == "POST" else request.GET
-    asked = Among(data, search=lambda text: _candidates(request, text), nobody_words=_nobody(office))
-    wanted = [duty for duty in NAMES if duty in data.getlist("duty")]
-    if request.method != "POST" or not asked.saving:
-        asked.tell_nobody()
-        return _form(request, office, asked, wanted, [])
-    if not wanted:
-        asked.problems["duty"] = "Choose at least one duty."
-    if not asked.check_who() or asked.problems:
-        return _form(request, office, asked, wanted, [])
-    return _give(request, office, asked, wanted)
+class DutyChangeView(ChangeView):
+    """A change of duties on an object; `self.object` is the object with who may change them."""
+
+    def get_object(self) -> Office:
+        return visit_office(self.request, self.kwargs["id"])
+
+    @property
+    def node(self) -> Node:
+        return self.object.place.node
+
+    def refusal(self) -> HttpResponse | None:
+        return None if self.object.may else _refused(self.request, self.object)
+
+    def lead(self) -> str:
+        return terms.place_words(self.node)
+
+    def back(self) -> str:
+        return reverse("console:object_duties", args=[self.node.id])
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return _page(self.request, self.template_name, self.object.place, context, status)
 
 
-def _candidates(request: Request, text: str) -> QuerySet[Principal]:
-    return circle_of(request).people(text)
+class GiveForm(ConsoleForm):
+    """Who, which duties, why."""
+
+    who = PrincipalField()
+    duty = ChoicesField(error_messages={"required": "Choose at least one duty."})
+    reason = ReasonField(help_text=REASON_HELP)
+
+    def __init__(self, data: Any = None, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.fields["duty"].offer((duty, terms.DUTIES.get(duty, duty), text) for duty, text in NAMES.items())
 
 
-def _nobody(office: Office) -> str:
-    return f"Nobody of that name is in {office.root.name}."
+class GiveView(DutyChangeView):
+    """What the duties let them do; then they are given."""
+
+    form_class = GiveForm
+    template_name = "console/kit/planned.html"
+    looks_first = True
+
+    def make_form(self, data: Any) -> GiveForm:
+        form, circle = GiveForm(data), circle_of(self.request)
+        form.fields["who"].search = circle.people
+        form.fields["who"].nobody = f"Nobody of that name is in {self.object.root.name}."
+        return form
+
+    def plan(self, form: GiveForm) -> Plan:
+        chosen, wanted = form["who"].chosen, form.cleaned_data.get("duty")
+        if not chosen or not wanted:
+            return Plan(
+                empty="Name somebody and choose a duty. A duty gives no data, and data gives no duty."
+            )
+        return Plan(diff=Diff(tuple(_lines(self.node, chosen, wanted))))
+
+    def save(self, form: GiveForm, actor: Actor) -> None:
+        reason = form.cleaned_data["reason"]
+        with change(DUTY_GIVEN, realm=realm_of(self.node), by=actor, reason=reason):
+            authority = site_permissions.of_realm(actor, self.object.root)
+            for principal in form.cleaned_data["who"]:
+                for duty in form.cleaned_data["duty"]:
+                    duties.give(self.node, duty, principal, by=actor, authority=authority)
+
+    def success_message(self, form: GiveForm) -> str:
+        names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
+        if self.revision is None:
+            return f"Nothing changed: {names} had it before"
+        what = words.count(len(form.cleaned_data["duty"]), "duty", "duties")
+        return f"{names}: {what} on {self.node.name}"
+
+    def heading(self, form: GiveForm) -> str:
+        return f"Give a duty on {self.node.name}"
+
+    def button(self, form: GiveForm) -> str:
+        wanted = form.cleaned_data.get("duty", ())
+        return "Give the duty" if len(wanted) < 2 else f"Give {len(wanted)} duties"
 
 
-def _give(request: Request, office: Office, asked: Among, wanted: Sequence[str]) -> HttpResponse:
-    node = office.place.node
-    actor = Actor(office.place.asker, "console", request_id=asked.nonce)
-    try:
-        if done_before(actor) is None:
-            with change(DUTY_GIVEN, realm=realm_of(node), by=actor, reason=asked.reason):
-                authority = site_permissions.of_realm(actor, office.root)
-                for one in asked.chosen:
-                    for duty in wanted:
-                        duties.give(node, duty, one, by=actor, authority=authority)
-    except Invalid as problem:
-        return _form(
-            request, office, asked, wanted, [Note("bad", "Not saved.", f"{problem} Your form is kept.")]
-        )
-    done = done_before(actor) is not None
-    names, what = (
-        words.listed([one.label for one in asked.chosen], 3),
-        words.count(len(wanted), "duty", "duties"),
-    )
-    told = f"{names}: {what} on {node.name}" if done else f"Nothing changed: {names} had it before"
-    say(request, told, undo=done_before(actor))
-    return redirect("console:object_duties", id=node.id)
-
-
-def _form(
-    request: Request, office: Office, asked: Among, wanted: Sequence[str], notes: list[Note]
-) -> HttpResponse:
-    node = office.place.node
-    context = {
-        "heading": f"Give a duty on {node.name}",
-        "place": terms.place_words(node),
-        "notes": notes,
-        "here": request.path,
-        "back": reverse("console:object_duties", args=[node.id]),
-        "nonce": asked.nonce,
-        "seen": revision_now(),
-        **asked.fields(),
-        "choices_legend": "Duty",
-        "choices_name": "duty",
-        "choices": [
-            {"code": duty, "label": terms.DUTIES.get(duty, duty), "text": text, "checked": duty in wanted}
-            for duty, text in NAMES.items()
-        ],
-        "reason": asked.reason,
-        "problems": asked.problems,
-        "button": "Give the duty" if len(wanted) < 2 else f"Give {len(wanted)} duties",
-        "diff": Diff(tuple(_lines(office, asked.chosen, wanted))) if asked.chosen and wanted else None,
-        "preview_empty": "Name somebody and choose a duty. A duty gives no data, and data gives no duty.",
-    }
-    status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return _page(request, "console/roles/assign.html", office.place, context, status)
-
-
-def _lines(office: Office, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:
-    node = office.place.node
-    has = {(one.holder.pk, one.duty) for one in duties.along(node)}
-    for one in who:
+def _lines(node: Node, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:
+    has = {(held.holder.pk, held.duty) for held in duties.along(node)}
+    for principal in who:
         for duty in wanted:
             text = f"{group_members.DUTY[duty]} {node.name} and what is below it"
-            if (one.pk, duty) in has:
-                yield DiffLine("same", one.label, f"may {text} already")
+            if (principal.pk, duty) in has:
+                yield DiffLine("same", principal.label, f"may {text} already")
             else:
-                yield DiffLine("gain", one.label, f"may {text}")
+                yield DiffLine("gain", principal.label, f"may {text}")
 
 
 # Taking back
 
 
-@reads_and_writes
-@signed_in
-def take(request: Request, id: int) -> HttpResponse:
+class TakeView(DutyChangeView):
     """What somebody may no longer do; then it is done."""
-    office = visit_office(request, id)
-    if not office.may:
-        return _refused(request, office)
-    node, duty, asked = office.place.node, request.GET.get("duty", ""), request.GET.get("who", "")
-    one = somebody(asked) if ":" in asked else None
-    if one is None or duty not in NAMES:
-        raise Http404
-    if request.method == "POST":
-        return _taken(request, office, one, duty)
-    has = any(
-        held.holder == one and held.duty == duty and held.node.id == node.id for held in duties.along(node)
-    )
-    nothing = Note("", f"{one.label} does not have this duty here.", "It may have been taken before.")
-    loss = DiffLine(
-        "lose", one.label, f"may no longer {group_members.DUTY[duty]} {node.name} and what is below it"
-    )
-    context = {
-        "heading": f"Take the duty {terms.DUTIES.get(duty, duty)} from {terms.spoken(one)}?",
-        "place": terms.place_words(node),
-        "notes": [] if has else [nothing],
-        "nothing": not has,
-        "diff": Diff((loss,)),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": "",
-        "problems": {},
-        "button": f"Take it from {terms.spoken(one)}",
-        "back": reverse("console:object_duties", args=[node.id]),
-    }
-    return _page(request, "console/access/revoke.html", office.place, context)
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
 
-def _taken(request: Request, office: Office, one: Principal, duty: str) -> HttpResponse:
-    node, ended = office.place.node, False
-    actor = Actor(office.place.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is None:
-        reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-        try:
-            with change(DUTY_TAKEN, realm=realm_of(node), by=actor, reason=reason):
-                authority = site_permissions.of_realm(actor, office.root)
-                ended = duties.take(node, duty, one, by=actor, authority=authority)
-        except Invalid:
-            ended = False  # who has no account has no duty
-    told = f"{one.label} no longer has the duty {terms.DUTIES.get(duty, duty)} on {node.name}"
-    say(
-        request,
-        told if ended else "Nothing changed: it was taken before",
-        undo=done_before(actor) if ended else None,
-    )
-    return redirect("console:object_duties", id=node.id)
+    def refusal(self) -> HttpResponse | None:
+        if refusal := super().refusal():
+            return refusal
+        asked, self.duty = self.request.GET.get("who", ""), self.request.GET.get("duty", "")
+        holder = somebody(asked) if ":" in asked else None
+        if holder is None or self.duty not in NAMES:
+            raise Http404
+        self.holder = holder
+        return None
+
+    @property
+    def word(self) -> str:
+        return terms.DUTIES.get(self.duty, self.duty)
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        name = self.holder.label
+        here = [held for held in duties.along(self.node) if held.node.id == self.node.id]
+        if not any(held.holder == self.holder and held.duty == self.duty for held in here):
+            gone = Note("", f"{name} does not have this duty here.", "It may have been taken before.")
+            return Plan(nothing=True, notes=(gone,))
+        loss = f"may no longer {group_members.DUTY[self.duty]} {self.node.name} and what is below it"
+        return Plan(diff=Diff((DiffLine("lose", name, loss),)))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> bool:
+        reason = form.cleaned_data["reason"]
+        with change(DUTY_TAKEN, realm=realm_of(self.node), by=actor, reason=reason):
+            authority = site_permissions.of_realm(actor, self.object.root)
+            with suppress(Invalid):  # who has no account has no duty
+                return duties.take(self.node, self.duty, self.holder, by=actor, authority=authority)
+        return False
+
+    def success_message(self, form: ConfirmForm) -> str:
+        if self.revision is None:
+            return "Nothing changed: it was taken before"
+        return f"{self.holder.label} no longer has the duty {self.word} on {self.node.name}"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Take the duty {self.word} from {terms.spoken(self.holder)}?"
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Take it from {terms.spoken(self.holder)}"
