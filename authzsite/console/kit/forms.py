@@ -24,7 +24,7 @@ from django.utils.html import format_html
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.http import number_in
-from authzsite.console.kit.inputs.dates import Skipped, local_moment
+from authzsite.console.kit.inputs.dates import Skipped, When, local_moment
 from policies.services.grants import revision_now
 
 LONGEST_REASON = 2000
@@ -218,6 +218,41 @@ class ExpirationField(MomentField):
         if moment is not None and moment <= timezone.now():
             raise ValidationError(self.error_messages["required"], code="past")
         return moment
+
+
+class WindowInput(forms.Widget):
+    """Reads `from`, `begin`, `until` and `date`."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> When:
+        return When(data)
+
+
+class BoundWindow(BoundField):
+    """From when and until when, as a page draws it; `data` can be asked for a plan while it is not whole."""
+
+    @cached_property
+    def data(self) -> When:
+        return self.field.widget.value_from_datadict(self.form.data, self.form.files, self.html_name)
+
+    @property
+    def problems(self) -> dict[str, str]:
+        """What is wrong, by the name of the input; on a mere look no more than a time that is skipped."""
+        return self.data.check() if self.errors else self.data.problems
+
+
+class WindowField(forms.Field):
+    """From when and until when something is given: `When`, checked."""
+
+    widget = WindowInput
+
+    def get_bound_field(self, form: Any, field_name: str) -> BoundWindow:
+        return BoundWindow(form, self, field_name)
+
+    def clean(self, value: When) -> When:
+        problems = When(value.data).check()  # its own problems are told only when it is saved
+        if problems:
+            raise ValidationError(list(problems.values()))
+        return value
 
 
 class DayField(TextField):
