@@ -1,7 +1,7 @@
 from django.apps import AppConfig
 from django.core import checks
 
-from authzsite.checks import no_dangers
+from authzsite.checks import no_dangers, no_lost_migrations
 
 
 class SiteConfig(AppConfig):
@@ -11,3 +11,4 @@ class SiteConfig(AppConfig):
 
     def ready(self) -> None:
         checks.register(no_dangers, checks.Tags.security)
+        checks.register(no_lost_migrations, checks.Tags.database)

@@ -1,10 +1,9 @@
-"""What changes are found by, in blocks of revisions: the functions whose indexes the next migration makes."""
+-- What changes are found by, in blocks of 16,384 revisions: its kinds, objects, people, actors and words.  The
+-- indexes changes_by_facets and events_by_facets are made with these functions.
+--
+-- Bodies that are parsed when they are made: an index is built without the schema in the search path.
+-- None can be inlined, for array_to_string is no more than stable; so the planner knows what they cost.
 
-from django.db import migrations
-
-# Bodies that are parsed when they are made: an index is built without the schema in the search path.
-# None can be inlined, for array_to_string is no more than stable; so the planner knows what they cost.
-FUNCTIONS = r"""
 CREATE FUNCTION lakewarden_block(revision bigint) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN lpad(to_hex(revision >> 14), 8, '0');
 
@@ -27,20 +26,3 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE COST 1000 RETURN array_to_tsvector(string_t
         translate(CASE WHEN length(said) <= 200 THEN said
                        ELSE regexp_replace(said, '(\w{200})\w+', '\1', 'g') END,
                   '/._-"''', '      '))), ' ' || lakewarden_block(revision)), ' '));
-"""
-BACK = """
-DROP FUNCTION lakewarden_words(bigint, text);
-DROP FUNCTION lakewarden_change_facets(bigint, text);
-DROP FUNCTION lakewarden_event_facets(bigint, text, bigint[], text[]);
-DROP FUNCTION lakewarden_block(bigint);
-"""
-
-
-class Migration(migrations.Migration):
-    dependencies = [
-        ("policies", "0029_owners_in_separation"),
-    ]
-
-    operations = [
-        migrations.RunSQL(FUNCTIONS, BACK),
-    ]

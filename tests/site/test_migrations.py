@@ -1,0 +1,92 @@
+"""Databases of before 0.1.0, whose migrations were squashed; and what the database enforces of every fact."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+import pytest
+from django.apps import apps
+from django.core.management import call_command
+from django.core.management.base import SystemCheckError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
+
+from accounts.record import Fact
+
+pytestmark = pytest.mark.django_db
+FACTS = [model for model in apps.get_models() if issubclass(model, Fact)]
+GUARDS = {
+    "only_close": "lakewarden_only_close",
+    "no_delete": "lakewarden_refuse",
+    "no_truncate": "lakewarden_refuse",
+    "begun": "lakewarden_fact_begun",
+    "ended": "lakewarden_fact_ended",
+}
+NEVER_ARCHIVED = {"keeping", "membership", "separationexception", "separationrule"}
+
+
+def put_back(without: dict[str, int]) -> None:
+    """As if the migrations of before had been applied, but for the last so many of an app."""
+    for (app, name), migration in MigrationLoader(None).disk_migrations.items():
+        if name.startswith("0001_squashed_"):
+            lost = migration.replaces[len(migration.replaces) - without.get(app, 0) :]
+            for missing in [(app, name), *lost]:  # Django records what is replaced too
+                MigrationRecorder(connection).record_unapplied(*missing)
+
+
+def migrate() -> str:
+    said = StringIO()
+    call_command("migrate", stdout=said, skip_checks=False)
+    return said.getvalue()
+
+
+def test_a_database_that_applied_all_that_were_squashed_is_up_to_date() -> None:
+    put_back({})
+    executor = MigrationExecutor(connection)
+    assert executor.migration_plan(executor.loader.graph.leaf_nodes()) == []
+    assert "No migrations to apply." in migrate()
+
+
+@pytest.mark.parametrize(
+    ("without", "said"),
+    [
+        (
+            {"policies": 2},
+            "policies lacks 0043_states_of_items and what follows",
+        ),
+        ({"catalog": 1}, "catalog lacks 0008_seals and what follows"),
+        ({"accounts": 10, "policies": 40}, "accounts lacks 0002_names_in_any_case and what follows"),
+    ],
+)
+def test_a_database_between_two_of_them_is_left_alone_and_told(without: dict[str, int], said: str) -> None:
+    put_back(without)
+    before = MigrationRecorder(connection).applied_migrations().keys()
+    with pytest.raises(SystemCheckError) as refused:
+        migrate()
+    assert said in str(refused.value)
+    assert "with commit b965fbb, which has them, then" in str(refused.value)
+    assert MigrationRecorder(connection).applied_migrations().keys() == before
+
+
+@pytest.mark.parametrize("fact", FACTS, ids=lambda fact: fact._meta.label_lower)
+def test_the_database_guards_every_table_of_facts(fact: type[Fact]) -> None:
+    table, name = fact._meta.db_table, fact._meta.model_name
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT tgname, proname, encode(tgargs, 'escape')"
+            " FROM pg_trigger JOIN pg_proc ON pg_proc.oid = tgfoid"
+            " WHERE tgrelid = %s::regclass AND NOT tgisinternal AND tgenabled = 'O'",
+            [table],
+        )
+        found = {trigger: (function, arguments) for trigger, function, arguments in cursor.fetchall()}
+        cursor.execute("SELECT indexname FROM pg_indexes WHERE tablename = %s", [table])
+        indexes = {index for (index,) in cursor.fetchall()}
+    wanted = {trigger: (function, "") for trigger, function in GUARDS.items()}
+    if name not in NEVER_ARCHIVED:
+        wanted["no_delete"] = ("lakewarden_refuse_fact", "")
+    for trigger in ("begun", "ended"):
+        wanted[trigger] = (GUARDS[trigger], f"{name}\\000")
+    assert found == wanted
+    assert {f"{table}_by_opened", f"{table}_by_closed"} <= indexes
