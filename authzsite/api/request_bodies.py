@@ -1,8 +1,8 @@
-"""Requests for access as programs send and read them, the same on both surfaces that take them."""
+"""Requests for access as AuthZEN writes them, and what the two surfaces that take requests share."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -11,40 +11,62 @@ from accounts.models import Principal
 from authzsite.api.authzen.questions import Body, Question, read_question
 from authzsite.api.strictjson import BadBody
 from policies.errors import Refused
-from policies.models import AccessRequest, RequestPart, RequestStep, RequestWant
 from policies.record.revisions import moment_in
-from policies.requests import following, windows
-from policies.requests.asking import Asking, Foresight, Wanted
-from policies.requests.needs import Need
-from policies.requests.seeing import Seen
+from policies.requests.asking import Asking, Wanted
 
 MOST_ITEMS = 50
 NOT_YOURS_TO_ASK = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+NO_CALLBACKS = "there are no callbacks; ask again after Retry-After"
 
 
 def read_asking(body: Body, caller: Principal, key: str = "") -> Asking:
-    """What somebody asks for: `resource` and `action`, or `items` of them.  Raises BadBody, Refused."""
+    """What somebody asks for as AuthZEN writes it: `resource` and `action`, or `items` of them.
+
+    Unknown fields are ignored.  Raises BadBody, Refused.
+    """
     questions = _questions(body, caller)
-    first = questions[0].subject
-    if any(one.subject[:2] != first[:2] for one in questions):
-        raise BadBody("ask for each subject apart")
-    wanted = tuple(Wanted(one.resource.type, one.resource.id, one.action.name) for one in questions)
     asked, context = part_of(body, "requested_access"), part_of(body, "context")
-    if asked.get("emergency"):
-        raise BadBody("access in an emergency is not asked for; whoever has the duty takes it")
     if "callback" in body:
-        raise BadBody("there are no callbacks; ask again after Retry-After")
-    return Asking(
-        wanted,
-        _holder(first.type, first.id, caller),
+        raise BadBody(NO_CALLBACKS)
+    return asking_of(
+        questions,
+        caller,
+        emergency=bool(asked.get("emergency")),
         reason=text(body, "reason") or text(context, "business_justification"),
         ticket=text(body, "ticket"),
         lasts=text(asked, "requested_for"),
         until=moment(asked, "requested_until"),
         starts=moment(asked, "starts_at"),
-        zone=text(asked, "time_zone") or "UTC",
+        zone=text(asked, "time_zone"),
         key=key,
     )
+
+
+def asking_of(
+    questions: Sequence[Question],
+    caller: Principal,
+    *,
+    emergency: bool,
+    reason: str,
+    ticket: str,
+    lasts: str,
+    until: datetime | None,
+    starts: datetime | None,
+    zone: str,
+    key: str,
+) -> Asking:
+    """What these questions ask for, all for one subject.  Raises BadBody, Refused."""
+    subjects = {(each.subject.type, each.subject.id) for each in questions}
+    if len(subjects) > 1:
+        raise BadBody("ask for each subject apart")
+    if emergency:
+        raise BadBody("access in an emergency is not asked for; whoever has the duty takes it")
+    [(kind, name)] = subjects
+    wanted = tuple(Wanted(each.resource.type, each.resource.id, each.action.name) for each in questions)
+    holder = people.find(kind, name) if kind in Principal.Kind.values else None
+    if holder is None:
+        raise Refused(NOT_YOURS_TO_ASK)
+    return Asking(wanted, holder, reason, ticket, lasts, until, starts, zone or "UTC", key)
 
 
 def _questions(body: Body, caller: Principal) -> list[Question]:
@@ -57,13 +79,6 @@ def _questions(body: Body, caller: Principal) -> list[Question]:
     if not all(isinstance(one, dict) for one in items):
         raise BadBody("an item must be an object")
     return [read_question({**whole, **one}) for one in items]
-
-
-def _holder(kind: str, name: str, caller: Principal) -> Principal:
-    found = people.find(kind, name) if kind in Principal.Kind.values else None
-    if found is None:
-        raise Refused(NOT_YOURS_TO_ASK)
-    return found
 
 
 def part_of(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
@@ -91,128 +106,5 @@ def moment(body: Mapping[str, Any], name: str) -> datetime | None:
     return found
 
 
-def numbers(body: Mapping[str, Any], name: str) -> tuple[int, ...]:
-    """A list of whole numbers that may be left out."""
-    value = body.get(name, [])
-    whole = isinstance(value, list) and all(
-        isinstance(one, int) and not isinstance(one, bool) for one in value
-    )
-    if not whole:
-        raise BadBody(f"{name} must be a list of whole numbers")
-    return tuple(value)
-
-
-def given(body: Mapping[str, Any]) -> dict[int, Collection[str]]:
-    """`give`: the privileges to be given, by the number of a part."""
-    value = part_of(body, "give")
-    for number, codes in value.items():
-        listed = isinstance(codes, list) and all(isinstance(one, str) for one in codes)
-        if not number.isdecimal() or len(number) > 6 or not listed:
-            raise BadBody("give must have lists of privileges by the numbers of parts")
-    return {int(number): codes for number, codes in value.items()}
-
-
-def wire(seen: Seen) -> dict[str, Any]:
-    """A whole request as its viewer may see it."""
-    deliveries = [] if seen.concerned and not _any_given(seen) else following.standings(seen.request)
-    return {
-        **line(seen.request, seen.wants),
-        "parts": [_part(seen, one) for one in seen.parts],
-        "deliveries": [
-            {"backend": str(one.backend), "status": one.state, "text": one.text, "since": iso(one.since)}
-            for one in deliveries
-        ],
-        "steps": [_step(one) for one in seen.steps],
-        "may_decide": sorted(seen.may_decide),
-    }
-
-
-def _any_given(seen: Seen) -> bool:
-    return any(want.given_at for want in seen.wants)
-
-
-def line(request: AccessRequest, wants: Collection[RequestWant]) -> dict[str, Any]:
-    """A request in a list."""
-    return {
-        "id": request.pk,
-        "status": request.state,
-        "asker": str(request.asker),
-        "subject": {"type": request.holder.kind, "id": request.holder.name},
-        "reason": request.reason,
-        "ticket": request.ticket,
-        "requested_for": request.lasts,
-        "requested_until": iso(request.until),
-        "starts_at": iso(request.starts),
-        "time_zone": request.zone,
-        "asked_at": iso(request.asked_at),
-        "lapses_at": iso(request.lapses_at),
-        "items": [_want(one) for one in wants],
-    }
-
-
-def _want(want: RequestWant) -> dict[str, Any]:
-    return {
-        "resource": {"type": want.type, "id": want.name},
-        "action": {"name": want.action},
-        "given_at": iso(want.given_at),
-        "valid_until": iso(want.valid_until),
-    }
-
-
-def _part(seen: Seen, part: RequestPart) -> dict[str, Any]:
-    found = seen.deciders(part) if part.state in ("asked", "asked_back") else None
-    return {
-        "number": part.number,
-        "kind": part.kind,
-        "object": {"type": part.type, "id": part.name},
-        "privileges": part.privileges,
-        "status": part.state,
-        "given": part.given,
-        "note": part.note,
-        "decided_by": str(part.decided_by) if part.decided_by else None,
-        "decided_for": str(part.decided_for) if part.decided_for else None,
-        "decided_at": iso(part.decided_at),
-        "deciders": None if found is None else [str(one.principal) for one in found],
-    }
-
-
-def _step(step: RequestStep) -> dict[str, Any]:
-    return {
-        "move": step.move,
-        "at": iso(step.at),
-        "by": str(step.by) if step.by else None,
-        "part": step.part,
-        "text": step.text,
-        "revision": step.revision,
-    }
-
-
-def foreseen(found: Foresight) -> dict[str, Any]:
-    """What a request would come to, before it is sent."""
-    return {
-        "parts": [_need(one) for one in found.needs],
-        "denials": [
-            {"privilege": one.privilege, "object": {"type": one.ref.type, "id": one.ref.id}, "role": one.role}
-            for one in found.denials
-        ],
-        "valid_until": iso(found.end),
-        "lapses_at": iso(found.lapses),
-        "min_reason": found.rules.min_reason,
-        "ticket": found.rules.ticket,
-        "longest_days": found.rules.longest_days,
-    }
-
-
-def _need(need: Need) -> dict[str, Any]:
-    return {
-        "kind": need.kind,
-        "object": {"type": need.ref.type, "id": need.ref.id},
-        "privileges": list(need.privileges),
-    }
-
-
 def iso(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
-
-
-__all__ = ["foreseen", "given", "line", "moment", "numbers", "read_asking", "text", "windows", "wire"]

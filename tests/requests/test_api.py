@@ -104,6 +104,9 @@ BAD = [
     ({**READ, "requested_access": {"emergency": True}}, 400, "emergency"),
     ({**READ, "requested_access": []}, 400, "requested_access"),
     ({**READ, "callback": "https://example.org"}, 400, "callbacks"),
+    ({**READ, "reson": "a misspelling"}, 400, "reson is no field of this body"),
+    ({**READ, "requested_access": {"until": "2030-01-01"}}, 400, "until is no field of this body"),
+    ({**READ, "resource": {**ORDERS, "id": 7}}, 400, "id must be a text"),
     ({**READ, "resource": {"type": "table", "id": "demo/"}}, 400, "names no object"),
     ({**READ, "resource": {"type": "table", "id": "\0"}}, 400, ""),
     ({**READ, "resource": {"type": "table", "id": "x" * 5000}}, 400, ""),
@@ -123,6 +126,8 @@ def test_bad_input_is_told_and_changes_nothing(shop: Node, body, status, said) -
 DEEDS = [
     ("approve", {"parts": "all"}, 400),
     ("approve", {"parts": [99]}, 403),
+    ("approve", {"parts": None}, 400),
+    ("approve", {"part": [1]}, 400),
     ("approve", {"give": {"2": ["OWNER"]}, "parts": [2]}, 400),
     ("approve", {"give": {"x": []}}, 400),
     ("approve", {"give": {"99": ["SELECT_TABLE"]}, "parts": [2]}, 400),
@@ -147,13 +152,17 @@ def test_bad_deeds_are_told_and_change_nothing(shop: Node, deed, body, status) -
     assert not Grant.objects.filter(origin="request").exists()
 
 
-@pytest.mark.parametrize("deed", ["approve", "refuse", "ask_back"])
+@pytest.mark.parametrize(
+    ("deed", "body"),
+    [("approve", {"note": "fine"}), ("refuse", {"reason": "because"}), ("ask_back", {"question": "why?"})],
+)
 @pytest.mark.parametrize(
     ("who", "kind", "status"), [("ana", "user", 403), ("ben", "user", 404), ("bot", "service", 403)]
 )
-def test_nobody_decides_by_api_what_they_may_not_in_the_console(shop: Node, deed, who, kind, status) -> None:
+def test_nobody_decides_by_api_what_they_may_not_in_the_console(
+    shop: Node, deed, body, who, kind, status
+) -> None:
     number = asked()
-    body = {"reason": "because", "question": "why?"}
     assert caller(who, kind=kind).send(f"{BASE}/{number}/{deed}", body).status_code == status
 
 

@@ -10,11 +10,27 @@ from rest_framework.request import Request
 
 from authzsite.api import request_bodies as bodies
 from authzsite.api.authentication import Caller
-from authzsite.api.strictjson import BadBody, read_object
+from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
-from authzsite.api.v1.request_weighing import weighed
+from authzsite.api.v1.describing import PAGED, described, page_of
+from authzsite.api.v1.request_serializers import (
+    AnswerToQuestion,
+    Approval,
+    ConsiderationSerializer,
+    ForesightSerializer,
+    NewRequest,
+    QuestionBack,
+    Refusal,
+    RequestLineSerializer,
+    RequestSerializer,
+    Withdrawal,
+    consideration_answer,
+    read_new_request,
+    request_answer,
+    request_line,
+)
 from policies.errors import NotFound
 from policies.models import AccessRequest
 from policies.requests import asking, considering, deciding, seeing
@@ -23,6 +39,8 @@ from policies.services import duties
 SALT = "requests"
 SCOPES = ("request", "manage", "audit")
 LISTS = ("mine", "waiting", "decided", "object")
+_GONE = {404: "no such request, or it is not for you to see"}
+_LATE = {409: "somebody was faster, or it has lapsed"} | _GONE
 
 
 class _Call(Call):
@@ -33,12 +51,18 @@ class _Call(Call):
         return self.caller
 
     def one(self, id: int, status: int = 200) -> HttpResponse:
-        return respond(bodies.wire(seeing.get(id, self.caller.principal)), status)
+        return respond(request_answer(seeing.get(id, self.caller.principal)), status)
 
 
 class Requests(_Call):
     http_method_names = ["get", "post"]
 
+    @described(
+        "Requests: `mine`, `waiting` for the caller, `decided` by them, about an `object`",
+        "request, manage or audit",
+        page_of(RequestLineSerializer),
+        query=("list", "resource", "type", *PAGED),
+    )
     def get(self, request: Request) -> HttpResponse:
         viewer, asked = self.reader().principal, request._request.GET.dict()
         after = named.cursor(asked, SALT)
@@ -46,14 +70,23 @@ class Requests(_Call):
         start = after[0] if after and isinstance(after[0], int) else None
         found = seeing.page(rows, after=start, size=named.limit(asked))
         lines = [
-            bodies.line(one, sorted(one.wants.all(), key=lambda want: want.number)) for one in found.requests
+            request_line(each, sorted(each.wants.all(), key=lambda want: want.number))
+            for each in found.requests
         ]
         return respond(named.listed(lines, [found.next] if found.next else None, SALT))
 
+    @described(
+        "Ask for access; `Idempotency-Key` makes it one",
+        "request",
+        RequestSerializer,
+        body=NewRequest,
+        status=201,
+        others={409: "asked before, or the key stands for another request"},
+    )
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
         key = request._request.headers.get("Idempotency-Key", "")
-        wanted = bodies.read_asking(read_object(request._request), caller.principal, key)
+        wanted = read_new_request(request, caller.principal, key)
         made = asking.ask(wanted, by=caller.actor())
         return self.one(made.pk, 201)
 
@@ -74,69 +107,94 @@ def _listed(asked: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
 class Foreseen(_Call):
     """What a request would come to; nothing is written."""
 
+    @described("What a request would come to", "request", ForesightSerializer, body=NewRequest)
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
-        wanted = bodies.read_asking(read_object(request._request), caller.principal)
+        wanted = read_new_request(request, caller.principal)
         if wanted.holder not in asking.holders(caller.principal):
             raise Forbidden(bodies.NOT_YOURS_TO_ASK)
-        return respond(bodies.foreseen(asking.foresee(wanted, caller.principal)))
+        return respond(ForesightSerializer(asking.foresee(wanted, caller.principal)).data)
 
 
 class OneRequest(_Call):
     http_method_names = ["get"]
 
+    @described(
+        "One request, with its decisions and how far it has come",
+        "request, manage or audit",
+        RequestSerializer,
+        others=_GONE,
+    )
     def get(self, request: Request, id: int) -> HttpResponse:
         self.reader()
         return self.one(id)
 
 
 class Weighed(_Call):
-    """What a decider wants to know before deciding."""
+    """What an approver wants to know before they decide."""
 
     http_method_names = ["get"]
 
+    @described(
+        "What an approver wants to know", "request, manage or audit", ConsiderationSerializer, others=_GONE
+    )
     def get(self, request: Request, id: int) -> HttpResponse:
         seen = seeing.get(id, self.reader().principal)
-        return respond(weighed(considering.consider(seen)))
+        return respond(consideration_answer(considering.consider(seen)))
 
 
-class Deed(_Call):
-    """One move of a request; whoever asked answers and withdraws, whoever decides does the rest."""
-
-    deed = ""
-
+class Approve(_Call):
+    @described("Say yes to parts", "manage", RequestSerializer, body=Approval, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
-        own = self.deed in ("answer", "withdraw")
-        actor = self.require_scope("request" if own else "manage").actor()
-        getattr(self, f"_{self.deed}")(id, read_object(request._request), actor)
-        return self.one(id)
-
-    def _answer(self, id: int, body: dict[str, Any], actor: Any) -> None:
-        asking.answer(id, bodies.text(body, "text"), by=actor)
-
-    def _withdraw(self, id: int, body: dict[str, Any], actor: Any) -> None:
-        asking.withdraw(id, by=actor, reason=bodies.text(body, "reason"))
-
-    def _approve(self, id: int, body: dict[str, Any], actor: Any) -> None:
-        role = body.get("role")
-        asked = {"resource": bodies.text(body, "role"), "type": "role"}
-        node = named.the_object_seen(asked, self.caller.principal) if role else None
-        if role and node is None:
-            raise NotFound("There is no such role.")
+        actor, body = self.require_scope("manage").actor(), Approval.read(request)
         deciding.approve(
             id,
             by=actor,
-            parts=bodies.numbers(body, "parts"),
-            give=bodies.given(body),
-            lasts=bodies.text(body, "for"),
-            until=bodies.moment(body, "until"),
-            role=node.id if node else None,
-            note=bodies.text(body, "note"),
+            parts=body["parts"],
+            give=body["give"] or {},
+            lasts=body["for"],
+            until=body["until"],
+            role=self._role(body["role"]) if body["role"] else None,
+            note=body["note"],
         )
+        return self.one(id)
 
-    def _refuse(self, id: int, body: dict[str, Any], actor: Any) -> None:
-        deciding.refuse(id, bodies.text(body, "reason"), by=actor, parts=bodies.numbers(body, "parts"))
+    def _role(self, name: str) -> int:
+        node = named.the_object_seen({"resource": name, "type": "role"}, self.caller.principal)
+        if node is None:
+            raise NotFound("There is no such role.")
+        return node.id
 
-    def _ask_back(self, id: int, body: dict[str, Any], actor: Any) -> None:
-        question = bodies.text(body, "question")
-        deciding.ask_back(id, question, by=actor, parts=bodies.numbers(body, "parts"))
+
+class Refuse(_Call):
+    @described("Say no to parts, and why", "manage", RequestSerializer, body=Refusal, others=_LATE)
+    def post(self, request: Request, id: int) -> HttpResponse:
+        actor, body = self.require_scope("manage").actor(), Refusal.read(request)
+        deciding.refuse(id, body["reason"], by=actor, parts=body["parts"])
+        return self.one(id)
+
+
+class AskBack(_Call):
+    @described("Ask whoever asked", "manage", RequestSerializer, body=QuestionBack, others=_LATE)
+    def post(self, request: Request, id: int) -> HttpResponse:
+        actor, body = self.require_scope("manage").actor(), QuestionBack.read(request)
+        deciding.ask_back(id, body["question"], by=actor, parts=body["parts"])
+        return self.one(id)
+
+
+class AnswerQuestion(_Call):
+    @described(
+        "Answer what was asked back", "request", RequestSerializer, body=AnswerToQuestion, others=_LATE
+    )
+    def post(self, request: Request, id: int) -> HttpResponse:
+        actor, body = self.require_scope("request").actor(), AnswerToQuestion.read(request)
+        asking.answer(id, body["text"], by=actor)
+        return self.one(id)
+
+
+class Withdraw(_Call):
+    @described("Take a request back", "request", RequestSerializer, body=Withdrawal, others=_LATE)
+    def post(self, request: Request, id: int) -> HttpResponse:
+        actor, body = self.require_scope("request").actor(), Withdrawal.read(request)
+        asking.withdraw(id, by=actor, reason=body["reason"])
+        return self.one(id)

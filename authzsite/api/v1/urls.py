@@ -9,8 +9,17 @@ from authzsite.api.v1.explain import Explain
 from authzsite.api.v1.openapi import OpenApi
 from authzsite.api.v1.ranges import Grants, Objects, Readings, Splits
 from authzsite.api.v1.request_settings import OneSubstitute, RequestRules, Substitutes
-from authzsite.api.v1.requests import Deed as RequestDeed
-from authzsite.api.v1.requests import Foreseen, OneRequest, Requests, Weighed
+from authzsite.api.v1.requests import (
+    AnswerQuestion,
+    Approve,
+    AskBack,
+    Foreseen,
+    OneRequest,
+    Refuse,
+    Requests,
+    Weighed,
+    Withdraw,
+)
 from authzsite.api.v1.resolve import Resolve
 from authzsite.api.v1.reviews import (
     Decisions,
@@ -58,10 +67,11 @@ urlpatterns = [
     path("authz/v1/requests/foreseen", Foreseen.as_view(), name="request_foreseen"),
     path("authz/v1/requests/<int:id>", OneRequest.as_view(), name="request"),
     path("authz/v1/requests/<int:id>/consideration", Weighed.as_view(), name="request_weighed"),
-    *(
-        path(f"authz/v1/requests/<int:id>/{deed}", RequestDeed.as_view(deed=deed), name=f"request_{deed}")
-        for deed in ("approve", "refuse", "ask_back", "answer", "withdraw")
-    ),
+    path("authz/v1/requests/<int:id>/approve", Approve.as_view(), name="request_approve"),
+    path("authz/v1/requests/<int:id>/refuse", Refuse.as_view(), name="request_refuse"),
+    path("authz/v1/requests/<int:id>/ask_back", AskBack.as_view(), name="request_ask_back"),
+    path("authz/v1/requests/<int:id>/answer", AnswerQuestion.as_view(), name="request_answer"),
+    path("authz/v1/requests/<int:id>/withdraw", Withdraw.as_view(), name="request_withdraw"),
     path("authz/v1/emergencies", Emergencies.as_view(), name="emergencies"),
     path("authz/v1/emergencies/<int:id>", OneEmergency.as_view(), name="emergency"),
     path("authz/v1/emergencies/<int:id>/end", End.as_view(), name="emergency_end"),
