@@ -48,7 +48,7 @@ class Run(NamedTuple):
 def ran(spark: Any, folder: Path) -> dict[str, float]:
     """Seconds of the whole run after the start of Spark, pairs answered, rows in and out."""
     from lakewarden.spark.pipelines import effective_access
-    from lakewarden.spark.pipelines.telling import Telling
+    from lakewarden.spark.pipelines.messages import Telling
 
     output = folder.parent / f"{folder.name}-out-{time.monotonic_ns()}"
     output.mkdir()
@@ -66,7 +66,7 @@ def ran(spark: Any, folder: Path) -> dict[str, float]:
 
 def one_by_one(spark: Any, folder: Path) -> float:
     """Pairs a second when the law is asked about each, on the same Spark: slices sent, tables spread."""
-    from lakewarden.spark.pipelines.effective import actions
+    from lakewarden.spark.pipelines.reach_counts import actions
     from lakewarden.spark.pipelines.snapshot import Snapshot
 
     snapshot = Snapshot(spark, str(folder))

@@ -132,16 +132,16 @@ def peak() -> float:
 def review_of(made: dict[str, Any], name: str) -> Any:
     from accounts import people
     from policies.authority import Actor
-    from policies.reviews import starting
-    from policies.reviews.plans import Plan, Scope, Stage
+    from policies.reviews import start as reviews_start
+    from policies.reviews.campaign_plans import Plan, Scope, Stage
 
     plan = Plan(name, Scope((made["schema"],)), (Stage("owner"),), reasons="never", bulk=200, sample=0)
-    return starting.start(plan, by=Actor(people.ensure("user", "olivia"), "console"))
+    return reviews_start.start(plan, by=Actor(people.ensure("user", "olivia"), "console"))
 
 
 def questions(review: Any) -> dict[str, Callable[[], object]]:
     from accounts import people
-    from policies.reviews import closing, consequences, guarding, worklist
+    from policies.reviews import completion, consequences, pace_checks, worklist
 
     olivia = people.ensure("user", "olivia")
     first = worklist.page(review, olivia, limit=25)
@@ -156,8 +156,8 @@ def questions(review: Any) -> dict[str, Callable[[], object]]:
         "all counts": lambda: worklist.counts(review, olivia),
         "what one owes": lambda: worklist.owing(olivia),
         "progress": lambda: worklist.progress(review),
-        "pace": lambda: guarding.paces(review),
-        "exceptions": lambda: closing.listed(review, limit=50),
+        "pace": lambda: pace_checks.paces(review),
+        "exceptions": lambda: completion.listed(review, limit=50),
     }
 
 
@@ -187,15 +187,16 @@ def decided(review: Any) -> tuple[float, float]:
     from accounts import people
     from policies.authority import Actor
     from policies.models import ReviewRow
-    from policies.reviews import closing, deciding, leading
-    from policies.reviews.deciding import Verdict
+    from policies.reviews import completion, management
+    from policies.reviews import decisions as deciding
+    from policies.reviews.decisions import Verdict
 
     by = Actor(people.ensure("user", "olivia"), "console")
     rows = list(ReviewRow.objects.filter(review=review, kind="grant")[:200])
     verdicts = [Verdict(row.pk, row.version, "remove") for row in rows]
     deciding_ = timed(lambda: deciding.decide(review, verdicts, by=by)) / len(rows) * 1000
-    leading.end(review, by=by)
-    carrying = timed(lambda: closing.work(review)) / len(rows) * 1000
+    management.end(review, by=by)
+    carrying = timed(lambda: completion.work(review)) / len(rows) * 1000
     return deciding_, carrying
 
 

@@ -28,7 +28,7 @@ from lakewarden.client import (
 from lakewarden.client.snapshot import BadSnapshot, Snapshot, canonical
 from lakewarden.client.transport import Unavailable, setting
 from lakewarden.law.principals import Principal
-from lakewarden.spark import environment
+from lakewarden.spark import server_environment
 
 TIMEOUT = 30.0
 
@@ -40,7 +40,7 @@ class No(Exception):
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     if arguments is None and asked.do is _connect_server:
-        environment.begin_again(sys.argv[1:], asked.env)
+        server_environment.begin_again(sys.argv[1:], asked.env)
     try:
         said: str = asked.do(asked)
     except (AccessDenied, Refused, No) as refusal:
@@ -119,9 +119,9 @@ def _cdap(asked: argparse.Namespace) -> str:
 
 
 def _connect_server(asked: argparse.Namespace) -> str:
-    from lakewarden.spark.serving import Server, settings_of
+    from lakewarden.spark.connect_server import Server, settings_of
 
-    with environment.handed():
+    with server_environment.handed():
         client = Client()
     server = Server(client, asked.realm, settings_of(asked.catalog), settings_of(asked.conf))
     with server:

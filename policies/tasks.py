@@ -17,12 +17,12 @@ from policies.decisions.seals import unsealed
 from policies.emergency import access as emergency_access
 from policies.lifecycle import expirations
 from policies.models import Backend, Review
-from policies.notices import posting
+from policies.notices import delivery
 from policies.record import checkpoints, verifications
 from policies.record.exports import feeds
 from policies.record.outbox import queue_of
-from policies.requests import ageing, following
-from policies.reviews import clock, closing, population
+from policies.requests import escalation, provisioning
+from policies.reviews import completion, population, schedule
 from policies.services import cdap_bootstrap, scheduled_grants
 from policies.sync import worker
 from policies.sync.discovery import discoveries
@@ -43,7 +43,7 @@ def deliver(backend: int) -> None:
     with worker_limit.at_server(row, urgent=_queue(deliver) == "urgent") as free:
         while free and row is not None:
             worker.deliver(row)
-            following.look(row.pk)
+            provisioning.look(row.pk)
             row.refresh_from_db()
             goes_on = time.monotonic() < until and row.state != Backend.State.SILENT
             # who was sent to this server meanwhile left, as there were enough
@@ -90,7 +90,7 @@ def remind() -> None:
 @shared_task(name="policies.tasks.requests")
 def look_after_requests() -> None:
     """What time brings about in requests, and how far what they gave has come."""
-    ageing.tick(timezone.now())
+    escalation.tick(timezone.now())
 
 
 @shared_task(name="policies.tasks.look_again")
@@ -184,14 +184,14 @@ def end_emergencies() -> None:
 @shared_task(name="policies.tasks.post")
 def post() -> None:
     """Send the mail and the calls that are due."""
-    for trouble in posting.post():
+    for trouble in delivery.post():
         log.warning("a notice was not taken by %s", trouble)
 
 
 @shared_task(name="policies.tasks.forget_notices")
 def forget_notices() -> None:
     """Delete notices that were read or settled long ago, and letters that went."""
-    posting.forget_old(timezone.now())
+    delivery.forget_old(timezone.now())
 
 
 @shared_task(name="policies.tasks.bootstrap")
@@ -232,7 +232,7 @@ def build_review(review: int) -> None:
 
 @shared_task(name="policies.tasks.carry_review")
 def carry_review(review: int) -> None:
-    closing.work(Review.objects.get(pk=review))
+    completion.work(Review.objects.get(pk=review))
 
 
 @shared_task(name="policies.tasks.build_reviews")
@@ -245,14 +245,14 @@ def build_reviews() -> None:
 @shared_task(name="policies.tasks.carry_reviews")
 def carry_reviews() -> None:
     """Carry out, prove and close the reviews in which deciding is over."""
-    for review in closing.waiting():
+    for review in completion.waiting():
         carry_review.delay(review.pk)
 
 
 @shared_task(name="policies.tasks.reviews")
 def look_after_reviews() -> None:
     """What time brings about in reviews, and what nudges that were lost would have."""
-    clock.tick()
+    schedule.tick()
     build_reviews.delay()
     carry_reviews.delay()
 

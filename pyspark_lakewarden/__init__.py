@@ -14,8 +14,8 @@ from typing import Any
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
-from lakewarden.spark import reading, source
-from lakewarden.spark.reading import Part, Plan, Wanted
+from lakewarden.spark import data_source, data_source_reader
+from lakewarden.spark.data_source_reader import Part, Plan, Wanted
 
 
 class DefaultSource(DataSource):
@@ -27,19 +27,19 @@ class DefaultSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        return source.NAME
+        return data_source.NAME
 
     def schema(self) -> str:
         wanted = self._wanted()
         self._pinned(wanted)
-        return source.ddl(wanted)
+        return data_source.ddl(wanted)
 
     def reader(self, schema: StructType) -> DataSourceReader:
         types = {one.name: one.dataType.simpleString() for one in schema.fields}
-        wanted = source.narrowed(self._wanted(), types)
+        wanted = data_source.narrowed(self._wanted(), types)
         plan = self._pinned(wanted)
         # from here on this object is only sent to executors, and what they do not have cannot leak there
-        self.options = source.without_secrets(self.options)
+        self.options = data_source.without_secrets(self.options)
         return Reader(wanted, plan)
 
     def _wanted(self) -> Wanted:
@@ -48,7 +48,7 @@ class DefaultSource(DataSource):
     def _pinned(self, wanted: Wanted) -> Plan:
         # Spark keeps this object from load() on, so every action of the DataFrame reads the same state
         if self._plan is None:
-            self._plan = reading.planned(wanted)
+            self._plan = data_source_reader.planned(wanted)
         return self._plan
 
 
@@ -60,7 +60,7 @@ class Reader(DataSourceReader):
         self.where: dict[str, tuple[str, ...]] = {}
         # Spark refuses a reader with a method of its own for this unless the setting is on; this one takes
         # filters where it is on, and works where it is off
-        push: Any = partial(source.push, wanted.view, self.where)
+        push: Any = partial(data_source.push, wanted.view, self.where)
         push.__func__ = DataSourceReader.pushFilters
         self.pushFilters = push  # type: ignore[method-assign]
 
@@ -70,16 +70,16 @@ class Reader(DataSourceReader):
         return {**kept, "wanted": replace(self.wanted, token="")}
 
     def partitions(self) -> list[InputPartition]:  # type: ignore[override]
-        return [InputPartition(part) for part in reading.parts(self.wanted, self.plan, self.where)]
+        return [InputPartition(part) for part in data_source_reader.parts(self.wanted, self.plan, self.where)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         # where there is nothing to read Spark still makes one partition, of nothing
         if isinstance(partition.value, Part):
-            for rows in reading.pages(partition.value):
-                yield source.batch(partition.value.wanted, rows)
+            for rows in data_source_reader.pages(partition.value):
+                yield data_source.batch(partition.value.wanted, rows)
 
 
 def register(spark: Any) -> None:
     """Make the format known to a session that did not find it by itself, and have filters pushed down."""
     spark.dataSource.register(DefaultSource)
-    spark.conf.set(source.PUSHED, "true")
+    spark.conf.set(data_source.PUSHED, "true")

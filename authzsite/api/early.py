@@ -8,7 +8,7 @@ from typing import cast
 from django.http import HttpRequest, HttpResponse
 
 from authzsite.api import outage
-from authzsite.api.gravitino import door as gravitino
+from authzsite.api.gravitino import entry as gravitino
 from authzsite.api.herd import bodies
 from authzsite.api.herd.problems import information
 from authzsite.api.surface import respond

@@ -12,7 +12,7 @@ from authzsite.api.authzen.questions import Body, Question, read_question
 from authzsite.api.strictjson import BadBody
 from policies.errors import Refused
 from policies.record.revisions import moment_in
-from policies.requests.asking import Asking, Wanted
+from policies.requests.submission import Asking, Wanted
 
 MOST_ITEMS = 50
 NOT_YOURS_TO_ASK = "You may ask for yourself, for groups you are in, and for service accounts you answer for."

@@ -17,10 +17,10 @@ from policies.analytics.uses import Used
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.events import PASSWORD_SET
 from policies.models import AccessRequest, Backend, Event, Review, Use
-from policies.requests import asking
-from policies.requests.asking import Asking, Wanted
-from policies.reviews import starting
-from policies.reviews.plans import Plan, Scope, Stage
+from policies.requests import submission
+from policies.requests.submission import Asking, Wanted
+from policies.reviews import start
+from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.services import duties, members, owners, realms, roles
 from policies.services.accounts import keep_password
 from policies.services.roles import Privilege
@@ -165,9 +165,9 @@ def questions(place: Node) -> None:
         return
     dora, olivia = (people.ensure("user", name) for name in ("dora", "olivia"))
     wanted = (Wanted("table", customers.ref.id, "read"),)
-    asking.ask(Asking(wanted, dora, reason=REASON, lasts="P30D"), by=Actor(dora, "console"))
+    submission.ask(Asking(wanted, dora, reason=REASON, lasts="P30D"), by=Actor(dora, "console"))
     plan = Plan("Who has access to sales", Scope((sales,)), (Stage("owner"),), purpose=PURPOSE)
-    starting.start(plan, by=Actor(olivia, "console"))
+    start.start(plan, by=Actor(olivia, "console"))
 
 
 def told(place: Node) -> None:

@@ -15,7 +15,7 @@ from lakewarden.record import chain
 from lakewarden.record.review import POPULATION, ROWS
 from policies.models import Review
 from policies.record.exports import signed_archives
-from policies.reviews import closing, evidence
+from policies.reviews import completion, evidence
 from policies.reviews.evidence import Evidence
 
 FILES = """population.jsonl          every row there was at the start, as it was sealed before anybody decided
@@ -97,7 +97,7 @@ def _report(found: Evidence) -> str:
             "review": found.review,
             "about": found.about(),
             "rows": [{**row, "by": found.names.get(row["decided_by"] or "", "")} for row in listed],
-            "exceptions": closing.listed(found.review, limit=LISTED),
+            "exceptions": completion.listed(found.review, limit=LISTED),
             "limit": LISTED,
         },
     )

@@ -20,8 +20,8 @@ from typing import Any
 
 from lakewarden.record import chain, notes
 from lakewarden.record.expected import Expected
-from lakewarden.record.lost import EVENT, Lost, excuse
-from lakewarden.record.lost import opened as opened_statement
+from lakewarden.record.lost_ends import EVENT, Lost, excuse
+from lakewarden.record.lost_ends import opened as opened_statement
 from lakewarden.record.merkle import root_from_proof
 from lakewarden.record.signed import Misfit, Roots, SignedLog
 

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from lakewarden.record.bundle import Broken
-from lakewarden.record.place import Place
-from lakewarden.record.stated import GIFTS, ROLE, kind, receiver
+from lakewarden.record.placement import Place
+from lakewarden.record.stated_facts import GIFTS, ROLE, kind, receiver
 
 Event = Mapping[str, Any]
 

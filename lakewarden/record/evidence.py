@@ -15,8 +15,8 @@ from typing import Any
 from lakewarden.law.facts import Rule
 from lakewarden.record import complete, notes
 from lakewarden.record.bundle import Broken, Found, proved
-from lakewarden.record.place import Place
-from lakewarden.record.stated import ROLE, Facts, kind, moment_of
+from lakewarden.record.placement import Place
+from lakewarden.record.stated_facts import ROLE, Facts, kind, moment_of
 
 
 def check(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lakewarden.client import AccessDenied
-from lakewarden.spark.guarding import Guard, guard
-from lakewarden.spark.rule import AlreadyGuarded
+from lakewarden.spark.analyzer_rule import AlreadyGuarded
+from lakewarden.spark.session_guard import Guard, guard
 
 __all__ = ["AccessDenied", "AlreadyGuarded", "Guard", "guard"]

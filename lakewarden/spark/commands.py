@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from lakewarden.spark.touches import ALTER, CREATE_FUNCTION, CREATE_SCHEMA, DROP, READ, USE, WRITE
+from lakewarden.spark.actions import ALTER, CREATE_FUNCTION, CREATE_SCHEMA, DROP, READ, USE, WRITE
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 _COMMAND = "org.apache.spark.sql.execution.command."

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakewarden.spark.errors import log
-from lakewarden.spark.scala import class_of, gateway
+from lakewarden.spark.scala_objects import class_of, gateway
 
 _LOG = "_spark_metadata"
 _STARTS = (

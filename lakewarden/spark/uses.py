@@ -14,7 +14,7 @@ from typing import Any, Union
 from lakewarden.client.transport import BadQuestion, ConsoleError
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.principals import Principal
-from lakewarden.spark.naming import Asked, Nameless
+from lakewarden.spark.object_names import Asked, Nameless
 
 log = logging.getLogger("lakewarden")
 

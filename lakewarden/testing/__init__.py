@@ -63,8 +63,8 @@ def guarded(
     principal: str = "user:ana",
 ) -> Guard:
     """A guard for `with`, going by the facts of a table; `catalogs` as the guard's.  Raises BadFacts."""
-    from lakewarden.spark.guarding import Guard
-    from lakewarden.spark.naming import Catalogs
+    from lakewarden.spark.object_names import Catalogs
+    from lakewarden.spark.session_guard import Guard
     from lakewarden.spark.uses import Uses
 
     held = Held.fixed(snapshot(facts, realm=realm, dialect=dialect, principal=principal))

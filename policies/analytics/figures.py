@@ -18,9 +18,9 @@ from catalog.queries import all_below
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.base import Dialect
 from lakewarden.law.facts import Slice
-from lakewarden.spark.pipelines.effective import actions, data_types
 from lakewarden.spark.pipelines.figures import FOREMOST, classes
-from lakewarden.spark.pipelines.levels import privileges_telling
+from lakewarden.spark.pipelines.inherited_facts import privileges_telling
+from lakewarden.spark.pipelines.reach_counts import actions, data_types
 from policies.decisions import facts
 from policies.models import Assignment, Grant
 from policies.models import Counter as Revisions

@@ -21,7 +21,7 @@ from policies.errors import Conflict
 from policies.events import GRANT_REMOVED
 from policies.models import Assignment, Grant
 from policies.record.change import change
-from policies.services import grants, patterns, personal, realm_of, roles
+from policies.services import grants, patterns, personal_roles, realm_of, roles
 
 WITHOUT_EFFECT = ("redundant_grant", "idle_deny")
 """Kinds of hints that promise that ending the grant changes nothing."""
@@ -40,7 +40,7 @@ def end(row: Grant, place: Node, role: Node | None, *, kind: str, by: Actor, rea
 
 
 def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> None:
-    holder = row.holder or (_alone(row) if role and personal.is_personal(role.name) else None)
+    holder = row.holder or (_alone(row) if role and personal_roles.is_personal(role.name) else None)
     bearer = row.holder or role
     if bearer is None:
         raise Conflict("Who holds it is no longer there.")

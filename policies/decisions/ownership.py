@@ -14,7 +14,7 @@ from accounts.text import holdable
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, nodes, on_or_below
 from policies.models import Ownership
-from policies.services.personal import MARK
+from policies.services.personal_roles import MARK
 
 NOBODY, GONE = "nobody", "gone"
 TOP = ("catalog", "role")

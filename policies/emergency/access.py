@@ -41,7 +41,7 @@ from policies.models.emergencies import EMERGENCY
 from policies.record.change import change
 from policies.record.event_drafts import said
 from policies.requests import parties
-from policies.services import duties, grant_holders, personal, realm_of
+from policies.services import duties, grant_holders, personal_roles, realm_of
 from policies.services.roles import catalog_kind, must_be_member
 
 DUTY = "break_glass"
@@ -280,7 +280,7 @@ def end(number: int, *, by: Actor, reason: str = "") -> Emergency:
             place = node_of(fact.securable_id or 0) or node
             told_ = {"privilege": fact.privilege, "holder": row.person.pseudonym, "until": None}
             current.end(fact, said(GRANT_REMOVED, place, row.person, **told_), by=authority)
-        personal.drop_when_empty(current, node, row.person)
+        personal_roles.drop_when_empty(current, node, row.person)
         current.say(said(EMERGENCY_ENDED, node, row.person, emergency=row.pk), by=authority)
         _review_waits(row, node)
         _show_to(row.person)

@@ -18,8 +18,8 @@ from policies.lifecycle.entitlements import COPIED, HANDED, TAKEN, Holding
 from policies.models import AccessRequest, Ownership, Review
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
-from policies.requests import asking, deciding, steps
-from policies.reviews import passing, worklist
+from policies.requests import decisions, steps, submission
+from policies.reviews import delegation, worklist
 from policies.services import (
     accounts,
     duties,
@@ -258,9 +258,9 @@ def _token(it: _Doing) -> None:
 def _request(it: _Doing) -> None:
     number = it.deed.holding.number
     if AccessRequest.objects.filter(pk=number, asker=it.by.principal).exists():
-        asking.withdraw(number, by=it.by)
+        submission.withdraw(number, by=it.by)
     else:
-        deciding.refuse(number, f"{it.person.label} leaves", by=it.by)
+        decisions.refuse(number, f"{it.person.label} leaves", by=it.by)
 
 
 def _seat(it: _Doing) -> None:
@@ -268,7 +268,7 @@ def _seat(it: _Doing) -> None:
     if review is None or it.to is None:
         raise Conflict("What it was about is no longer there.")
     rows = worklist.rows_of(review, it.person).filter(worklist.OPEN).values_list("pk", flat=True)
-    passing.pass_on(review, it.to, by=it.by, rows=list(rows))
+    delegation.pass_on(review, it.to, by=it.by, rows=list(rows))
 
 
 def _member(it: _Doing) -> None:

@@ -22,13 +22,13 @@ from policies.decisions.ownership import owners_of
 from policies.models import AccessRequest, Assignment, Grant, Ownership, RealmMember, UserDuty
 from policies.models.grants import Effect
 from policies.models.requests import STILL_OPEN
-from policies.reviews.leading import leads
+from policies.reviews.management import leads
 from policies.reviews.worklist import owing
 from policies.services import patterns, roles
 from policies.services.grants import GRANT
 from policies.services.members import ADMITS, REMOVES
 from policies.services.owners import SET_OWNER
-from policies.services.personal import is_personal, name_for
+from policies.services.personal_roles import is_personal, name_for
 
 KINDS = (
     *("own", "give", "text", "role", "duty", "group", "keep", "request", "seat", "token"),

@@ -1,3 +1,4 @@
+from policies.models.applied_rights import Peer, Written
 from policies.models.archives import Archive
 from policies.models.checkpoints import AccessCounter, Checkpoint, Verification
 from policies.models.discoveries import Discovery
@@ -33,7 +34,6 @@ from policies.models.sync import (
 )
 from policies.models.unsealed import UnsealedFact
 from policies.models.uses import Use
-from policies.models.written import Peer, Written
 
 __all__ = [
     "AccessCounter",

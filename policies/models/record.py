@@ -10,7 +10,7 @@ from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
 
-from policies.models.worded import CHANGE_FACETS, CHANGE_WORDS, EVENT_FACETS, EVENT_WORDS
+from policies.models.search_index import CHANGE_FACETS, CHANGE_WORDS, EVENT_FACETS, EVENT_WORDS
 
 
 class Counter(models.Model):

@@ -196,7 +196,7 @@ class RequestPart(models.Model):
     """One decision that a request needs: privileges on one object, a role, or membership of the realm.
 
     `needed` has, for each privilege (for "" otherwise), the numbers of the wants that need it.  `places` are
-    the keys of the object and all above it (see `policies.requests.places`), `addressed` those of them whose
+    the keys of the object and all above it (see `decision_places`), `addressed` those of them whose
     deciders are called on now.  `given`: the privileges approved; `role`: the role that is given in their
     stead.  `decided_for` is the absent person for whom a substitute decided.  `seal` is that of an approval.
     """

@@ -24,7 +24,7 @@ from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import owned_in, realms_of
 from policies.events import SENTENCES
 from policies.models import AccessRecord, Change, Counter, Event, RequestStep
-from policies.models.worded import beginning_so
+from policies.models.search_index import beginning_so
 from policies.record import search as record_search
 from policies.record.planner_settings import planned_anew
 from policies.record.search import Found, Sought

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from accounts.text import told
-from lakewarden.record import lost, notes
-from lakewarden.record.lost import Lost
+from lakewarden.record import lost_ends, notes
+from lakewarden.record.lost_ends import Lost
 from lakewarden.record.merkle import Frontier
 from lakewarden.record.signed import Roots
 from policies import signing
@@ -60,7 +60,7 @@ def signed_roots(outside: str = "") -> dict[str, Roots]:
 
 def statements() -> list[Lost]:
     """What the record says was lost, each once its signature was found good.  Raises BadNote."""
-    return [lost.opened(kept, signing.public_keys()) for kept in kept_statements()]
+    return [lost_ends.opened(kept, signing.public_keys()) for kept in kept_statements()]
 
 
 def kept_statements() -> list[dict[str, object]]:
@@ -91,7 +91,9 @@ def accept(revision: int, reason: str, *, authority: Authority, outside: str = "
     words = told(reason.strip(), LONGEST_REASON)
     found = list(_statements(ends, revision, words))
     with change(RECORD_RESTORED, realm=None, by=OPERATOR, reason=words) as current:
-        kept = [lost.signed(one, signing.public_key(), signing.sign(lost.message(one))) for one in found]
+        kept = [
+            lost_ends.signed(one, signing.public_key(), signing.sign(lost_ends.message(one))) for one in found
+        ]
         data = {"first": found[0].ended + 1, "last": found[0].signed, "lost": kept}
         current.say(Said(RECORD_RESTORED, data=data), by=authority)
     checkpoints.make()
@@ -106,7 +108,7 @@ def _statements(ends: list[End], revision: int, reason: str) -> Iterator[Lost]:
 
 
 def _end(log: str, roots: Roots, known: list[Lost]) -> End:
-    lost.excuse(roots, [one for one in known if one.log == checkpoints.name_of(log)])
+    lost_ends.excuse(roots, [one for one in known if one.log == checkpoints.name_of(log)])
     entries, tree, fitting = checkpoints.size_of(log), Frontier(), 0
     gone = {(size, root) for size, some in roots.items() for root in some}
     for leaf in checkpoints.leaves(log, 0, entries):

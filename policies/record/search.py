@@ -17,7 +17,7 @@ from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 
 from policies.models import Change, Event
-from policies.models.worded import NAME_WORDS, REASON_WORDS, words_in
+from policies.models.search_index import NAME_WORDS, REASON_WORDS, words_in
 
 NEWEST = 1024
 """Revisions that are read as they are: what is frequent fills a page among so many."""

@@ -12,7 +12,8 @@ from itertools import groupby
 
 from django.db.models import Aggregate, Count, Max, Model, Subquery, Value
 
-from lakewarden.record import lost, notes
+from lakewarden.record import lost_ends as lost
+from lakewarden.record import notes
 from lakewarden.record.signed import Misfit, Roots, SignedLog
 from policies.events import HISTORY_ARCHIVED
 from policies.models import AccessCounter, AccessRecord, Change, Counter, Event

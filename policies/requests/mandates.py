@@ -15,8 +15,8 @@ from policies.authority import Actor, Authority, require
 from policies.decisions.approvers import APPROVE, Rights
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, Substitute
-from policies.requests import parties, places
-from policies.requests.approvals import is_approval_sealed
+from policies.requests import decision_places, parties
+from policies.requests.approval_seals import is_approval_sealed
 
 log = logging.getLogger(__name__)
 PEOPLE_ONLY = "Requests are decided by people, not by programs."
@@ -27,7 +27,7 @@ class Mandate:
     """The right of `authority.actor` to decide one part, where it is decided, and for whom they do it."""
 
     part: RequestPart
-    place: places.Place
+    place: decision_places.Place
     authority: Authority
 
     @property
@@ -52,7 +52,7 @@ def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now
     if person.kind != Principal.Kind.USER:
         raise Refused(PEOPLE_ONLY)
     rights = [Rights(one, APPROVE, now) for one in _candidates(request, person, now)]
-    there = places.of_rows(list(parts), request.holder.kind) if rights else {}
+    there = decision_places.of_rows(list(parts), request.holder.kind) if rights else {}
     found = (_over(part, there.get(part.pk), by, rights) for part in parts)
     return [one for one in found if one is not None]
 
@@ -71,7 +71,7 @@ def over_role(
     request: AccessRequest, parts: Collection[RequestPart], by: Actor, role: Node, *, now: datetime
 ) -> list[Mandate]:
     """The right to give a role, as the right to decide the parts that it stands for."""
-    place = places.find(RequestPart.Kind.ROLE, role.ref, request.holder.kind)
+    place = decision_places.find(RequestPart.Kind.ROLE, role.ref, request.holder.kind)
     if by.principal is None or place is None:
         return []
     rights = [Rights(one, APPROVE, now) for one in _candidates(request, by.principal, now)]
@@ -81,7 +81,7 @@ def over_role(
 
 
 def _over(
-    part: RequestPart, place: places.Place | None, by: Actor, rights: Iterable[Rights]
+    part: RequestPart, place: decision_places.Place | None, by: Actor, rights: Iterable[Rights]
 ) -> Mandate | None:
     if place is None:
         return None
@@ -90,7 +90,7 @@ def _over(
     return Mandate(part, place, authority) if authority else None
 
 
-def _as(right: Rights, by: Actor, place: places.Place) -> Authority | None:
+def _as(right: Rights, by: Actor, place: decision_places.Place) -> Authority | None:
     decision = right.decide(place.node, place.action)
     if not decision:
         return None
@@ -112,7 +112,11 @@ def still(request: AccessRequest, part: RequestPart, by: Actor, *, now: datetime
         return None
     role = node_of(part.role_id) if part.role_id else None
     whose = request.holder.kind
-    place = places.find(RequestPart.Kind.ROLE, role.ref, whose) if role else places.of_row(part, whose)
+    place = (
+        decision_places.find(RequestPart.Kind.ROLE, role.ref, whose)
+        if role
+        else decision_places.of_row(part, whose)
+    )
     if place is None or not able([approver.pk], now=now) or (part.role_id and role is None):
         return None
     return _over(part, place, by, [Rights(approver, APPROVE, now)])

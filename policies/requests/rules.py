@@ -17,7 +17,7 @@ from policies.events import event
 from policies.models import RequestRule
 from policies.record.change import change
 from policies.record.event_drafts import said
-from policies.requests import windows
+from policies.requests import durations
 from policies.services import realm_of
 from policies.services.authorities import may
 
@@ -52,7 +52,7 @@ class Rules:
         """Raise Invalid when access would last longer than it may here."""
         if not self.longest_days:
             return
-        longest = windows.ends(start, f"P{self.longest_days}D", None, zone)
+        longest = durations.ends(start, f"P{self.longest_days}D", None, zone)
         if end is None or (longest is not None and end > longest):
             raise Invalid(f"Access is given for {self.longest_days} days at most here.")
 
@@ -149,7 +149,7 @@ def _check(
     _within("The shortest reason", min_reason, 0, MOST_REASON)
     _within("The hours until the next level is asked", escalate_hours, 0, MOST_HOURS)
     _within("The hours until a request lapses", lapse_hours, 1, MOST_HOURS)
-    _within("The longest time in days", longest_days, 0, windows.LONGEST_DAYS)
+    _within("The longest time in days", longest_days, 0, durations.LONGEST_DAYS)
     if ticket is not None and (len(ticket) > LONGEST_TICKET or not ticket.isprintable()):
         raise Invalid(f"The form of a ticket has at most {LONGEST_TICKET} letters, such as DATA-#.")
 

@@ -8,7 +8,7 @@ from policies.authority import Authority
 from policies.events import Said, event
 from policies.models import AccessRequest, RequestStep
 from policies.record.change import ChangeInProgress
-from policies.requests.telling import in_words
+from policies.requests.notifications import in_words
 
 ASKED = event("request.asked", "asked that {person} may {what} (request {request})")
 ASKED_BACK = event(

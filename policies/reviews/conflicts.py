@@ -7,10 +7,10 @@ from datetime import datetime
 
 from catalog.nodes import Node
 from policies.models import ReviewRow
-from policies.reviews.sources import Draft
+from policies.reviews.row_sources import Draft
 from policies.separation import conflicts, rules
 from policies.separation.sides import Way
-from policies.services import personal
+from policies.services import personal_roles
 
 Place = tuple[str, int | None, int | None]
 """A kind of row, whose it is, and the role, group or object that they have by it."""
@@ -35,7 +35,7 @@ def _rows(person: int, way: Way) -> Iterable[Place]:
         if station.kind == "group":
             yield ReviewRow.Kind.MEMBER, holder, key
             holder = key or holder
-        elif station.kind == "role" and not personal.is_personal(station.name):
+        elif station.kind == "role" and not personal_roles.is_personal(station.name):
             yield ReviewRow.Kind.ROLE, holder, key
             return
     yield ReviewRow.Kind.GRANT, holder, way.object

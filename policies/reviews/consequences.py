@@ -23,7 +23,7 @@ from policies.decisions import ask, facts
 from policies.decisions.lookups.access import depths, relevant_privileges
 from policies.errors import Invalid
 from policies.models import Assignment, BackendFinding, Review, ReviewRow
-from policies.reviews.carrying import MODELS
+from policies.reviews.removals import MODELS
 from policies.services import patterns
 from policies.sync import foreign_rights
 

@@ -17,8 +17,8 @@ from policies.models import Change, Checkpoint, Review, ReviewDecision, ReviewRo
 from policies.record import checkpoints
 from policies.record.archive import reading
 from policies.record.exports import evidence
-from policies.reviews import guarding, population
-from policies.reviews.telling import place_of
+from policies.reviews import pace_checks, population
+from policies.reviews.events import place_of
 
 QUERY = (
     "Every grant, role, membership and foreign right within the scope, as the facts were open at the start "
@@ -35,7 +35,7 @@ class Evidence:
     changes: list[dict[str, Any]]
     counts: dict[str, Any]
     names: dict[str, str]
-    paces: list[guarding.Pace] = field(default_factory=list)
+    paces: list[pace_checks.Pace] = field(default_factory=list)
 
     def about(self) -> dict[str, Any]:
         """What the manifest says of the review."""
@@ -64,7 +64,7 @@ def gather(review: Review) -> Evidence:
     checkpoint = Checkpoint.objects.filter(log=checkpoints.CHANGES).latest("size")
     changes = evidence.proved(checkpoint, _revisions(review))
     counts = {**review.counts, "query": QUERY, "digest": review.digest}
-    return Evidence(review, checkpoint, changes, counts, _names(review), guarding.paces(review))
+    return Evidence(review, checkpoint, changes, counts, _names(review), pace_checks.paces(review))
 
 
 def _revisions(review: Review) -> set[int]:

@@ -30,11 +30,11 @@ from policies.events import REVIEW_OPENED
 from policies.models import Review, ReviewRow, review_states
 from policies.record.change import change
 from policies.record.event_drafts import said
-from policies.reviews.leading import notice_key
-from policies.reviews.plans import Scope, scope_of
+from policies.reviews.campaign_plans import Scope, scope_of
+from policies.reviews.enrichment import Weigher
+from policies.reviews.management import notice_key
 from policies.reviews.reviewers import Seating
-from policies.reviews.sources import Draft, Sources, removable
-from policies.reviews.weighing import Weigher
+from policies.reviews.row_sources import Draft, Sources, removable
 from policies.services.grants import GRANT
 
 BATCH = 500

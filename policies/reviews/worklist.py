@@ -14,9 +14,9 @@ from accounts.models import Principal
 from accounts.text import holdable
 from policies.errors import Invalid
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
-from policies.reviews import leading
+from policies.reviews import management
+from policies.reviews.events import place_of
 from policies.reviews.reviewers import selves
-from policies.reviews.telling import place_of
 from policies.services import duties
 
 OPEN = Q(state__in=review_states.UNDECIDED)
@@ -73,7 +73,7 @@ def standing(review: Review, person: Principal | None) -> Standing:
     if person is None:
         return Standing(False, False, False)
     asked = ReviewSeat.objects.filter(desk__review=review, reviewer=person).exists()
-    leads = review.starter_id == person.pk or leading.leads(review, person)
+    leads = review.starter_id == person.pk or management.leads(review, person)
     reads = leads or duties.has(person, "view_history", place_of(review))
     return Standing(asked, leads, reads)
 

@@ -23,7 +23,7 @@ from policies.errors import AlreadyExists, Invalid, NotFound, Refused
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.models import Grant
 from policies.record.change import ChangeInProgress, change
-from policies.services import details, objects, patterns, realm_of
+from policies.services import object_details, objects, patterns, realm_of
 from policies.services.objects import NewObject
 
 PRINCIPAL = "principal"
@@ -66,7 +66,7 @@ def update(root: Node, entity: Authorizable, *, by: Actor, principal: str = "") 
         node = _there(root, entity)
         row = Detail.objects.filter(securable=node.id).first()
         content = {**(row.content if row else {}), **({PRINCIPAL: principal} if principal else {})}
-        details.describe(node, by=by, authority=authority, what="properties", content=content)
+        object_details.describe(node, by=by, authority=authority, what="properties", content=content)
     return node
 
 

@@ -14,7 +14,7 @@ from policies.decisions.cache_versions import realm_key
 from policies.errors import Invalid
 from policies.models import Grant
 from policies.record.change import ChangeInProgress
-from policies.services import personal
+from policies.services import personal_roles
 
 Held = dict[str, int]
 """The holder of a grant, as the fields of its row."""
@@ -24,7 +24,7 @@ def find(node: Node, holder: Principal) -> Held | None:
     """What holds the direct grants of a principal now; None when nothing does yet."""
     if dialects.get(node.kind).grantees:
         return {"holder_id": holder.pk}
-    role = personal.find(node, holder)
+    role = personal_roles.find(node, holder)
     return {"role_id": role.pk} if role else None
 
 
@@ -32,7 +32,7 @@ def find_all(node: Node, holders: Collection[Principal]) -> tuple[Q, dict[int, i
     """Which grants are direct ones of these holders, and the holder of each personal role.  One query."""
     if dialects.get(node.kind).grantees:
         return any_of("holder_id", [one.pk for one in holders]), {}
-    roles = personal.find_all(node, holders)
+    roles = personal_roles.find_all(node, holders)
     return any_of("role_id", roles.values()), {role: holder for holder, role in roles.items()}
 
 
@@ -40,7 +40,7 @@ def ensure(current: ChangeInProgress, node: Node, holder: Principal) -> Held:
     """What is to hold a direct grant to a principal, made when absent.  Raises Invalid."""
     grantees = dialects.get(node.kind).grantees
     if not grantees:
-        return {"role_id": personal.ensure(current, node, holder).pk}
+        return {"role_id": personal_roles.ensure(current, node, holder).pk}
     if holder.kind not in grantees:
         raise Invalid(f"In {node.realm} nothing can be granted to a {holder.get_kind_display()}.")
     if not Grant.objects.filter(holder=holder, securable__realm=node.realm_id).exists():
@@ -53,4 +53,4 @@ def path(node: Node, holder: Principal) -> tuple[Station, ...]:
     """The way from the holder to what a direct grant gives them."""
     if dialects.get(node.kind).grantees:
         return ()
-    return (Station("role", personal.name_for(holder)),)
+    return (Station("role", personal_roles.name_for(holder)),)

@@ -22,7 +22,7 @@ from policies.models import Counter, Grant
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
-from policies.services import grant_holders, personal, realm_of
+from policies.services import grant_holders, personal_roles, realm_of
 from policies.services.roles import check_binding, kept_begin, must_be_member
 
 GRANT = "grant"
@@ -214,7 +214,7 @@ def _take(
     rows = list(direct(node, holder).filter(privilege__in=privileges))
     for row in rows:
         current.end(row, said_of(GRANT_REMOVED, node, holder, row), by=authority)
-    personal.drop_when_empty(current, node, holder)
+    personal_roles.drop_when_empty(current, node, holder)
     return len(rows)
 
 

@@ -20,7 +20,7 @@ from policies.events import (
 from policies.models import Assignment, Ownership, RealmMember
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
-from policies.services import personal, realm_of
+from policies.services import personal_roles, realm_of
 
 ADMITS = {"user": "User.addUser", "group": "Group.addGroup", "service": "User.addUser"}
 REMOVES = {"user": "User.removeUser", "group": "Group.removeGroup", "service": "User.removeUser"}
@@ -61,11 +61,13 @@ def _refuse_the_owner(node: Node, principal: Principal) -> None:
 
 
 def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, authority: Authority) -> None:
-    personal.dissolve(current, node, principal, by=authority)
+    personal_roles.dissolve(current, node, principal, by=authority)
     held = Assignment.objects.open().filter(holder=principal, role__realm=node.realm_id)
     for row in held.select_related("role"):
         current.end(
-            row, said(ROLE_UNASSIGNED, node, principal, role=personal.role_name(row.role_id)), by=authority
+            row,
+            said(ROLE_UNASSIGNED, node, principal, role=personal_roles.role_name(row.role_id)),
+            by=authority,
         )
     owned = Ownership.objects.open().filter(owner=principal, securable__realm=node.realm_id)
     for own in owned:

@@ -29,7 +29,7 @@ from policies.models import Grant, Ownership
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
 from policies.services import realm_of
-from policies.services.names import check_described, checked
+from policies.services.object_names import check_described, checked
 
 
 @dataclass(frozen=True)

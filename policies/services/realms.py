@@ -28,7 +28,7 @@ from policies.models import Assignment, Backend, Ownership, RealmMember
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
 from policies.services import objects, realm_of, roles
-from policies.services.names import check_described, checked
+from policies.services.object_names import check_described, checked
 from policies.services.roles import Privilege
 
 

@@ -31,8 +31,8 @@ from policies.models import Assignment, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
-from policies.services import personal, realm_of
-from policies.services.names import check_described, checked
+from policies.services import personal_roles, realm_of
+from policies.services.object_names import check_described, checked
 
 
 @dataclass(frozen=True)
@@ -57,8 +57,8 @@ def create(
     reason: str = "",
 ) -> Node:
     """Make a role; its maker owns it.  Raises AlreadyExists, Invalid."""
-    if personal.is_personal(checked(name)):
-        raise Invalid(f"Names that begin with {personal.MARK} belong to personal roles.")
+    if personal_roles.is_personal(checked(name)):
+        raise Invalid(f"Names that begin with {personal_roles.MARK} belong to personal roles.")
     check_described(properties)
     with change(ROLE_CREATED, realm=realm_of(root), by=by, reason=reason) as current:
         if Placement.objects.open().filter(scope=root.id, type="role", name=name).exists():
@@ -294,5 +294,5 @@ def must_be_member(node: Node, holder: Principal) -> None:
 
 
 def _refuse_personal(role: Node) -> None:
-    if personal.is_personal(role.name):
+    if personal_roles.is_personal(role.name):
         raise Invalid(f"{role.name} is a personal role; only the privileges in it can be changed.")

@@ -27,7 +27,7 @@ from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
 from policies.separation import rules as separation_rules
 from policies.separation.rules import Clash
-from policies.services import personal
+from policies.services import personal_roles
 
 AHEAD = timedelta(minutes=10)
 """So long before its beginning something is asked about first, and then at every look."""
@@ -54,7 +54,9 @@ class Beginning:
     def ended(self) -> Said:
         """The event of its end."""
         if isinstance(self.fact, Assignment):
-            return said(ROLE_UNASSIGNED, self.node, self.holder, role=personal.role_name(self.fact.role_id))
+            return said(
+                ROLE_UNASSIGNED, self.node, self.holder, role=personal_roles.role_name(self.fact.role_id)
+            )
         told = {"privilege": self.fact.privilege, "holder": self.holder.pseudonym}
         return said(GRANT_REMOVED, self.node, self.holder, **told)
 
@@ -213,4 +215,4 @@ def end_all(current: ChangeInProgress, some: Sequence[Beginning], *, by: Authori
     for one in some:
         current.end(one.fact, one.ended(), by=by)
     for node, holder in {(one.node.realm_id, one.holder.pk): (one.node, one.holder) for one in some}.values():
-        personal.drop_when_empty(current, node, holder)
+        personal_roles.drop_when_empty(current, node, holder)

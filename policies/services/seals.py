@@ -34,7 +34,7 @@ from policies.record.archive import reading
 from policies.record.change import change
 from policies.record.event_drafts import said
 from policies.record.replay.settings import KeptReplay, given_duties
-from policies.services import personal
+from policies.services import personal_roles
 
 CHUNK = 2000
 NAMED = 100
@@ -157,10 +157,10 @@ def _told(model: type[Model], codes: list[str]) -> dict[str, Told]:
 
 def _named(model: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The record tells a personal role by its person's pseudonym; the fact bears the name."""
-    if model is Placement and values["type"] == "role" and personal.is_personal(values["name"]):
-        person = Principal.objects.filter(pseudonym=values["name"].removeprefix(personal.MARK)).first()
+    if model is Placement and values["type"] == "role" and personal_roles.is_personal(values["name"]):
+        person = Principal.objects.filter(pseudonym=values["name"].removeprefix(personal_roles.MARK)).first()
         if person is not None and not person.erased:
-            values["name"] = personal.name_for(person)
+            values["name"] = personal_roles.name_for(person)
     return values
 
 

@@ -34,7 +34,7 @@ from policies.record import outbox
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import said
 from policies.secrets import decrypt
-from policies.services import grants, members, personal, realm_of
+from policies.services import grants, members, personal_roles, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Gift, Wish
 from policies.sync import items
@@ -380,7 +380,7 @@ def _end_adopted(current: ChangeInProgress, about: Foreign, revision: int, autho
         if place is not None and holder is not None:
             current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
     if holder is not None:
-        personal.drop_when_empty(current, about.node, holder)
+        personal_roles.drop_when_empty(current, about.node, holder)
 
 
 def _orders(about: Foreign) -> list[ForeignOrder]:

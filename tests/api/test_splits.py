@@ -14,8 +14,8 @@ from accounts import people
 from accounts.models import Token
 from catalog.models import Realm
 from policies.analytics import uses
+from policies.data_views.registry import VIEWS
 from policies.models import AccessRecord, Archive, Counter
-from policies.readings.views import VIEWS
 from policies.services import duties, members, objects
 from policies.services.objects import NewObject
 from tests.api.world import BY, Caller, Shop, token, user

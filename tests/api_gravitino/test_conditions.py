@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from authzsite.api.gravitino import nouns
+from authzsite.api.gravitino import call_table
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, service_admin
 
 TABLE = tomllib.loads((Path(__file__).parents[1] / "law" / "seed_calls.toml").read_text())
@@ -39,7 +39,7 @@ TABLE["call"] += [
         "rows": {"whole": "S4-407", "owner": "S4-408"},
     },
 ]
-ROUTES = {route.operation: route for route in nouns.every()}
+ROUTES = {route.operation: route for route in call_table.every()}
 KINDS = {"table": "rel", "topic": "msg", "fileset": "fs", "model": "md"}
 WHO = "tina"
 OWNERS = {type: f"owner_of_{type}" for type in ("metalake", "catalog", "schema", "leaf", "role")}

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from accounts import people, tokens
-from authzsite.api.gravitino import nouns
+from authzsite.api.gravitino import call_table
 from authzsite.api.gravitino.routing import segments
 from policies.models import AccessRecord
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, basic, beside
@@ -214,7 +214,7 @@ def test_no_body_and_no_path_breaks_a_call(lake: Lake) -> None:
     lake.make("/catalogs", {"name": "c", "type": "relational", "provider": "hive"})
     lake.make("/catalogs/c/schemas", {"name": "s"})
     lake.make("/catalogs/c/schemas/s/tables", {"name": "t", "columns": [{"name": "a", "type": "integer"}]})
-    for route in nouns.every():
+    for route in call_table.every():
         if "bulk" in route.path or route.path == "metalakes":
             continue
         for _ in range(3):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from accounts import people
-from authzsite.api.authzen.asking import ABOUT_OTHERS
+from authzsite.api.authzen.batch_decisions import ABOUT_OTHERS
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.authority import OPERATOR

@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from lakewarden.spark import environment
+from lakewarden.spark import server_environment
 
 
 def test_only_names_known_to_hold_no_secret_are_inherited() -> None:
@@ -19,8 +19,8 @@ def test_only_names_known_to_hold_no_secret_are_inherited() -> None:
         "https_proxy": "http://me:pw@proxy",
         "PGPASSWORD": "p",
     }
-    assert environment.inherited(given) == {"PATH": "/bin", "LC_ALL": "C"}
-    assert environment.inherited(given, ["PGPASSWORD"])["PGPASSWORD"] == "p"
+    assert server_environment.inherited(given) == {"PATH": "/bin", "LC_ALL": "C"}
+    assert server_environment.inherited(given, ["PGPASSWORD"])["PGPASSWORD"] == "p"
 
 
 def test_the_rest_goes_through_a_pipe_to_the_program_that_begins_again(
@@ -29,19 +29,19 @@ def test_the_rest_goes_through_a_pipe_to_the_program_that_begins_again(
     begun: list[tuple[list[str], dict[str, str]]] = []
     monkeypatch.setenv("LAKEWARDEN_TOKEN", "s3cret")
     monkeypatch.setattr(os, "execve", lambda program, words, names: begun.append((words, names)))
-    environment.begin_again(["connect-server"])
+    server_environment.begin_again(["connect-server"])
     ((words, names),) = begun
     assert words[1:] == ["-m", "lakewarden", "connect-server"]
     assert "s3cret" not in json.dumps(names)
 
     monkeypatch.delenv("LAKEWARDEN_TOKEN")
-    monkeypatch.setattr(environment, "_unreadable", lambda: None)
-    monkeypatch.setenv(environment.HANDED, names[environment.HANDED])
-    environment.begin_again(["connect-server"])  # it is what it should be already
+    monkeypatch.setattr(server_environment, "_unreadable", lambda: None)
+    monkeypatch.setenv(server_environment.HANDED, names[server_environment.HANDED])
+    server_environment.begin_again(["connect-server"])  # it is what it should be already
     assert len(begun) == 1
-    with environment.handed():
+    with server_environment.handed():
         assert os.environ["LAKEWARDEN_TOKEN"] == "s3cret"
     assert "LAKEWARDEN_TOKEN" not in os.environ
-    assert environment.HANDED not in os.environ
+    assert server_environment.HANDED not in os.environ
     with pytest.raises(OSError):
-        os.fstat(int(names[environment.HANDED]))
+        os.fstat(int(names[server_environment.HANDED]))

@@ -22,7 +22,7 @@ from policies.record.change import change
 from policies.record.event_drafts import said
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
-from policies.services.personal import name_for
+from policies.services.personal_roles import name_for
 from tests.factories import AUTHORITY, BY, a_role, admit, the, under
 
 TABLES, PEOPLE = 100_000, 10_000

@@ -13,7 +13,7 @@ from policies.authority import OPERATOR
 from policies.emergency import access as emergency_access
 from policies.emergency.access import Wanted
 from policies.models import Grant
-from policies.reviews import closing, leading
+from policies.reviews import completion, management
 from policies.separation.sides import Side
 from policies.services import accounts, duties, entities, grants, separation
 from policies.services.grants import Wish
@@ -123,8 +123,8 @@ def _reviews() -> dict[str, int]:
     over = a_review()
     for row in rows(over).values():
         decides("olivia", row, "keep", reason="")
-    leading.end(over, by=acting("olivia"))
-    closing.work(over)
+    management.end(over, by=acting("olivia"))
+    completion.work(over)
     going = a_review()
     return {
         "review": going.pk,

@@ -15,9 +15,9 @@ from accounts import people
 from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import AccessRequest, RequestRule, Substitute
-from policies.requests import asking, deciding, rules
-from policies.requests.asking import Asking
+from policies.requests import decisions, rules, submission
 from policies.requests.needs import Wanted
+from policies.requests.submission import Asking
 from tests.factories import a_role, acting, owned, the
 from tests.pages.conftest import NAMES
 
@@ -51,7 +51,7 @@ def can_read(name: str = "ana") -> bool:
 def a_request(name: str = "ana", *, action: str = "read", lasts: str = "P30D", reason: str = WHY) -> int:
     one = people.ensure("user", name)
     told = Asking((Wanted("table", ORDERS, action),), one, reason=reason, lasts=lasts)
-    return asking.ask(told, by=acting(name)).pk
+    return submission.ask(told, by=acting(name)).pk
 
 
 def test_a_link_fills_the_form_and_tells_who_is_asked(staff: Node, signed_in: SignedIn) -> None:
@@ -229,7 +229,7 @@ def test_of_two_who_decide_at_once_one_is_told_of_the_other(staff: Node, signed_
     number, olivia = a_request(), signed_in("olivia")
     row = AccessRequest.objects.get(pk=number)
     olivia.get(f"/requests/{number}/decide")
-    deciding.refuse(number, "Not this quarter", by=acting("marek"), parts=(0, 1))
+    decisions.refuse(number, "Not this quarter", by=acting("marek"), parts=(0, 1))
     late = olivia.post(
         f"/requests/{number}/decide", {"form": 1, "part": ["0", "1"], "step": "approve", **all_of(row)}
     )

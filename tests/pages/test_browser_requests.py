@@ -9,9 +9,9 @@ import pytest
 
 from accounts import people
 from policies.models import AccessRequest
-from policies.requests import asking, deciding
-from policies.requests.asking import Asking
+from policies.requests import decisions, submission
 from policies.requests.needs import Wanted
+from policies.requests.submission import Asking
 from tests.factories import acting, the
 from tests.pages.looking import EVERY_LOOK, faults
 from tests.pages.test_browser import can_read, site, visit
@@ -24,7 +24,7 @@ ORDERS = "demo/shop.sales.orders"
 
 def a_request(name: str, reason: str, *, action: str = "read", lasts: str = "P30D") -> int:
     told = Asking((Wanted("table", ORDERS, action),), people.ensure("user", name), reason=reason, lasts=lasts)
-    return asking.ask(told, by=acting(name)).pk
+    return submission.ask(told, by=acting(name)).pk
 
 
 def some_requests() -> dict[str, int]:
@@ -32,9 +32,9 @@ def some_requests() -> dict[str, int]:
     second = a_request("mia", "Corrects returns that were booked twice", action="write", lasts="")
     third = a_request("carl", "Quarterly figures for the auditors", action="write", lasts="P7D")
     done = a_request("ana", "Compares the two returns of March", action="write")
-    deciding.approve(done, by=acting("olivia"), lasts="P7D", note="For one week, to begin with")
+    decisions.approve(done, by=acting("olivia"), lasts="P7D", note="For one week, to begin with")
     asked = a_request("mia", "Something with orders", action="grant")
-    deciding.ask_back(asked, "What for, and whom will you let in?", by=acting("olivia"))
+    decisions.ask_back(asked, "What for, and whom will you let in?", by=acting("olivia"))
     return {"ana": first, "mia": second, "carl": third, "done": done, "asked": asked}
 
 

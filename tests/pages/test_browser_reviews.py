@@ -11,8 +11,8 @@ import pytest
 from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend, Review, ReviewRow
-from policies.reviews import closing
-from policies.reviews.plans import Stage
+from policies.reviews import completion
+from policies.reviews.campaign_plans import Stage
 from policies.services import grants
 from policies.services.grants import Wish
 from policies.sync import worker
@@ -85,13 +85,13 @@ def test_a_whole_review_by_keyboard_with_the_proof_at_its_end(visit: Visit, sour
     page.get_by_role("button", name="End it now").click()
     page.get_by_text("waits to be carried out").wait_for()
     review.refresh_from_db()
-    closing.work(review)  # what the worker does
+    completion.work(review)  # what the worker does
     page.reload()
     page.get_by_text("the backend is not read again yet").wait_for()
     tasks.deliver(Backend.objects.get().pk)
     assert not source.reads("ana")
     review.refresh_from_db()
-    closing.work(review)
+    completion.work(review)
     page.reload()
     told = page.locator("tr", has_text="Ana Analyst").inner_text()
     assert re.search(r"was read at revision [\d,]+, Today, \d\d:\d\d, without it", told)

@@ -15,9 +15,9 @@ from accounts import people
 from catalog.nodes import Node
 from policies.models import AccessRecord, Backend, BackendFinding
 from policies.record import revisions
-from policies.requests import asking
-from policies.requests.asking import Asking
+from policies.requests import submission
 from policies.requests.needs import Wanted
+from policies.requests.submission import Asking
 from policies.services import accounts, duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the, under
@@ -177,7 +177,7 @@ def test_a_file_holds_what_one_may_know(shop: Node, signed_in: Enter, settings: 
     at = came_and_went()
     duties.give(shop, "export_history", a_person("ada"), by=BY, authority=AUTHORITY)
     wants = (Wanted("table", "demo/shop.sales.orders", "read"),)
-    asking.ask(Asking(wants, a_person("ana"), reason="Returns report", lasts="P30D"), by=acting("ana"))
+    submission.ask(Asking(wants, a_person("ana"), reason="Returns report", lasts="P30D"), by=acting("ana"))
     for _ in range(2):
         clients["ana"].get(f"/objects/{the('table', 'shop.sales.orders').id}")  # is refused
     wrong = {}

@@ -16,10 +16,10 @@ from accounts.tokens import create
 from catalog.nodes import Node
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import AccessRecord, Assignment, Change, Ownership, RealmMember, UserDuty
-from policies.requests import asking
-from policies.requests.asking import Wanted
+from policies.requests import submission
+from policies.requests.submission import Wanted
 from policies.reviews import worklist
-from policies.reviews.plans import Stage
+from policies.reviews.campaign_plans import Stage
 from policies.services import accounts, duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the, under
@@ -203,8 +203,8 @@ def test_what_they_asked_for_and_what_waits_for_them_is_on_the_page(
 ) -> None:
     a_person("marek"), make_account("marek"), make_account("olivia")
     wanted = (Wanted("table", "demo/shop.sales.customers", "write"),)
-    asked = asking.ask(
-        asking.Asking(wanted, ben, reason="To mend the returns", lasts="P30D"), by=acting("ben")
+    asked = submission.ask(
+        submission.Asking(wanted, ben, reason="To mend the returns", lasts="P30D"), by=acting("ben")
     )
     review = a_review(shop, by="marek", stages=(Stage("people", (ben,)),))
     marek = signed_in("marek")

@@ -11,9 +11,9 @@ from django.test import Client
 from accounts import people
 from catalog.nodes import Node
 from policies.models import AccessRequest, RequestPart, RequestWant
-from policies.requests import asking
-from policies.requests.asking import Asking
+from policies.requests import submission
 from policies.requests.needs import Wanted
+from policies.requests.submission import Asking
 from tests.factories import acting, the
 from tests.pages.test_query_counts import count, ledger
 
@@ -38,7 +38,7 @@ MANY = 10_000
 def a_request() -> AccessRequest:
     ana = people.ensure("user", "ana")
     told = Asking((Wanted("table", "demo/shop.sales.orders", "read"),), ana, reason="For the board")
-    return asking.ask(told, by=acting("ana"))
+    return submission.ask(told, by=acting("ana"))
 
 
 def copies(row: AccessRequest, many: int) -> None:

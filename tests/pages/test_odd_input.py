@@ -13,7 +13,7 @@ from catalog.nodes import Node
 from policies.emergency import access as emergency_access
 from policies.emergency.access import Wanted
 from policies.models import AccessRequest, Emergency, Grant, SeparationRule
-from policies.reviews.plans import Stage
+from policies.reviews.campaign_plans import Stage
 from policies.separation.sides import Side
 from policies.services import duties, separation
 from tests.factories import AUTHORITY, BY, a_role, acting, the

@@ -9,7 +9,7 @@ from django.test import Client
 
 from accounts.people import make_account
 from catalog.nodes import Node
-from policies.reviews import closing, leading
+from policies.reviews import completion, management
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, admit, the
@@ -43,9 +43,9 @@ def a_shop_with(many: int) -> dict[str, int]:
     ended = a_review()
     for name in list(rows(ended))[:2]:
         decides("olivia", rows(ended)[name], "remove")
-    leading.end(ended, by=acts("olivia"))
+    management.end(ended, by=acts("olivia"))
     for _ in range(2):
-        closing.work(ended)
+        completion.work(ended)
         ended.refresh_from_db()
     review = a_review()
     row = rows(review)[f"n{many - 1:03} shop.sales.orders"]

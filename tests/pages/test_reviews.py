@@ -15,8 +15,8 @@ from django.utils import timezone
 from accounts.people import make_account
 from catalog.nodes import Node
 from policies.models import AccessRecord, Review, ReviewRow
-from policies.reviews import closing, leading, population
-from policies.reviews.plans import Stage
+from policies.reviews import completion, management, population
+from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
@@ -357,9 +357,9 @@ def test_more_time_an_end_and_a_reminder(sales: Node, signed_in: Enter) -> None:
 
 
 def closed(review: Review) -> Review:
-    leading.end(review, by=acts(review.starter.name))
+    management.end(review, by=acts(review.starter.name))
     for _ in range(3):
-        closing.work(review)
+        completion.work(review)
         review.refresh_from_db()
     return review
 

@@ -11,9 +11,9 @@ import pytest
 from django.test import Client
 
 from accounts import people
-from policies.requests import asking
-from policies.requests.asking import Asking
+from policies.requests import submission
 from policies.requests.needs import Wanted
+from policies.requests.submission import Asking
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 from tests.kept import kept
@@ -89,7 +89,7 @@ def make_numbers() -> dict[str, int]:
     duties.give(shop, "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
     mia = people.ensure("user", "mia")
     told = Asking((Wanted("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns")
-    asked = asking.ask(told, by=acting("mia"))
+    asked = submission.ask(told, by=acting("mia"))
     return {"request": asked.pk, "table": the("table", "shop.sales.orders").id}
 
 

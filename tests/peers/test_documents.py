@@ -9,7 +9,7 @@ import pytest
 
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
-from policies.models.written import WRITTEN
+from policies.models.applied_rights import WRITTEN
 from policies.sync.connections.opening import check_allowed
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "peers.md").read_text()

@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 
 from catalog.nodes import Node
-from lakewarden.spark.pipelines.crowds import Numbering, Tally, count, one_of, places
-from lakewarden.spark.pipelines.effective import PERSON, TOTAL, Asked, Reaching
-from lakewarden.spark.pipelines.inmemory import InMemory
-from lakewarden.spark.pipelines.levels import Levels
+from lakewarden.spark.pipelines.inherited_facts import Levels
+from lakewarden.spark.pipelines.memory_tables import InMemory
+from lakewarden.spark.pipelines.pattern_answers import Named
+from lakewarden.spark.pipelines.people_sets import Numbering, Tally, count, one_of, places
+from lakewarden.spark.pipelines.reach_counts import PERSON, TOTAL, Asked, Reaching
 from lakewarden.spark.pipelines.sampling import Sample
-from lakewarden.spark.pipelines.texts import Named
 from policies.analytics.figures import Measured
 from tests.pipelines.worlds import a_cdap, a_herd, a_lake, tables_of
 

@@ -24,7 +24,7 @@ from lakewarden.backends.base import Desired, FoundObject, Observation
 from lakewarden.backends.kinds import Kind
 from lakewarden.law.objects import ObjectRef
 from lakewarden.spark.pipelines import drift as program
-from lakewarden.spark.pipelines.telling import Telling
+from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.pipelines import control, drift, running
 from policies.analytics.pipelines.known import Work
 from policies.authority import OPERATOR

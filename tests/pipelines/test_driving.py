@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from catalog.nodes import Node
-from lakewarden.spark.pipelines import telling
+from lakewarden.spark.pipelines import messages as telling
 from policies.analytics.pipelines import control, folders, known, running
 from policies.analytics.pipelines import driver as pipelines_driver
 from policies.analytics.pipelines.known import Pipeline
@@ -169,7 +169,7 @@ def gone(pid: int) -> bool:
 def test_a_driver_ends_with_whoever_started_it() -> None:
     """The end of its standard input is the end of the driver, so a killed worker leaves none behind."""
     code = (
-        "import time\nfrom lakewarden.spark.pipelines.telling import end_with_parent\n"
+        "import time\nfrom lakewarden.spark.pipelines.messages import end_with_parent\n"
         "end_with_parent()\nprint('up', flush=True)\ntime.sleep(60)"
     )
     driver = subprocess.Popen(
@@ -192,7 +192,7 @@ def test_a_driver_ends_with_whoever_started_it() -> None:
 
 def test_a_driver_that_is_done_ends_by_itself() -> None:
     """While its standard input is still open, as whoever started it holds it."""
-    code = "from lakewarden.spark.pipelines.telling import end_with_parent\nend_with_parent()"
+    code = "from lakewarden.spark.pipelines.messages import end_with_parent\nend_with_parent()"
     driver = subprocess.Popen(
         [sys.executable, "-c", code],
         stdin=subprocess.PIPE,

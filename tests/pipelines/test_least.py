@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from lakewarden.spark.pipelines.inmemory import InMemory
-from lakewarden.spark.pipelines.least import Found
+from lakewarden.spark.pipelines.memory_tables import InMemory
+from lakewarden.spark.pipelines.unneeded_grants import Found
 from lakewarden.spark.pipelines.unused_grants import in_memory
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)

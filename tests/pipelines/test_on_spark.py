@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from lakewarden.spark.pipelines import effective_access, unused_grants
-from lakewarden.spark.pipelines.telling import Telling
+from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.figures import Measured
 from policies.analytics.pipelines import unused_grants as pipelines_unused_grants
 from policies.models import Counter

@@ -14,7 +14,7 @@ from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden.law import dialects
-from lakewarden.spark.pipelines.inmemory import InMemory
+from lakewarden.spark.pipelines.memory_tables import InMemory
 from policies.analytics import uses
 from policies.analytics.pipelines import rows
 from policies.analytics.uses import Used

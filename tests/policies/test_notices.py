@@ -13,7 +13,7 @@ from catalog.nodes import Node
 from policies import notices
 from policies.errors import Invalid
 from policies.models import Letter, Notice, NoticeChoice
-from policies.notices import inbox, posting
+from policies.notices import delivery, inbox
 from policies.services import accounts, erasure, members
 from tests.factories import AUTHORITY, BY, a_person
 
@@ -170,7 +170,7 @@ def test_an_erased_person_is_forgotten_here_too(staff: None) -> None:
     notices.tell(ghost, NEWS, "{who} asks.", key="1", who=mia)
     notices.tell(olivia, NEWS, "{who} asks.", key="2", who=ghost)
     inbox.choose(ghost, {NEWS: "digest"})
-    posting.post()
+    delivery.post()
     erasure.erase(ghost, by=BY, authority=AUTHORITY)
     assert not Notice.objects.filter(recipient=ghost).exists()
     assert not Letter.objects.filter(recipient=ghost).exists()

@@ -26,7 +26,7 @@ from authzsite.runtime import outgoing
 from catalog.nodes import Node
 from policies import notices
 from policies.models import Letter, Notice, NoticeChoice
-from policies.notices import letters, posting
+from policies.notices import delivery, mail
 from policies.services import accounts
 from tests.factories import AUTHORITY, BY
 from tests.post_office import PostOffice
@@ -66,7 +66,7 @@ def test_a_mail_says_who_what_until_when_and_links_once(office: PostOffice) -> N
     mia, ana = a_reader("mia"), a_reader("ana")
     until = datetime(2026, 11, 27, 17, 0, tzinfo=UTC)
     notices.tell(mia, NEWS, "{who} asks to read orders.", key="1", link="/requests/1", who=ana, until=until)
-    assert posting.post() == []
+    assert delivery.post() == []
     [message] = office.taken
     assert message["To"] == "mia@lake.example"
     assert message["Subject"] == "Ana Lake asks to read orders."
@@ -76,7 +76,7 @@ def test_a_mail_says_who_what_until_when_and_links_once(office: PostOffice) -> N
         "Until Fri 27 Nov 2026, 18:00 (Europe/Zurich).",
         "https://lake.example.org/requests/1",
     ]
-    assert posting.post() == []
+    assert delivery.post() == []
     assert len(office.taken) == 1
 
 
@@ -92,9 +92,9 @@ NOT_SENT = {
 def test_what_nobody_needs_or_may_have_is_not_sent(office: PostOffice, happens: Any) -> None:
     mia = a_reader("mia")
     notices.tell(mia, NEWS, "It rains.", key="1")
-    letters.gather(timezone.now())
+    mail.gather(timezone.now())
     happens(mia)
-    posting.post()
+    delivery.post()
     assert (office.taken, states()) == ([], ["dropped"])
 
 
@@ -118,7 +118,7 @@ def test_when_the_digest_goes(office: PostOffice, zone: str, told: str, now: str
         notices.tell(mia, NEWS, f"It rains {key}.", key=key, link=f"/rain/{key}")
     Notice.objects.update(made=datetime.fromisoformat(f"{told}+00:00"))
     for _ in range(2):
-        posting.post(datetime.fromisoformat(f"{now}+00:00"))
+        delivery.post(datetime.fromisoformat(f"{now}+00:00"))
     assert len(office.taken) == many
     if many:
         text = office.taken[0].get_payload(decode=True).decode()  # type: ignore[union-attr]
@@ -131,12 +131,12 @@ def test_when_the_digest_goes(office: PostOffice, zone: str, told: str, now: str
 def test_an_unknown_address_is_given_up_and_a_full_one_tried_later(office: PostOffice) -> None:
     office.refuses = {"mia@lake.example": 550, "ana@lake.example": 450}
     notices.tell([a_reader("mia"), a_reader("ana")], NEWS, "It rains.", key="1")
-    assert posting.post() == ["mail: the mail server answered 550", "mail: the mail server answered 450"]
+    assert delivery.post() == ["mail: the mail server answered 550", "mail: the mail server answered 450"]
     assert states() == ["failed", "due"]
     office.refuses = {}
-    posting.post()
+    delivery.post()
     assert office.taken == []
-    posting.post(timezone.now() + timedelta(minutes=2))
+    delivery.post(timezone.now() + timedelta(minutes=2))
     assert [one["To"] for one in office.taken] == ["ana@lake.example"]
 
 
@@ -145,27 +145,27 @@ def test_a_server_that_is_away_is_tried_later_and_later(office: PostOffice, sett
     notices.tell(a_reader("mia"), NEWS, "It rains.", key="1")
     now, waits = timezone.now(), []
     for _ in range(4):
-        [wrong] = posting.post(now)
+        [wrong] = delivery.post(now)
         assert "cannot be reached" in wrong
         due = Letter.objects.get().due
         waits.append(round((due - now).total_seconds() / 60))
         now = due
     assert waits == [1, 2, 4, 8]
     settings.EMAIL_PORT = port
-    assert posting.post(now) == []
+    assert delivery.post(now) == []
     assert len(office.taken) == 1
 
 
 def test_a_server_that_broke_off_may_have_it_so_it_is_not_sent_again(office: PostOffice) -> None:
     office.answer = lambda _: "421 out of order"
     notices.tell(a_reader("mia"), NEWS, "It rains.", key="1")
-    posting.post()
+    delivery.post()
     assert states() == ["due"]  # it was answered: not taken
     now = timezone.now() + timedelta(minutes=2)
     office.answer = lambda _: None
-    posting.post(now)
+    delivery.post(now)
     assert states() == ["unsure"]
-    posting.post(now + timedelta(days=1))
+    delivery.post(now + timedelta(days=1))
     assert len(office.taken) == 2
     assert Notice.objects.get().read is None
 
@@ -211,7 +211,7 @@ def chat(settings: Any) -> Iterator[Chat]:
 def test_what_a_chat_that_was_taken_away_did_not_hear_is_dropped(chat: Chat, settings: Any) -> None:
     notices.tell([], NEWS, "It rains.", key="1")
     settings.LAKEWARDEN_CHAT_HOOKS = ()
-    posting.post()
+    delivery.post()
     assert states() == ["dropped"]
 
 
@@ -220,7 +220,7 @@ def test_a_chat_hears_once_what_many_are_told(chat: Chat) -> None:
     notices.tell([mia, ana], NEWS, "{who} asks.", key="1", link="/requests/1", who=ana, urgent=True)
     notices.tell([], NEWS, "{who} asks again.", key="2", link="/requests/2", who=ana)
     notices.tell([mia], notices.kind("test.other", "other things"), "It rains.", key="3")
-    assert posting.post() == []
+    assert delivery.post() == []
     assert [body["text"] for _, body in chat.heard] == [
         "Urgent: Ana Lake asks. https://lake.example.org/requests/1",
         "Ana Lake asks again. https://lake.example.org/requests/2",
@@ -231,11 +231,11 @@ def test_a_chat_hears_once_what_many_are_told(chat: Chat) -> None:
 def test_a_chat_that_fails_is_called_again_with_the_same_number(chat: Chat, status: int) -> None:
     chat.status = status
     notices.tell(a_reader("mia"), NEWS, "It rains.", key="1")
-    [wrong] = posting.post()
+    [wrong] = delivery.post()
     assert wrong.endswith(f"it answered {status}")
     assert "secret" not in wrong
     chat.status = 200
-    posting.post(timezone.now() + timedelta(minutes=2))
+    delivery.post(timezone.now() + timedelta(minutes=2))
     assert len({number for number, _ in chat.heard}) == 1
     assert len(chat.heard) == 2
 
@@ -303,8 +303,8 @@ def test_two_workers_at_once_send_each_letter_once(shop: Node, office: PostOffic
 def test_what_was_read_long_ago_is_forgotten(office: PostOffice) -> None:
     for key in ("read", "unread"):
         notices.tell(a_reader("mia"), NEWS, "It rains.", key=key)
-    posting.post()
+    delivery.post()
     Notice.objects.filter(key="read").update(read=timezone.now())
-    assert posting.forget_old(timezone.now() + timedelta(days=399)) == 0
-    assert posting.forget_old(timezone.now() + timedelta(days=401)) == 3
+    assert delivery.forget_old(timezone.now() + timedelta(days=399)) == 0
+    assert delivery.forget_old(timezone.now() + timedelta(days=401)) == 3
     assert list(Notice.objects.values_list("key", flat=True)) == ["unread"]

@@ -11,7 +11,7 @@ from django.test import Client
 
 from accounts import tokens
 from accounts.people import ensure
-from authzsite.api.gravitino.nouns import every
+from authzsite.api.gravitino.call_table import every
 from tests.kept import kept
 from tests.realms.world import several_realms
 

@@ -23,7 +23,7 @@ from authzsite.downloads import evidence
 from catalog.nodes import Node
 from lakewarden.record import bundle, chain
 from lakewarden.record.bundle import Broken
-from lakewarden.record.stated import Facts
+from lakewarden.record.stated_facts import Facts
 from policies import signing
 from policies.models import Checkpoint, Grant
 from policies.record.exports import signed_archives

@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from policies.errors import Conflict, NotFound
-from policies.requests import considering, seeing
+from policies.requests import decision_context, visibility
 from policies.separation.sides import Side
 from policies.services import separation
 from tests.factories import a_role, the, under
@@ -19,7 +19,7 @@ TWO = ("sales.orders", "sales.refunds")
 
 
 def shown(request, viewer: str):
-    return considering.consider(seeing.get(request.pk, who(viewer)))
+    return decision_context.consider(visibility.get(request.pk, who(viewer)))
 
 
 def test_deciders_see_what_there_is_what_was_asked_before_and_what_a_yes_would_add(shop: Node) -> None:
@@ -148,8 +148,8 @@ def test_requests_that_conflict_only_together_are_told_of_together(shop: Node) -
     separation.make(shop, "eyes", *sides, by=by("marek"), reason="two pairs of eyes")
     requests = [ask("ana", f"read shop.{name}") for name in TWO]
     now = timezone.now()
-    assert [considering.clashes_of([one], who("marek"), now=now) for one in requests] == [[], []]
-    [clash] = considering.clashes_of(requests, who("marek"), now=now)
+    assert [decision_context.clashes_of([one], who("marek"), now=now) for one in requests] == [[], []]
+    [clash] = decision_context.clashes_of(requests, who("marek"), now=now)
     assert "ana would have both sides of the rule “eyes”" in clash
 
 
@@ -157,9 +157,9 @@ def test_requests_that_conflict_only_together_are_told_of_together(shop: Node) -
 def test_who_has_nothing_to_do_with_it_does_not_see_it(shop: Node, stranger: str) -> None:
     request = ask("ana", "read shop.sales.orders")
     with pytest.raises(NotFound) as there:
-        seeing.get(request.pk, who(stranger))
+        visibility.get(request.pk, who(stranger))
     with pytest.raises(NotFound) as absent:
-        seeing.get(request.pk + 1, who(stranger))
+        visibility.get(request.pk + 1, who(stranger))
     assert str(there.value).replace(str(request.pk), "N") == str(absent.value).replace(
         str(request.pk + 1), "N"
     )
@@ -171,7 +171,7 @@ def test_who_decides_is_found_for_fifty_objects_as_for_two(shop: Node) -> None:
     for many in (2, 50):
         request = ask("ana", *(f"read shop.sales.t{number}" for number in range(50 - many, 50)))
         with CaptureQueriesContext(connection) as queries:
-            seen = seeing.get(request.pk, who("olivia"))
+            seen = visibility.get(request.pk, who("olivia"))
             assert all(seen.deciders(part) for part in seen.parts)
         asked.append(len(queries))
     assert asked[0] == asked[1]

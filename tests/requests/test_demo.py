@@ -5,7 +5,7 @@ from __future__ import annotations
 from authzsite.demo import world
 from catalog.nodes import Node
 from policies.models import AccessRequest, Review
-from policies.requests import seeing
+from policies.requests import visibility
 from policies.reviews import population, worklist
 from tests.factories import under
 from tests.requests.world import approve, can, who
@@ -18,7 +18,7 @@ def test_the_demo_has_one_open_request_and_one_open_review(db: None) -> None:
     [request], [review] = AccessRequest.objects.all(), Review.objects.all()
     population.build(review)
     review.refresh_from_db()
-    assert list(seeing.waiting_for(who("olivia"))) == [request]
+    assert list(visibility.waiting_for(who("olivia"))) == [request]
     assert review.state == "open"
     assert 0 < worklist.owing(who("olivia"))[0].open < 20
     assert approve(request, "olivia").state == "approved"

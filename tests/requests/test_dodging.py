@@ -10,7 +10,7 @@ from accounts.models import Membership
 from catalog.nodes import Node
 from policies.errors import Refused
 from policies.models import Change
-from policies.requests import parties, seeing
+from policies.requests import parties, visibility
 from policies.services import accounts, members
 from tests.factories import AUTHORITY, BY, admit
 from tests.requests.test_own import OWN
@@ -29,7 +29,7 @@ def test_who_leaves_a_group_does_not_decide_for_it(shop: Node, asked_first: bool
     for deed in (approve, refuse):
         with pytest.raises(Refused, match=OWN):
             deed(request, "theo")
-    assert not seeing.waiting_for(theo).exists()
+    assert not visibility.waiting_for(theo).exists()
     assert approve(request, "marek", parts=[one.number for one in request.parts.all()]).state == "approved"
 
 
@@ -43,7 +43,7 @@ def test_who_left_a_group_long_ago_decides_for_it(
     left = Change.objects.get(revision=Membership.objects.get(member=theo).closed)
     request = ask("ben", "read shop.sales.orders", holder="group:analysts")
     monkeypatch.setattr(parties, "LATELY", (timezone.now() - left.at) * long)
-    assert seeing.waiting_for(theo).exists() == decides
+    assert visibility.waiting_for(theo).exists() == decides
     assert (theo.pk in parties.of(request)) != decides
 
 
@@ -55,7 +55,7 @@ def test_who_hands_a_program_over_does_not_decide_for_it(shop: Node) -> None:
     request = ask("ben", "read shop.sales.orders", holder="service:etl")
     with pytest.raises(Refused, match=OWN):
         approve(request, "theo")
-    assert not seeing.waiting_for(who("theo")).exists()
+    assert not visibility.waiting_for(who("theo")).exists()
 
 
 def test_who_left_sees_no_more_than_a_stranger(shop: Node) -> None:
@@ -65,4 +65,4 @@ def test_who_left_sees_no_more_than_a_stranger(shop: Node) -> None:
     members.leave_group(group, mia, by=BY, authority=AUTHORITY)
     request = ask("ben", "read shop.sales.orders", holder="group:analysts")
     with pytest.raises(NotFound):
-        seeing.get(request.pk, mia)
+        visibility.get(request.pk, mia)

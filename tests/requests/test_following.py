@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts import people
 from policies.models import Backend, Event, Notice, RequestFollow
-from policies.requests import ageing, following
+from policies.requests import escalation, provisioning
 from policies.sync import operations, worker
 from tests.requests.world import approve, ask, by, can
 from tests.sync.conftest import Source
@@ -26,7 +26,7 @@ def request_given(governed: Backend, source: Source):
 
 
 def states(request) -> list[tuple[str, str]]:
-    return [(one.state, one.text) for one in following.standings(request)]
+    return [(one.state, one.text) for one in provisioning.standings(request)]
 
 
 def test_it_is_on_its_way_until_the_database_was_read_back(
@@ -36,28 +36,28 @@ def test_it_is_on_its_way_until_the_database_was_read_back(
     assert states(request_given) == [("behind", "")]
     assert not Notice.objects.filter(text__startswith="What you asked for works now").exists()
     worker.deliver(governed)
-    assert following.look(governed.pk) == 1
+    assert provisioning.look(governed.pk) == 1
     assert states(request_given) == [("proved", "")]
     assert source.reads("ana")
     assert Event.objects.filter(kind="request.proved").count() == 1
     told = Notice.objects.get(recipient__name="ana", text__startswith="What you asked for works now")
     assert told.link == f"/requests/{request_given.pk}"
-    assert following.look() == ageing.tick(timezone.now()) == 0
+    assert provisioning.look() == escalation.tick(timezone.now()) == 0
 
 
 def test_what_stands_in_the_way_is_said_and_it_goes_on_when_that_is_gone(
     request_given, governed: Backend
 ) -> None:
     operations.pause(governed, by=by("marek"), reason="the database moves")
-    assert following.look() == 1
+    assert provisioning.look() == 1
     [(state, text)] = states(request_given)
     assert (state, "paused" in text) == ("stuck", True)
-    assert following.look() == 0
+    assert provisioning.look() == 0
     assert Event.objects.filter(kind="request.stuck").count() == 1
     governed.refresh_from_db()
     operations.resume(governed, by=by("marek"))
     worker.deliver(governed)
-    assert following.look() == 1
+    assert provisioning.look() == 1
     assert RequestFollow.objects.get().state == "proved"
 
 
@@ -73,7 +73,7 @@ def test_who_has_no_login_there_is_told_so(governed: Backend) -> None:
     request = ask("nora", "read shop.sales.orders")
     approve(request, "marek", parts=[part.number for part in request.parts.all()])
     worker.deliver(governed)
-    following.look()
+    provisioning.look()
     [(state, text)] = states(request)
     assert state == "stuck"
     assert "nora cannot sign in to" in text

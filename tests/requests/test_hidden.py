@@ -10,7 +10,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.errors import Invalid, PolicyError
 from policies.models import AccessRequest
-from policies.requests import asking, rules
+from policies.requests import rules, submission
 from tests.factories import a_role, the
 from tests.requests.test_api import BASE, caller
 from tests.requests.world import an_asking, approve, ask, by, refuse, told
@@ -72,7 +72,7 @@ def test_both_are_asked_for_alike_and_read_alike(shop: Node, zoe: str, asker, ty
 
 @pytest.mark.parametrize("deed", ["refuse", "lapse", "ask_back"])
 def test_both_end_alike(shop: Node, deed: str) -> None:
-    from policies.requests import ageing, deciding
+    from policies.requests import decisions, escalation
 
     found = []
     for name in ("orders", "nothing"):
@@ -80,10 +80,10 @@ def test_both_end_alike(shop: Node, deed: str) -> None:
         if deed == "refuse":
             refuse(request, "carla", "not now")
         elif deed == "ask_back":
-            deciding.ask_back(request.pk, "which one?", by=by("carla"))
+            decisions.ask_back(request.pk, "which one?", by=by("carla"))
         else:
             AccessRequest.objects.filter(pk=request.pk).update(lapses_at=request.asked_at)
-            ageing.tick(request.asked_at)
+            escalation.tick(request.asked_at)
         answer = caller("ana").get(f"{BASE}/{request.pk}").json()
         found.append(shown(answer, name))
     assert found[0] == found[1]
@@ -141,6 +141,6 @@ def test_a_type_that_the_realm_does_not_know_is_told_only_to_who_knows_the_realm
         body = an_asking(asker, "read namespace x")
         if fails:
             with pytest.raises(PolicyError):
-                asking.ask(body, by=by(asker))
+                submission.ask(body, by=by(asker))
         else:
-            assert asking.ask(body, by=by(asker)).state == "asked"
+            assert submission.ask(body, by=by(asker)).state == "asked"

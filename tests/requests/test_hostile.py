@@ -12,7 +12,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, Event, Grant
-from policies.requests import ageing, rules, seeing
+from policies.requests import escalation, rules, visibility
 from policies.separation.sides import Side
 from policies.services import accounts, members, separation
 from tests.factories import AUTHORITY, BY, a_role, admit, the
@@ -47,9 +47,9 @@ def test_a_role_is_not_called_less_than_it_gives(shop: Node) -> None:
 def test_how_often_a_next_level_was_asked_is_kept_from_who_may_not_know_it(shop: Node) -> None:
     rules.set_rule(shop, by=by("marek"), escalate_hours=24)
     request = ask("ana", "read shop.sales.orders")
-    ageing.tick(timezone.now() + timedelta(hours=25))
+    escalation.tick(timezone.now() + timedelta(hours=25))
     moves = {
-        name: [one.move for one in seeing.get(request.pk, who(name)).steps] for name in ("ana", "olivia")
+        name: [one.move for one in visibility.get(request.pk, who(name)).steps] for name in ("ana", "olivia")
     }
     assert "escalated" in moves["olivia"]
     assert moves["ana"] == ["asked"]
@@ -69,8 +69,8 @@ def test_why_it_could_not_begin_names_nobody_else_to_who_asked(shop: Node) -> No
     request = ask("ben", "read shop.sales.orders", holder="group:analysts", starts=start)
     assert approve(request, "marek", parts=[part.number for part in request.parts.all()]).state == "approved"
     begins_now()
-    ageing.tick(timezone.now())
-    seen = seeing.get(request.pk, who("ben"))
+    escalation.tick(timezone.now())
+    seen = visibility.get(request.pk, who("ben"))
     assert seen.request.state == "asked"
     texts = [*(one.note for one in seen.parts), *(one.text for one in seen.steps)]
     assert any("separation" in text for text in texts)
@@ -82,7 +82,7 @@ def test_who_keeps_the_program_that_asks_learns_no_more_than_it(shop: Node) -> N
     accounts.set_keeper(robot, who("ana"), by=BY, authority=AUTHORITY)
     admit(shop, "service:robot")
     request = ask("service:robot", "read shop.sales.orders")
-    seen = seeing.get(request.pk, who("ana"))
+    seen = visibility.get(request.pk, who("ana"))
     assert [seen.deciders(part) for part in seen.parts if part.type == "table"] == [None]
 
 
@@ -93,7 +93,7 @@ def test_who_keeps_a_program_in_a_group_decides_nothing_for_the_group(shop: Node
     request = ask("ben", "read shop.sales.orders", holder="group:analysts")
     with pytest.raises(Refused, match="Nobody decides a request that"):
         approve(request, "marek", parts=[part.number for part in request.parts.all()])
-    assert request.pk not in seeing.waiting_for(who("marek")).values_list("pk", flat=True)
+    assert request.pk not in visibility.waiting_for(who("marek")).values_list("pk", flat=True)
 
 
 FAR = "9999-12-31T23:59:59-14:00"
@@ -130,9 +130,9 @@ def test_an_approval_that_is_written_into_the_database_gives_nothing(shop: Node)
     with connection.cursor() as cursor:
         for statement in APPROVED_PAST:
             cursor.execute(statement.format(marek=who("marek").pk))
-    ageing.tick(timezone.now())
+    escalation.tick(timezone.now())
     assert not can("ana") and not Grant.objects.filter(origin="request").exists()
-    seen = seeing.get(request.pk, who("marek"))
+    seen = visibility.get(request.pk, who("marek"))
     assert {part.state for part in seen.parts} == {"asked"}
     assert any("not approved in this console" in step.text for step in seen.steps)
 
@@ -154,5 +154,5 @@ def test_what_was_approved_for_later_and_edited_gives_nothing(shop: Node, edit: 
     begins_now()
     with connection.cursor() as cursor:
         cursor.execute(edit.format(mia=who("mia").pk))
-    ageing.tick(timezone.now())
+    escalation.tick(timezone.now())
     assert not Grant.objects.filter(origin="request").exists()

@@ -11,7 +11,7 @@ from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, Change, Event, Grant, Notice, RequestStep
 from policies.record.history import Names, privilege_label
-from policies.requests import asking
+from policies.requests import submission
 from tests.factories import the
 from tests.requests.world import approve, ask, by, can, refuse, told, who
 
@@ -117,14 +117,14 @@ def test_less_and_shorter_can_be_given_but_neither_more_nor_longer(shop: Node) -
 
 
 def test_a_decider_asks_back_and_is_answered(shop: Node) -> None:
-    from policies.requests import deciding
+    from policies.requests import decisions
 
     request = ask("ana", "read shop.sales.orders")
-    assert deciding.ask_back(request.pk, "Which report?", by=by("theo")).state == "asked_back"
+    assert decisions.ask_back(request.pk, "Which report?", by=by("theo")).state == "asked_back"
     assert Notice.objects.get(kind="request.questions").recipient.name == "ana"
     with pytest.raises(NotFound):
-        asking.answer(request.pk, "mine", by=by("ben"))
-    assert asking.answer(request.pk, "The one of March", by=by("ana")).state == "asked"
+        submission.answer(request.pk, "mine", by=by("ben"))
+    assert submission.answer(request.pk, "The one of March", by=by("ana")).state == "asked"
     assert [(one.move, one.text) for one in request.steps.order_by("pk")][1:] == [
         ("asked_back", "Which report?"),
         ("answered", "The one of March"),
@@ -135,8 +135,8 @@ def test_people_take_their_own_request_back_and_nobody_elses(shop: Node) -> None
     request = ask("ana", "read shop.sales.orders")
     approve(request, "carla")
     with pytest.raises(NotFound):
-        asking.withdraw(request.pk, by=by("theo"))
-    assert asking.withdraw(request.pk, by=by("ana")).state == "withdrawn"
+        submission.withdraw(request.pk, by=by("theo"))
+    assert submission.withdraw(request.pk, by=by("ana")).state == "withdrawn"
     assert {text.split(": ")[1] for text in told(request)} == {"withdrawn"}
     with pytest.raises(Conflict, match="withdrawn"):
         approve(request, "theo")
@@ -178,7 +178,7 @@ def test_what_makes_no_sense_is_told_and_leaves_no_trace(shop: Node, asker, want
 
 
 def test_people_ask_for_themselves_their_groups_and_their_services_only(shop: Node) -> None:
-    assert [str(one) for one in asking.holders(who("ben"))] == ["user:ben", "group:analysts"]
+    assert [str(one) for one in submission.holders(who("ben"))] == ["user:ben", "group:analysts"]
     with pytest.raises(Refused, match="yourself"):
         ask("ana", "read shop.sales.orders", holder="user:ben")
     with pytest.raises(Refused, match="yourself"):

@@ -12,7 +12,7 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError, Refused
 from policies.models import Grant
-from policies.requests import asking, deciding, seeing, substitutes
+from policies.requests import decisions, submission, substitutes, visibility
 from policies.services import accounts, members
 from tests.factories import AUTHORITY, BY, a_role, admit, owned, the
 from tests.requests.world import an_asking, approve, ask, by, refuse, who
@@ -26,8 +26,8 @@ def test_the_owner_of_all_does_not_approve_their_request_for_a_group_of_theirs(s
     for deed in (approve, refuse):
         with pytest.raises(Refused, match=OWN):
             deed(request, "marek")
-    assert request.pk not in seeing.waiting_for(who("marek")).values_list("pk", flat=True)
-    assert request.pk in seeing.waiting_for(who("theo")).values_list("pk", flat=True)
+    assert request.pk not in visibility.waiting_for(who("marek")).values_list("pk", flat=True)
+    assert request.pk in visibility.waiting_for(who("theo")).values_list("pk", flat=True)
 
 
 def test_a_member_of_the_group_does_not_approve_what_another_asks_for_it(shop: Node) -> None:
@@ -42,7 +42,7 @@ def test_a_member_of_the_group_does_not_approve_what_another_asks_for_it(shop: N
     request = ask("ben", "read shop.sales.orders", holder="group:analysts")
     with pytest.raises(Refused, match=OWN):
         approve(request, "mia")
-    assert not seeing.waiting_for(who("mia")).exists()
+    assert not visibility.waiting_for(who("mia")).exists()
 
 
 def test_who_keeps_a_service_account_does_not_approve_what_it_is_to_have(shop: Node) -> None:
@@ -61,14 +61,14 @@ def test_a_program_decides_nothing_whatever_it_may_grant(shop: Node) -> None:
     owned(the("table", "shop.sales.orders"), "service:bot")
     request = ask("ana", "read shop.sales.orders")
     with pytest.raises(Refused, match="people"):
-        deciding.approve(request.pk, by=Actor(service, "api"))
+        decisions.approve(request.pk, by=Actor(service, "api"))
 
 
 def test_a_substitute_decides_for_who_is_away_but_never_for_who_asks(shop: Node) -> None:
     now = timezone.now()
     substitutes.name(who("theo"), who("ben"), now, now + timedelta(days=7), by=by("theo"))
     request = ask("ana", "read shop.sales.orders")
-    assert list(seeing.waiting_for(who("ben"))) == [request]
+    assert list(visibility.waiting_for(who("ben"))) == [request]
     approve(request, "ben")
     part = request.parts.get(type="table")
     assert (part.decided_by.name, part.decided_for.name) == ("ben", "theo")
@@ -136,4 +136,4 @@ def test_owners_give_themselves_access_openly_and_not_by_request(shop: Node) -> 
     from policies.errors import Invalid
 
     with pytest.raises(Invalid, match="may do this already"):
-        asking.ask(an_asking("marek", "read shop.sales.orders"), by=by("marek"))
+        submission.ask(an_asking("marek", "read shop.sales.orders"), by=by("marek"))

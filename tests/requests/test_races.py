@@ -14,8 +14,8 @@ from catalog.nodes import Node
 from policies.decisions import approvers
 from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Grant
-from policies.requests import asking, deciding, seeing
-from policies.requests.asking import Asking, Wanted
+from policies.requests import decisions, submission, visibility
+from policies.requests.submission import Asking, Wanted
 from tests.factories import the
 from tests.requests.conftest import make_shop
 from tests.requests.world import WHY, ask, by, can, who
@@ -49,11 +49,11 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
     request = ask("ana", "read shop.sales.customers")
     everything = [part.number for part in request.parts.all()]
     deeds = {
-        "approve": lambda: deciding.approve(request.pk, by=by("carla"), parts=everything),
-        "refuse": lambda: deciding.refuse(request.pk, "not for this", by=by("carla"), parts=everything),
-        "withdraw": lambda: asking.withdraw(request.pk, by=by("ana")),
+        "approve": lambda: decisions.approve(request.pk, by=by("carla"), parts=everything),
+        "refuse": lambda: decisions.refuse(request.pk, "not for this", by=by("carla"), parts=everything),
+        "withdraw": lambda: submission.withdraw(request.pk, by=by("ana")),
     }
-    found = at_once(lambda: deciding.approve(request.pk, by=by("marek"), parts=everything), deeds[other])
+    found = at_once(lambda: decisions.approve(request.pk, by=by("marek"), parts=everything), deeds[other])
     lost = [one for one in found if isinstance(one, Conflict)]
     assert len(lost) == 1, found
     assert "by now" in str(lost[0])
@@ -67,18 +67,18 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
 def test_the_same_key_sent_twice_at_once_is_one_request() -> None:
     make_shop()
     asked = Asking((Wanted("table", "demo/shop.sales.orders", "read"),), who("ana"), WHY, key="one")
-    found = at_once(*[lambda: asking.ask(asked, by=by("ana"))] * 3)
+    found = at_once(*[lambda: submission.ask(asked, by=by("ana"))] * 3)
     assert {one.pk for one in found if isinstance(one, AccessRequest)} == {AccessRequest.objects.get().pk}
 
 
 @pytest.mark.django_db(transaction=True)
 def test_a_part_that_is_decided_while_it_escalates_is_decided_once() -> None:
-    from policies.requests import ageing
+    from policies.requests import escalation
 
     make_shop()
     request = ask("ana", "read shop.sales.orders")
     late = request.parts.latest("escalates_at").escalates_at
-    at_once(lambda: ageing.tick(late), lambda: deciding.refuse(request.pk, "not now", by=by("theo")))
+    at_once(lambda: escalation.tick(late), lambda: decisions.refuse(request.pk, "not now", by=by("theo")))
     assert AccessRequest.objects.get().state == "refused"
 
 
@@ -121,23 +121,23 @@ class Walk:
             for part in request.parts.all():
                 if len(part.privileges) > 1 and self.dice.random() < 0.5:
                     give[part.number] = part.privileges[:1]
-            deciding.approve(request.pk, by=by(self.dice.choice(NAMES)), parts=chosen, give=give)
+            decisions.approve(request.pk, by=by(self.dice.choice(NAMES)), parts=chosen, give=give)
 
     def refuse(self) -> None:
         if request := self.one():
-            deciding.refuse(request.pk, "no, not now", by=by(self.dice.choice(NAMES)))
+            decisions.refuse(request.pk, "no, not now", by=by(self.dice.choice(NAMES)))
 
     def back(self) -> None:
         if request := self.one():
-            deciding.ask_back(request.pk, "why is that?", by=by(self.dice.choice(NAMES)))
+            decisions.ask_back(request.pk, "why is that?", by=by(self.dice.choice(NAMES)))
 
     def answer(self) -> None:
         if request := self.one():
-            asking.answer(request.pk, "because", by=by(self.dice.choice(NAMES)))
+            submission.answer(request.pk, "because", by=by(self.dice.choice(NAMES)))
 
     def withdraw(self) -> None:
         if request := self.one():
-            asking.withdraw(request.pk, by=by(self.dice.choice(NAMES)))
+            submission.withdraw(request.pk, by=by(self.dice.choice(NAMES)))
 
 
 def approved_by(request: AccessRequest) -> set[str]:
@@ -226,11 +226,11 @@ def test_thousands_of_open_requests_are_listed_page_by_page_in_the_same_few_quer
     seen, after = [], None
     for _ in range(4):
         with django_assert_max_num_queries(14):
-            found = seeing.page(seeing.waiting_for(who("theo")), after=after)
+            found = visibility.page(visibility.waiting_for(who("theo")), after=after)
         assert len(found.requests) == 50 or found.next is None
         seen += [one.pk for one in found.requests]
         after = found.next
     assert seen == sorted(set(seen)) and len(seen) == min(200, many // 2)
     for name, waiting in (("theo", many // 2), ("olivia", many), ("ana", 0)):
         with django_assert_max_num_queries(14):
-            assert seeing.waiting_for(who(name)).count() == waiting
+            assert visibility.waiting_for(who(name)).count() == waiting

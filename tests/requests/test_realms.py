@@ -14,7 +14,7 @@ from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask as decisions_ask
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Grant
-from policies.requests import considering, seeing
+from policies.requests import decision_context, visibility
 from policies.services import entities, entries, objects, patterns, realms, roles
 from policies.services.entries import Turn
 from policies.services.objects import NewObject
@@ -40,8 +40,8 @@ def herd(db: None) -> Node:
 def test_in_a_herd_a_data_owner_of_the_namespace_decides(herd: Node) -> None:
     request = ask("ana", "read namespace RISK", "write namespace risk", realm="herd", lasts="P30D")
     assert told(request) == ["Read, Write on namespace herd/RISK: asked"]
-    assert list(seeing.waiting_for(who("dana"))) == [request]
-    assert not seeing.waiting_for(who("gus")).exists()
+    assert list(visibility.waiting_for(who("dana"))) == [request]
+    assert not visibility.waiting_for(who("gus")).exists()
     with pytest.raises(NotFound):
         approve(request, "gus")
     assert approve(request, "dana", give={0: ["READ"]}).state == "approved_less"
@@ -105,7 +105,7 @@ def test_in_a_cdap_the_very_text_is_granted_for_the_time_asked(cdap: Node) -> No
     request = ask("ana", "READ dataset ns1.orders", realm="cdap", lasts="P7D")
     assert told(request)[-1] == "Read on dataset cdap/ns1.orders: asked"
     nearest = "adam" if cdap.kind == "cdap43" else "dana"
-    assert request in seeing.waiting_for(who(nearest))
+    assert request in visibility.waiting_for(who(nearest))
     assert not may(cdap, "ana")
     if nearest == "adam":
         with pytest.raises(NotFound):
@@ -124,7 +124,7 @@ def test_in_a_cdap_a_group_can_be_given_it_and_is_considered(cdap: Node) -> None
     a_person("ana", "quants")
     a_person("mia", "quants")
     request = ask("ana", "READ dataset ns1.orders", realm="cdap", holder="group:quants")
-    found = considering.consider(seeing.get(request.pk, who("adam")))
+    found = decision_context.consider(visibility.get(request.pk, who("adam")))
     assert found.present[0].want.name == "cdap/ns1.orders"
     with pytest.raises(Refused):
         approve(request, "mia")

@@ -11,7 +11,7 @@ from django.utils import timezone
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid
 from policies.models import AccessRequest, Grant, Notice, RequestPart, RequestWant
-from policies.requests import ageing, rules, seeing, windows
+from policies.requests import durations, escalation, rules, visibility
 from policies.requests.rules import Rules
 from tests.factories import owned, the
 from tests.requests.world import approve, ask, begins_now, by, can, who
@@ -55,7 +55,7 @@ ENDS = [
 @pytest.mark.parametrize(("why", "lasts", "start", "zone", "end"), ENDS, ids=[one[0] for one in ENDS])
 def test_how_long_means_what_people_mean(why: str, lasts: str, start, zone, end: str) -> None:
     begun = datetime(*start, tzinfo=zone)
-    assert windows.ends(begun, lasts, None, zone.key) == datetime.fromisoformat(end)
+    assert durations.ends(begun, lasts, None, zone.key) == datetime.fromisoformat(end)
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_how_long_means_what_people_mean(why: str, lasts: str, start, zone, end:
 )
 def test_what_is_no_length_of_time_is_told(text: str) -> None:
     with pytest.raises(Invalid):
-        windows.lasting(text)
+        durations.lasting(text)
 
 
 def test_access_holds_until_before_its_end_across_the_change_of_clocks(shop: Node) -> None:
@@ -98,11 +98,11 @@ def test_access_holds_until_before_its_end_across_the_change_of_clocks(shop: Nod
 def test_a_request_lapses_at_its_moment_and_not_before(shop: Node, late: timedelta, state: str) -> None:
     request = ask("ana", "read shop.sales.orders")
     assert request.lapses_at - request.asked_at == timedelta(days=14)
-    ageing.tick(request.lapses_at + late)
+    escalation.tick(request.lapses_at + late)
     assert AccessRequest.objects.get().state == state
     told = Notice.objects.filter(kind="request.answers", recipient__name="ana").count()
     assert told == (1 if state == "lapsed" else 0)
-    ageing.tick(request.lapses_at + late)
+    escalation.tick(request.lapses_at + late)
     assert request.steps.filter(move="lapsed").count() == told
 
 
@@ -111,15 +111,15 @@ def test_nobody_decides_what_has_lapsed_though_no_sweeper_came(shop: Node) -> No
     AccessRequest.objects.update(lapses_at=timezone.now())
     with pytest.raises(Conflict, match="lapsed"):
         approve(request, "theo")
-    assert not seeing.waiting_for(who("theo")).exists()
-    assert not seeing.get(request.pk, who("theo")).may_decide
+    assert not visibility.waiting_for(who("theo")).exists()
+    assert not visibility.get(request.pk, who("theo")).may_decide
 
 
 def test_what_was_given_stays_when_the_rest_lapses(shop: Node) -> None:
     request = ask("ana", "read shop.sales.orders", "read shop.sales.customers")
     approve(request, "carla")
     approve(request, "olivia")
-    ageing.tick(request.lapses_at)
+    escalation.tick(request.lapses_at)
     assert AccessRequest.objects.get().state == "approved_less"
     assert request.parts.get(name__endswith="orders").state == "lapsed"
     assert can("ana", table="shop.sales.customers") and not can("ana")
@@ -132,10 +132,10 @@ def test_the_next_level_is_asked_after_a_while_and_not_before(shop: Node) -> Non
     after = request.asked_at + timedelta(hours=24)
     assert table.escalates_at == after
     for moment, people in ((after - TICK, ["theo"]), (after, ["dora", "olivia", "theo"])):
-        ageing.tick(moment)
+        escalation.tick(moment)
         table.refresh_from_db()
         assert called(table) == people
-    ageing.tick(table.escalates_at)
+    escalation.tick(table.escalates_at)
     table.refresh_from_db()
     assert called(table) == ["carla", "dora", "olivia", "theo"]
     told = Notice.objects.filter(kind="request.to_decide", key__contains=f"escalated:{table.number}")
@@ -143,7 +143,7 @@ def test_the_next_level_is_asked_after_a_while_and_not_before(shop: Node) -> Non
 
 
 def called(part: RequestPart) -> list[str]:
-    from policies.requests.telling import deciders_of
+    from policies.requests.notifications import deciders_of
 
     return sorted(one.name for one in deciders_of(part.request, [part]))
 
@@ -154,7 +154,7 @@ def test_when_who_was_asked_can_no_longer_sign_in_the_next_level_is_asked(shop: 
     request = ask("ana", "read shop.sales.orders")
     User.objects.filter(username="theo").update(is_active=False)
     table = request.parts.get(type="table")
-    ageing.tick(table.escalates_at)
+    escalation.tick(table.escalates_at)
     table.refresh_from_db()
     assert called(table) == ["dora", "olivia"]
 
@@ -164,11 +164,11 @@ def test_access_that_begins_later_is_given_then_and_not_before(shop: Node) -> No
     request = ask("ana", "read shop.sales.orders", starts=start, lasts="P7D")
     assert approve(request, "marek", parts=[0, 1, 2]).state == "approved"
     assert not Grant.objects.filter(origin="request").exists()
-    ageing.tick(start - TICK)
+    escalation.tick(start - TICK)
     assert not can("ana")
     assert RequestWant.objects.get().due == start
     begins_now()
-    ageing.tick(timezone.now())
+    escalation.tick(timezone.now())
     want = RequestWant.objects.get()
     assert can("ana")
     assert want.valid_until - want.given_at == timedelta(days=7)
@@ -191,11 +191,11 @@ def test_what_is_to_begin_is_asked_of_its_rights_again(shop: Node, lost: str) ->
     else:
         objects.drop(the("table", "shop.sales.orders"), by=BY, authority=AUTHORITY)
     begins_now()
-    ageing.tick(timezone.now())
+    escalation.tick(timezone.now())
     assert not Grant.objects.open().filter(origin="request").exists()
     assert AccessRequest.objects.get().state == "asked"
     assert Notice.objects.filter(recipient__name="ana", text__startswith="Your request waits").exists()
-    assert ageing.tick(timezone.now()) == 0
+    assert escalation.tick(timezone.now()) == 0
 
 
 SAYING = [

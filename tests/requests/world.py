@@ -11,9 +11,9 @@ from accounts.models import Principal
 from policies.authority import Actor
 from policies.decisions import ask as decisions_ask
 from policies.models import AccessRequest, RequestPart, RequestWant
-from policies.requests import asking, deciding
-from policies.requests.approvals import seal_approval
-from policies.requests.asking import Asking, Wanted
+from policies.requests import decisions, submission
+from policies.requests.approval_seals import seal_approval
+from policies.requests.submission import Asking, Wanted
 from tests.factories import the
 
 WHY = "quarterly revenue report"
@@ -51,22 +51,22 @@ def an_asking(asker: str, *wants: str, realm: str = "demo", holder: str = "", **
 
 
 def ask(asker: str, *wants: str, **more: Any) -> AccessRequest:
-    return asking.ask(an_asking(asker, *wants, **more), by=by(asker))
+    return submission.ask(an_asking(asker, *wants, **more), by=by(asker))
 
 
 def approve(request: AccessRequest, decider: str, **more: Any) -> AccessRequest:
-    return deciding.approve(request.pk, by=by(decider), **more)
+    return decisions.approve(request.pk, by=by(decider), **more)
 
 
 def refuse(
     request: AccessRequest, decider: str, reason: str = "not for reports", **more: Any
 ) -> AccessRequest:
-    return deciding.refuse(request.pk, reason, by=by(decider), **more)
+    return decisions.refuse(request.pk, reason, by=by(decider), **more)
 
 
 def told(request: AccessRequest) -> list[str]:
     """Each part with its state: `Use schema on schema demo/shop.sales: waiting for a decision`."""
-    from policies.requests.carrying import part_in_words
+    from policies.requests.fulfilment import part_in_words
 
     return [f"{part_in_words(one)}: {one.state}" for one in request.parts.order_by("number")]
 

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from catalog.nodes import Node
 from policies.models import Review
-from policies.reviews import closing, population
+from policies.reviews import completion, population
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.api.world import Caller, token
@@ -62,7 +62,7 @@ def test_a_whole_review(given: Node) -> None:
     assert (late.status_code, late.json()["decided"]) == (409, [])
     assert "meanwhile: remove" in late.json()["refused"][0]["detail"]
     assert olivia.send(f"{one}/close", {"reason": "all is said"}).json()["state"] == "closing"
-    closing.work(Review.objects.get(pk=review["id"]))
+    completion.work(Review.objects.get(pk=review["id"]))
     assert olivia.get(one).json()["state"] == "closed"
     assert olivia.get(f"{one}/exceptions").json()["results"]
     assert olivia.get(f"{one}/pace").json()["results"][0]["decided"] == 1

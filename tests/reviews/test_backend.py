@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 
 from policies.models import Backend, Review
-from policies.reviews import closing, leading
+from policies.reviews import completion, management
 from policies.services import grants
 from policies.services.grants import Wish
 from policies.sync import worker
@@ -42,7 +42,7 @@ def decided(governed: Backend) -> Review:
     for row in outside:
         decides("olivia", row, "remove")
     decides("olivia", found[f"ana {ORDERS}"], "remove")
-    leading.end(review, by=acts("olivia"))
+    management.end(review, by=acts("olivia"))
     return review
 
 
@@ -56,12 +56,12 @@ def test_it_is_proved_when_the_database_was_read_without_it(
     governed: Backend,
     source: Source,
 ) -> None:
-    closing.work(decided)
+    completion.work(decided)
     row = rows(decided)[f"ana {ORDERS}"]
     assert (state(decided), row.state) == ("proving", "carried")
     assert source.reads("ana")
     worker.deliver(governed)
-    closing.work(decided)
+    completion.work(decided)
     assert state(decided) == "closed"
     assert not source.reads("ana")
     assert not source.reads("legacy")
@@ -74,10 +74,10 @@ def test_it_is_proved_when_the_database_was_read_without_it(
 
 def test_what_cannot_be_read_is_listed_with_its_reason(decided: Review, governed: Backend) -> None:
     Backend.objects.update(state=Backend.State.PAUSED)
-    closing.work(decided)
-    Review.objects.update(ended=timezone.now() - closing.PATIENCE - timedelta(hours=1))
+    completion.work(decided)
+    Review.objects.update(ended=timezone.now() - completion.PATIENCE - timedelta(hours=1))
     decided.refresh_from_db()
-    closing.work(decided)
+    completion.work(decided)
     assert state(decided) == "closed"
-    left = {one.row.what: one.why for one in closing.listed(decided) if one.row.state == "carried"}
+    left = {one.row.what: one.why for one in completion.listed(decided) if one.row.state == "carried"}
     assert "is paused" in left[ORDERS]

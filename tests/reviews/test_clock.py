@@ -10,8 +10,8 @@ from django.utils import timezone
 from accounts.models import User
 from catalog.nodes import Node
 from policies.models import Event, Notice, Review, ReviewSeat
-from policies.reviews import clock, leading, population, reminding
-from policies.reviews.plans import Stage
+from policies.reviews import management, population, reminders, schedule
+from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, acting, owned, the
@@ -39,7 +39,7 @@ def test_those_who_owe_something_are_reminded_three_times_and_once_each(given: N
     reminded = []
     for day in days:
         review.refresh_from_db()
-        clock.look_after(review, begin + timedelta(days=day))
+        schedule.look_after(review, begin + timedelta(days=day))
         reminded.append(len(told("review.remind")))
     assert reminded == [0, 1, 1, 2, 3, 3]
     assert set(told("review.remind")) == {"olivia"}
@@ -49,7 +49,7 @@ def test_who_owes_nothing_is_not_reminded(given: Node) -> None:
     review = a_review(reasons="never")
     for row in rows(review).values():
         decides("olivia", row, "keep")
-    clock.look_after(review, timezone.now() + timedelta(days=12))
+    schedule.look_after(review, timezone.now() + timedelta(days=12))
     assert told("review.remind") == []
     assert not Notice.objects.filter(kind="review.asked", done__isnull=True).exists()
 
@@ -60,8 +60,8 @@ def test_what_was_put_to_somebody_whose_account_was_closed_is_put_to_others(give
     before = rows(review)["ana shop.sales.orders"]
     decides("olivia", rows(review)["mia shop.sales.orders"], "keep")
     User.objects.filter(principal=person("olivia")).update(is_active=False)
-    clock.look_after(review, timezone.now() + timedelta(hours=1))
-    clock.look_after(review, timezone.now() + timedelta(hours=2))
+    schedule.look_after(review, timezone.now() + timedelta(hours=1))
+    schedule.look_after(review, timezone.now() + timedelta(hours=2))
     assert told("review.asked") == ["olivia", "marek"]
     after = rows(review)
     assert after["mia shop.sales.orders"].choice == "keep"
@@ -74,14 +74,14 @@ def test_where_nobody_at_all_can_sign_in_it_stays_and_nothing_breaks(given: Node
     review = a_review(by="marek")
     User.objects.update(is_active=False)
     for hours in (1, 2):
-        clock.look_after(review, timezone.now() + timedelta(hours=hours))
+        schedule.look_after(review, timezone.now() + timedelta(hours=hours))
     assert rows(review)["ana shop.sales.orders"].state == "open"
 
 
 def test_a_reminder_by_hand_is_settled_with_the_review(given: Node) -> None:
     review = a_review()
-    assert reminding.remind(review, by=acting("olivia")) == 1
-    leading.end(review, by=acting("olivia"))
+    assert reminders.remind(review, by=acting("olivia")) == 1
+    management.end(review, by=acting("olivia"))
     assert not Notice.objects.filter(kind="review.remind", done__isnull=True).exists()
 
 
@@ -91,7 +91,7 @@ def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:
     found = rows(review)
     decides("olivia", found["ana shop.sales.orders"], "keep")
     decides("olivia", found["mia shop.sales.orders"], "unsure")
-    clock.look_after(review, timezone.now() + timedelta(days=5, hours=1))
+    schedule.look_after(review, timezone.now() + timedelta(days=5, hours=1))
     review.refresh_from_db()
     after = rows(review)
     assert review.stage == 1
@@ -107,28 +107,28 @@ def test_what_is_left_goes_to_the_next_stage(given: Node) -> None:
 def test_what_nobody_decides_goes_to_the_starter_where_that_was_stated(given: Node) -> None:
     named = (Stage("people", (person("carl"),), days=5),)
     review = a_review(stages=named, silence="escalate")
-    clock.look_after(review, timezone.now() + timedelta(days=6))
+    schedule.look_after(review, timezone.now() + timedelta(days=6))
     review.refresh_from_db()
     assert (review.state, review.stage) == ("open", 1)
     assert decides("olivia", rows(review)["ana shop.sales.orders"], "remove").decided
-    clock.look_after(review, timezone.now() + timedelta(days=30))
+    schedule.look_after(review, timezone.now() + timedelta(days=30))
     review.refresh_from_db()
     assert review.state == "closing"
 
 
 def test_the_end_comes_by_itself(given: Node) -> None:
     review = a_review()
-    clock.tick(timezone.now() + timedelta(days=15))
+    schedule.tick(timezone.now() + timedelta(days=15))
     review.refresh_from_db()
     assert review.state == "closing"
 
 
 def test_a_review_comes_again(given: Node) -> None:
     review = a_review(every=3)
-    clock.tick(timezone.now() + timedelta(days=80))
+    schedule.tick(timezone.now() + timedelta(days=80))
     assert Review.objects.count() == 1
-    clock.tick(timezone.now() + timedelta(days=95))
-    clock.tick(timezone.now() + timedelta(days=96))
+    schedule.tick(timezone.now() + timedelta(days=95))
+    schedule.tick(timezone.now() + timedelta(days=96))
     again = Review.objects.exclude(pk=review.pk).get()
     assert (again.series, again.every, again.title) == (review, 3, review.title)
     population.build(again)
@@ -139,7 +139,7 @@ def test_a_review_comes_again(given: Node) -> None:
 def test_it_does_not_for_a_starter_who_may_no_longer_grant(given: Node) -> None:
     review = a_review(every=3)
     owned(the("schema", "shop.sales"), "ana")
-    clock.tick(timezone.now() + timedelta(days=95))
+    schedule.tick(timezone.now() + timedelta(days=95))
     review.refresh_from_db()
     assert (Review.objects.count(), review.every) == (1, None)
     assert told("review.repeat") == ["olivia"]
@@ -150,7 +150,7 @@ def test_the_next_stage_leaves_second_looks_where_they_are(given: Node) -> None:
     review = a_review(stages=two, pace=9, sample=100, fallback=person("marek"))
     row = rows(review)["ana shop.sales.orders"]
     decides("olivia", row, "keep", seconds=1.0)
-    clock.look_after(review, timezone.now() + timedelta(days=5, hours=1))
+    schedule.look_after(review, timezone.now() + timedelta(days=5, hours=1))
     row.refresh_from_db()
     assert (row.state, row.choice) == ("again", "keep")
     assert decides("marek", row, "remove").decided

@@ -11,7 +11,7 @@ from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import Change, Event, Grant, Review
 from policies.record.history import Names
-from policies.reviews import closing, leading
+from policies.reviews import completion, management
 from policies.services import grants, objects, roles
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, acting, admit, owned, the
@@ -36,8 +36,8 @@ def can(name: str, action: str, table: str = "shop.sales.orders") -> bool:
 
 
 def finish(review: Review, by: str = "olivia") -> Review:
-    leading.end(review, by=acts(by))
-    closing.work(review)
+    management.end(review, by=acts(by))
+    completion.work(review)
     review.refresh_from_db()
     return review
 
@@ -117,14 +117,14 @@ def test_what_was_given_again_meanwhile_is_another_decision(given: Node) -> None
 def test_a_starter_who_may_no_longer_grant_removes_nothing(given: Node) -> None:
     review = a_review()
     decides("olivia", rows(review)["ana shop.sales.orders"], "remove")
-    leading.end(review, by=acts("olivia"))
+    management.end(review, by=acts("olivia"))
     owned(the("schema", "shop.sales"), "ana")
-    closing.work(review)
+    completion.work(review)
     row = rows(review)["ana shop.sales.orders"]
     assert row.state == "failed"
     assert "You may not" in row.outcome
     assert can("ana", "read")
-    assert [one.row.number for one in closing.listed(review) if one.row.state == "failed"] == [row.number]
+    assert [one.row.number for one in completion.listed(review) if one.row.state == "failed"] == [row.number]
 
 
 def test_an_object_that_is_gone_takes_its_rows_along(given: Node) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from catalog.nodes import Node
 from policies.models import Change, Event, Grant, Review, ReviewRow
 from policies.record.verify import verify
-from policies.reviews import carrying, closing, leading, population
+from policies.reviews import completion, management, population, removals
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import acting, admit, the
@@ -77,7 +77,7 @@ def test_a_review_that_is_called_off_meanwhile_is_written_no_further(many: Node)
     review = a_review(built=False)
 
     def call_off(many_: int) -> None:
-        leading.cancel(Review.objects.get(pk=review.pk), by=acts("olivia"))
+        management.cancel(Review.objects.get(pk=review.pk), by=acts("olivia"))
 
     assert not population.build(review, told=call_off)
     assert Review.objects.get().state == "cancelled"
@@ -92,8 +92,8 @@ def test_removals_are_carried_out_once_however_often_the_worker_was_killed(
     for name, row in rows(review).items():
         if name in wanted:
             decides("olivia", row, "remove")
-    leading.end(review, by=acts("olivia"))
-    real, done = carrying._note, []
+    management.end(review, by=acts("olivia"))
+    real, done = removals._note, []
 
     def note(*what: object) -> None:
         real(*what)  # type: ignore[arg-type]
@@ -101,10 +101,10 @@ def test_removals_are_carried_out_once_however_often_the_worker_was_killed(
         if len(done) % 2:
             raise Killed  # after all was written, before it was committed
 
-    monkeypatch.setattr(carrying, "_note", note)
+    monkeypatch.setattr(removals, "_note", note)
     for _ in range(20):
         try:
-            assert closing.work(review)
+            assert completion.work(review)
             break
         except Killed:
             later(review)

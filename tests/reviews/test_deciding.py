@@ -13,9 +13,9 @@ from django.utils import timezone
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat
-from policies.reviews import closing, deciding, guarding, leading, passing, worklist
-from policies.reviews.deciding import Verdict
-from policies.reviews.plans import Stage
+from policies.reviews import completion, decisions, delegation, management, pace_checks, worklist
+from policies.reviews.campaign_plans import Stage
+from policies.reviews.decisions import Verdict
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import a_person, acting, the
@@ -48,11 +48,11 @@ def test_a_decision_can_be_changed_until_the_end(given: Node) -> None:
     decides("olivia", row, "keep")
     row.refresh_from_db()
     assert (row.choice, row.version) == ("keep", 2)
-    deciding.take_back(review, row.pk, 2, by=acts("olivia"))
+    decisions.take_back(review, row.pk, 2, by=acts("olivia"))
     row.refresh_from_db()
     assert (row.state, row.choice) == ("open", "")
     assert [one.choice for one in worklist.told(row)] == ["", "keep", "remove"]
-    leading.end(review, by=acts("olivia"))
+    management.end(review, by=acts("olivia"))
     with pytest.raises(Conflict, match="being carried out"):
         decides("olivia", row, "keep")
 
@@ -61,8 +61,8 @@ def test_who_comes_second_hears_who_was_first(given: Node) -> None:
     review = a_review(**by_people("carl", "olivia"))
     row = rows(review)[f"ana {ORDERS}"]
     verdict = Verdict(row.pk, row.version, "remove", reason="left")
-    assert deciding.decide(review, [verdict], by=acts("carl")).decided == (row.pk,)
-    late = deciding.decide(review, [Verdict(row.pk, row.version, "keep")], by=acts("olivia"))
+    assert decisions.decide(review, [verdict], by=acts("carl")).decided == (row.pk,)
+    late = decisions.decide(review, [Verdict(row.pk, row.version, "keep")], by=acts("olivia"))
     assert late.decided == ()
     assert late.refused == ((row.pk, f"carl decided row {row.number} meanwhile: remove."),)
     row.refresh_from_db()
@@ -80,7 +80,7 @@ def test_of_two_at_once_one_is_first() -> None:
     def decide(name: str, choice: str) -> None:
         verdict = Verdict(row.pk, 0, choice, reason="so")
         barrier.wait()
-        if deciding.decide(review, [verdict], by=acts(name)).decided:
+        if decisions.decide(review, [verdict], by=acts(name)).decided:
             won.append(choice)
         connections.close_all()
 
@@ -119,7 +119,7 @@ def test_who_is_not_asked_decides_nothing(given: Node) -> None:
     with pytest.raises(Refused):
         decides("marek", rows(review)[f"ana {ORDERS}"], "keep")
     with pytest.raises(NotFound):
-        deciding.decide(review, [Verdict(10**9, 0, "keep")], by=acts("olivia"))
+        decisions.decide(review, [Verdict(10**9, 0, "keep")], by=acts("olivia"))
 
 
 MEANT: list[tuple[str, str, dict[str, Any], str]] = [
@@ -158,7 +158,7 @@ def test_what_cannot_be_meant(shop: Node) -> None:
 def test_reasons_where_the_review_wants_them(given: Node, reasons: str, choice: str, needed: bool) -> None:
     review = a_review(reasons=reasons)
     row = rows(review)[f"ana {ORDERS}"]
-    assert deciding.needs_reason(review, row, choice) is needed
+    assert decisions.needs_reason(review, row, choice) is needed
 
 
 # rubber stamps
@@ -169,8 +169,8 @@ def test_what_reaches_far_is_kept_one_at_a_time(given: Node) -> None:
     both = [rows(review)[name] for name in (f"ana {ORDERS}", f"mia {ORDERS}")]
     assert all(row.far for row in both)  # Carl is denied there, they are exceptions
     with pytest.raises(Invalid, match="one at a time"):
-        deciding.decide(review, [Verdict(row.pk, 0, "keep") for row in both], by=acts("olivia"))
-    done = deciding.decide(review, [Verdict(row.pk, 0, "remove") for row in both], by=acts("olivia"))
+        decisions.decide(review, [Verdict(row.pk, 0, "keep") for row in both], by=acts("olivia"))
+    done = decisions.decide(review, [Verdict(row.pk, 0, "remove") for row in both], by=acts("olivia"))
     assert len(done.decided) == 2
 
 
@@ -178,7 +178,7 @@ def test_only_so_many_at_once(given: Node) -> None:
     review = a_review(reasons="never", bulk=1)
     both = [Verdict(rows(review)[name].pk, 0, "remove") for name in (f"ana {ORDERS}", f"mia {ORDERS}")]
     with pytest.raises(Invalid, match="At most 1"):
-        deciding.decide(review, both, by=acts("olivia"))
+        decisions.decide(review, both, by=acts("olivia"))
 
 
 def test_the_starter_sees_how_fast_somebody_decides(given: Node) -> None:
@@ -186,7 +186,7 @@ def test_the_starter_sees_how_fast_somebody_decides(given: Node) -> None:
     found = rows(review)
     decides("olivia", found[f"ana {ORDERS}"], "keep", seconds=1.0)
     decides("olivia", found[f"mia {ORDERS}"], "remove", seconds=30.0)
-    [pace] = guarding.paces(review)
+    [pace] = pace_checks.paces(review)
     assert (pace.decided, pace.quick, pace.kept, pace.kept_far, pace.seconds) == (2, 1, 1, 1, 15.5)
 
 
@@ -207,19 +207,21 @@ def test_what_nobody_looked_at_again_is_listed(given: Node) -> None:
     review = a_review(pace=5, sample=100, fallback=person("marek"))
     row = rows(review)[f"ana {ORDERS}"]
     decides("olivia", row, "keep", seconds=1.0)
-    leading.end(review, by=acts("olivia"))
-    closing.work(review)
-    assert {one.row.pk: one.why for one in closing.listed(review)}[row.pk] == "Nobody looked at it again."
+    management.end(review, by=acts("olivia"))
+    completion.work(review)
+    assert {one.row.pk: one.why for one in completion.listed(review)}[row.pk] == "Nobody looked at it again."
 
 
 def test_the_lot_is_drawn_from_the_sealed_population(given: Node) -> None:
     review = a_review(sample=50)
     found = list(rows(review).values())
-    assert [guarding.drawn(review, row) for row in found] == [guarding.drawn(review, row) for row in found]
+    assert [pace_checks.drawn(review, row) for row in found] == [
+        pace_checks.drawn(review, row) for row in found
+    ]
     review.sample = 0
-    assert not any(guarding.drawn(review, row) for row in found)
+    assert not any(pace_checks.drawn(review, row) for row in found)
     review.sample = 100
-    assert all(guarding.drawn(review, row) for row in found)
+    assert all(pace_checks.drawn(review, row) for row in found)
 
 
 # passing on
@@ -228,7 +230,7 @@ def test_the_lot_is_drawn_from_the_sealed_population(given: Node) -> None:
 def test_rows_are_passed_on_but_never_ones_own(given: Node) -> None:
     review = a_review()
     many = len(rows(review))
-    passed = passing.pass_on(review, person("ana"), by=acts("olivia"))
+    passed = delegation.pass_on(review, person("ana"), by=acts("olivia"))
     assert passed == sum(row.holder != person("ana") for row in rows(review).values()) < many
     with pytest.raises(Refused):
         decides("olivia", rows(review)[f"mia {ORDERS}"], "remove")
@@ -239,32 +241,32 @@ def test_who_is_not_asked_passes_nothing_on(given: Node) -> None:
     review = a_review()
     keys = [row.pk for row in rows(review).values()]
     with pytest.raises(Refused):
-        passing.pass_on(review, person("mia"), by=acts("carl"), rows=keys)
+        delegation.pass_on(review, person("mia"), by=acts("carl"), rows=keys)
     with pytest.raises(Invalid, match="cannot sign in"):
-        passing.pass_on(review, person("tom"), by=acts("olivia"), rows=keys)
+        delegation.pass_on(review, person("tom"), by=acts("olivia"), rows=keys)
 
 
 def test_who_leads_passes_on_anything(given: Node) -> None:
     review = a_review(**by_people("carl"))
     row = rows(review)[f"ana {ORDERS}"]
-    assert passing.pass_on(review, person("mia"), by=acts("marek"), rows=[row.pk]) == 1
+    assert delegation.pass_on(review, person("mia"), by=acts("marek"), rows=[row.pk]) == 1
     assert decides("mia", row, "remove").decided
 
 
 def test_a_review_is_called_off_and_nothing_happens(given: Node) -> None:
     review = a_review()
     decides("olivia", rows(review)[f"ana {ORDERS}"], "remove")
-    leading.cancel(review, by=acts("olivia"))
-    assert not closing.work(review)
+    management.cancel(review, by=acts("olivia"))
+    assert not completion.work(review)
     assert Review.objects.get().state == "cancelled"
     with pytest.raises(Conflict, match="called off"):
-        leading.end(review, by=acts("olivia"))
+        management.end(review, by=acts("olivia"))
 
 
 def test_a_review_is_given_more_time(given: Node) -> None:
     review = a_review()
     due = review.due
-    leading.extend(review, 3, by=acts("olivia"))
+    management.extend(review, 3, by=acts("olivia"))
     assert review.due - due == timedelta(days=3)
     with pytest.raises(Refused):
-        leading.extend(review, 3, by=acts("carl"))
+        management.extend(review, 3, by=acts("carl"))

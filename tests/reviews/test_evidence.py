@@ -18,7 +18,7 @@ from lakewarden.record.__main__ import main
 from policies import signing
 from policies.models import Review
 from policies.record.exports import signed_archives
-from policies.reviews import closing, leading
+from policies.reviews import completion, management
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import acting, the
@@ -37,8 +37,8 @@ def closed(shop: Node) -> Review:
     decides("olivia", found["mia shop.sales.orders"], "reduce", takes=("MODIFY_TABLE",))
     decides("olivia", found["role:sales_read shop.sales"], "keep")
     decides("olivia", found["ana shop.sales"], "unsure")
-    leading.end(review, by=acts("olivia"))
-    closing.work(review)
+    management.end(review, by=acts("olivia"))
+    completion.work(review)
     review.refresh_from_db()
     assert review.state == "closed"
     return review

@@ -7,7 +7,7 @@ import pytest
 from policies.decisions import ask
 from policies.decisions.lookups import entries
 from policies.models import Grant, Review
-from policies.reviews import closing, consequences, leading
+from policies.reviews import completion, consequences, management
 from tests.cdap_law import world as cdap
 from tests.factories import the
 from tests.herd import world as herd
@@ -15,8 +15,8 @@ from tests.reviews.world import a_review, acts, can_sign_in, decides, person, ro
 
 
 def finish(review: Review, by: str) -> None:
-    leading.end(review, by=acts(by))
-    closing.work(review)
+    management.end(review, by=acts(by))
+    completion.work(review)
     review.refresh_from_db()
     assert review.state == "closed"
 

@@ -18,8 +18,8 @@ from lakewarden.law.facts import Rule
 from policies.decisions import ask, facts
 from policies.decisions.lookups import visible_objects
 from policies.models import Grant, Review, ReviewRow, ReviewSeat
-from policies.reviews import closing, deciding, leading
-from policies.reviews.deciding import Verdict
+from policies.reviews import completion, decisions, management
+from policies.reviews.decisions import Verdict
 from policies.services import grants, owners
 from policies.services.grants import Wish
 from tests.factories import AUTHORITY, BY, acting
@@ -108,7 +108,7 @@ def decide_by_lot(review: Review, chance: random.Random) -> None:
         reviewer = chance.choice(list(seats.order_by("pk").values_list("reviewer__name", flat=True)))
         if chance.random() < 0.2:
             continue
-        choice = chance.choice(deciding.choices(row))
+        choice = chance.choice(decisions.choices(row))
         verdict = Verdict(
             row.pk,
             row.version,
@@ -117,7 +117,7 @@ def decide_by_lot(review: Review, chance: random.Random) -> None:
             until=timezone.now() + timedelta(days=9) if choice == "end" else None,
             reason="by lot",
         )
-        deciding.decide(review, [verdict], by=acts(reviewer))
+        decisions.decide(review, [verdict], by=acts(reviewer))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -129,8 +129,8 @@ def test_after_a_review_access_is_the_population_less_what_was_proved(
     root = a_world(chance)
     review = a_review(root, by="marek", silence=chance.choice(("keep", "remove")))
     decide_by_lot(review, chance)
-    leading.end(review, by=acts("marek"))
-    closing.work(review)
+    management.end(review, by=acts("marek"))
+    completion.work(review)
     review.refresh_from_db()
     assert review.state == "closed"
     proved = ReviewRow.objects.filter(review=review, state="proved").exclude(choice="end")

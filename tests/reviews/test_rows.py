@@ -14,9 +14,9 @@ from policies.analytics import uses
 from policies.analytics.uses import Used
 from policies.errors import Invalid, Refused
 from policies.models import Review, ReviewRow, ReviewSeat, Use
-from policies.reviews import advice, closing, consequences, leading, starting
+from policies.reviews import advice, completion, consequences, management, start
 from policies.reviews.advice import Known
-from policies.reviews.plans import Plan, Scope, Stage
+from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.separation.sides import Side
 from policies.services import accounts, grants, members, roles, separation
 from policies.services.grants import Wish
@@ -97,15 +97,15 @@ def test_nobody_reviews_what_they_may_not_grant(given: Node) -> None:
     with pytest.raises(Refused, match="only who may grant"):
         a_review(the("metalake"), by="olivia")
     with pytest.raises(Invalid, match="what is to be reviewed"):
-        starting.start(Plan("x", Scope(())), by=acts("marek"))
+        start.start(Plan("x", Scope(())), by=acts("marek"))
     assert not Review.objects.exists()
 
 
 def test_what_changed_since_the_last_review_comes_first(given: Node) -> None:
     first = a_review()
     assert {row.change for row in rows(first).values()} == {""}
-    leading.end(first, by=acts("olivia"))
-    closing.work(first)
+    management.end(first, by=acts("olivia"))
+    completion.work(first)
     give("mia")
     give("ana", "MODIFY_TABLE")
     found = rows(a_review())

@@ -10,8 +10,9 @@ import pytest
 
 from policies.models import Event, Grant, Review
 from policies.record.verify import verify
-from policies.reviews import leading, starting
-from policies.reviews.plans import Plan, Scope, Stage
+from policies.reviews import management
+from policies.reviews import start as reviews_start
+from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.services import grants
 from policies.services.grants import Wish
 from tests.factories import acting, admit, the
@@ -54,12 +55,12 @@ def test_nothing_is_lost_and_nothing_done_twice(worker: Worker) -> None:
     holders, orders = tuple(person(name) for name in names), the("table", "shop.sales.orders")
     grants.add(Wish(orders, holders, ("SELECT_TABLE",)), by=acting("olivia"))
     plan = Plan("Sales", Scope((the("schema", "shop.sales"),)), (Stage("owner"),), reasons="never", sample=0)
-    review = starting.start(plan, by=acts("olivia"))
+    review = reviews_start.start(plan, by=acts("olivia"))
     until(worker, lambda: Review.objects.get().state == "open", chance)
     for name, row in rows(review).items():
         if name.endswith(".orders"):
             decides("olivia", row, "remove")
-    leading.end(Review.objects.get(), by=acts("olivia"))
+    management.end(Review.objects.get(), by=acts("olivia"))
     until(worker, lambda: Review.objects.get().state == "closed", chance)
     carried = list(Event.objects.filter(kind="review.carried").values_list("data__row", flat=True))
     assert len(carried) == len(set(carried)) == PEOPLE

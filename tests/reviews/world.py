@@ -9,9 +9,9 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.models import Review, ReviewRow
-from policies.reviews import deciding, population, starting
-from policies.reviews.deciding import Outcome, Verdict
-from policies.reviews.plans import Plan, Scope, Stage
+from policies.reviews import decisions, population, start
+from policies.reviews.campaign_plans import Plan, Scope, Stage
+from policies.reviews.decisions import Outcome, Verdict
 from tests.factories import the
 
 
@@ -35,7 +35,7 @@ def a_review(*where: Node, by: str = "olivia", built: bool = True, **more: Any) 
     scope_of = {name: more.pop(name) for name in ("people", "roles", "services", "risks") if name in more}
     objects = where if where or "roles" in scope_of else (the("schema", "shop.sales"),)
     plan = Plan("Sales data", Scope(objects, **scope_of), **{"stages": (Stage("owner"),), **more})
-    review = starting.start(plan, by=acts(by))
+    review = start.start(plan, by=acts(by))
     if built:
         population.build(review)
         review.refresh_from_db()
@@ -61,4 +61,4 @@ def decides(reviewer: str, row: ReviewRow, choice: str, **more: Any) -> Outcome:
     row.refresh_from_db()
     seconds = more.pop("seconds", None)
     verdict = Verdict(row.pk, row.version, choice, **{"reason": "no longer needed", **more})
-    return deciding.decide(row.review, [verdict], by=acts(reviewer), seconds=seconds)
+    return decisions.decide(row.review, [verdict], by=acts(reviewer), seconds=seconds)

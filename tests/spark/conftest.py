@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
-from lakewarden.spark.guarding import Guard
-from lakewarden.spark.naming import Catalogs
+from lakewarden.spark.object_names import Catalogs
+from lakewarden.spark.session_guard import Guard
 from lakewarden.spark.uses import Uses
 from lakewarden.testing import snapshot
 

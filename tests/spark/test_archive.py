@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node
 from lakewarden.spark.pipelines import archive as program
-from lakewarden.spark.pipelines.telling import Telling
+from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.pipelines import archive
 from policies.analytics.pipelines.known import Work
 from policies.errors import Conflict

@@ -46,7 +46,7 @@ def test_both_are_back_when_the_guard_ends(program: Program, plain: Any) -> None
 
 
 def test_a_parser_of_another_make_is_not_taken_for_closed(plain: Any) -> None:
-    from lakewarden.spark import foreign
+    from lakewarden.spark import foreign_calls
 
     with pytest.raises(LookupError, match="substitutes variables in an unknown way"):
-        foreign.close(plain._jvm, plain._jvm.java.lang.Object())
+        foreign_calls.close(plain._jvm, plain._jvm.java.lang.Object())

@@ -70,17 +70,17 @@ def kept_session(program: Program, plain: Any, folder: Path) -> int:
 
 @passes("A program that takes the guard out: it can do what the guard did.")
 def taken_out(program: Program, plain: Any, folder: Path) -> int:
-    from lakewarden.spark import rule
+    from lakewarden.spark import analyzer_rule
 
     spark, watching = program.spark, program.guard.watching
     guarded = spark._jsparkSession
-    rule.take(spark, watching)
+    analyzer_rule.take(spark, watching)
     try:
-        rule.switch(spark, plain._jsparkSession)
+        analyzer_rule.switch(spark, plain._jsparkSession)
         return int(spark.table("hr.emp").count())
     finally:
-        rule.switch(spark, guarded)
-        rule.put(spark, watching)
+        analyzer_rule.switch(spark, guarded)
+        analyzer_rule.put(spark, watching)
 
 
 @passes(

@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
 
 from lakewarden.__main__ import main
-from lakewarden.spark.environment import exposed
+from lakewarden.spark.server_environment import exposed
 from tests.client.conftest import TOKEN
 from tests.spark.connect import ROOT, Everybody, connect_server
 from tests.spark.test_guard import READER

@@ -17,11 +17,11 @@ pytest.importorskip("pyspark.sql.datasource", reason="PySpark 4.0 brought format
 from django.utils import timezone
 
 from accounts.models import Token
-from lakewarden.spark import reading, views
-from lakewarden.spark.reading import ReadingFailed, Wanted
+from lakewarden.spark import data_source_reader, data_views
+from lakewarden.spark.data_source_reader import ReadingFailed, Wanted
 from policies.analytics import uses
+from policies.data_views.registry import VIEWS
 from policies.decisions import slices
-from policies.readings.views import VIEWS
 from policies.services import objects
 from policies.services.objects import NewObject
 from tests.api.world import BY, Shop, make_shop, token, user
@@ -71,12 +71,12 @@ def load(plain: Any, site: Site, shop: Shop) -> Load:
 
 
 def test_the_columns_are_those_of_the_console() -> None:
-    assert {name: view.filters for name, view in VIEWS.items()} == dict(views.FILTERS)
-    assert all(views.FILTERS[name] <= set(columns) for name, columns in views.VIEWS.items())
+    assert {name: view.filters for name, view in VIEWS.items()} == dict(data_views.FILTERS)
+    assert all(data_views.FILTERS[name] <= set(columns) for name, columns in data_views.VIEWS.items())
 
 
 def test_every_view_is_read_whole(load: Load, shop: Shop) -> None:
-    for view, columns in views.VIEWS.items():
+    for view, columns in data_views.VIEWS.items():
         once, parts = load(view, splits=1), load(view, splits=3, page=2)
         assert dict(once.dtypes) == columns, view
         rows = once.collect()
@@ -94,7 +94,7 @@ def test_every_view_is_read_whole(load: Load, shop: Shop) -> None:
 def test_the_page_says_which_columns_there_are() -> None:
     told = re.findall(r"^\| `(\w+)` \| ([\w, ]+) \| .*`(?:check|audit)` \|$", DOCUMENT, re.M)
     assert {name: columns.split(", ") for name, columns in told} == {
-        name: list(columns) for name, columns in views.VIEWS.items()
+        name: list(columns) for name, columns in data_views.VIEWS.items()
     }
 
 
@@ -169,7 +169,7 @@ def test_what_cannot_be_read_is_told_with_a_code(load: Load, site: Site) -> None
     good = {"url": site.url, "token": token("user", "marek"), "realm": "demo", "view": "grants"}
     for options, told in WRONG:
         with pytest.raises(ReadingFailed) as failed:
-            reading.planned(Wanted.read({**good, **options}))
+            data_source_reader.planned(Wanted.read({**good, **options}))
         assert str(failed.value).startswith(told), options
     for options, told in WRONG[:1] + WRONG[6:7]:
         with pytest.raises(Exception, match=told):
@@ -196,17 +196,19 @@ def test_executors_get_a_token_for_the_reading_alone(shop: Shop, site: Site) -> 
 
 
 class TestRestarts:
-    def part(self, site: Site, **options: str) -> reading.Part:
+    def part(self, site: Site, **options: str) -> data_source_reader.Part:
         wanted = Wanted.read(
             {"url": site.url, "token": token("user", "marek"), "realm": "demo", "view": "grants", "page": "1",
              "splits": "1", **options}
         )  # fmt: skip
-        plan = reading.planned(wanted)
-        return reading.Part(wanted, reading.narrowed(wanted, plan), plan.revision, plan.at, *plan.parts[0])
+        plan = data_source_reader.planned(wanted)
+        return data_source_reader.Part(
+            wanted, data_source_reader.narrowed(wanted, plan), plan.revision, plan.at, *plan.parts[0]
+        )
 
     def test_a_console_that_comes_back_is_read_to_the_end(self, shop: Shop, site: Site) -> None:
-        whole = [row for page in reading.pages(self.part(site)) for row in page]
-        pages = reading.pages(self.part(site))
+        whole = [row for page in data_source_reader.pages(self.part(site)) for row in page]
+        pages = data_source_reader.pages(self.part(site))
         rows = list(next(pages))
         site.stop()
         back = threading.Timer(1.0, site.start)
@@ -216,14 +218,14 @@ class TestRestarts:
         assert rows == whole and len(rows) > 2
 
     def test_one_that_does_not_is_no_short_result(self, shop: Shop, site: Site) -> None:
-        pages = reading.pages(self.part(site, attempts="2"))
+        pages = data_source_reader.pages(self.part(site, attempts="2"))
         next(pages)
         site.stop()
         with pytest.raises(ReadingFailed, match=r"^LAKEWARDEN_UNAVAILABLE: "):
             list(pages)
 
     def test_a_token_that_ended_is_told(self, shop: Shop, site: Site) -> None:
-        pages = reading.pages(self.part(site))
+        pages = data_source_reader.pages(self.part(site))
         next(pages)
         Token.objects.exclude(view="").update(expires=timezone.now())
         with pytest.raises(ReadingFailed, match=r"^LAKEWARDEN_CREDENTIALS: "):
@@ -269,8 +271,8 @@ def test_a_guard_lets_the_console_decide_on_its_own_tables(plain: Any, site: Sit
     from pyspark.sql import SparkSession
 
     from lakewarden.spark import AccessDenied
-    from lakewarden.spark.guarding import Guard
-    from lakewarden.spark.naming import Catalogs
+    from lakewarden.spark.object_names import Catalogs
+    from lakewarden.spark.session_guard import Guard
     from lakewarden.spark.uses import Uses
     from lakewarden.testing import Held, snapshot
 

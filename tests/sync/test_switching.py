@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from policies.models import Backend, OutboxEntry
-from policies.services import details
+from policies.services import object_details
 from policies.sync import worker
 from policies.sync.reconcile import Report
 from policies.sync.safeguards import loss_limit
@@ -27,7 +27,7 @@ def delivered(backend: Backend) -> Report:
 
 
 def switch(type_: str, name: str, *, on: bool) -> None:
-    assert details.switch(the(type_, name) if name else the(type_), on=on, by=BY, authority=AUTHORITY)
+    assert object_details.switch(the(type_, name) if name else the(type_), on=on, by=BY, authority=AUTHORITY)
 
 
 def test_a_catalog_that_is_off_has_no_readers_of_ours(governed: Backend, source: Source) -> None:

@@ -23,8 +23,8 @@ from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import Surface, respond
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.models import RequestWant
-from policies.requests import asking, closing, seeing
-from policies.requests.seeing import Seen
+from policies.requests import outcomes, submission, visibility
+from policies.requests.visibility import Seen
 
 DENIAL, TASK = "authzen-denial", "authzen-task"
 FRESH = 600
@@ -73,7 +73,7 @@ class _Draft(Surface):
         return response
 
     def handle(self, number: int, status: int) -> HttpResponse:
-        seen = seeing.get(number, self.caller.principal)
+        seen = visibility.get(number, self.caller.principal)
         found = _task(seen, self.request)
         response = respond(found, status)
         if found["task"]["status"] == "pending":
@@ -99,7 +99,7 @@ class AccessRequests(_Draft):
         key = request._request.headers.get("Idempotency-Key", "")
         wanted = bodies.read_asking(body, caller.principal, key)
         try:
-            made = asking.ask(wanted, by=caller.actor())
+            made = submission.ask(wanted, by=caller.actor())
         except Conflict as conflict:
             raise DraftProblem(409, "duplicate_request", str(conflict)) from conflict
         return self.handle(made.pk, 202)
@@ -121,7 +121,7 @@ class Cancelled(_Draft):
     def post(self, request: Request, task: str) -> HttpResponse:
         caller = self.require_scope("request")
         number = _number(task)
-        asking.withdraw(number, by=caller.actor())
+        submission.withdraw(number, by=caller.actor())
         return self.handle(number, 200)
 
 
@@ -161,7 +161,7 @@ def _task(seen: Seen, request: Request) -> dict[str, Any]:
     base = request.build_absolute_uri(reverse("authzen-access-requests"))
     task = signing.Signer(salt=TASK, sep=".").sign(str(seen.request.pk))
     several = len(seen.wants) > 1
-    came = [closing.standing(want, seen.parts) for want in seen.wants]
+    came = [outcomes.standing(want, seen.parts) for want in seen.wants]
     status = _status(seen, came)
     decided = sum(part.state not in ("asked", "asked_back") for part in seen.parts)
     found: dict[str, Any] = {
@@ -183,22 +183,22 @@ def _task(seen: Seen, request: Request) -> dict[str, Any]:
 
 
 def _status(seen: Seen, came: list[str]) -> str:
-    if closing.COMING in came or seen.request.open:
+    if outcomes.COMING in came or seen.request.open:
         return "pending"
     if seen.request.state != "approved_less":
         return STATUS[seen.request.state]
-    return "approved" if all(one == closing.GIVEN for one in came) else "partial"
+    return "approved" if all(one == outcomes.GIVEN for one in came) else "partial"
 
 
 def _item(seen: Seen, want: RequestWant, came: str) -> dict[str, Any]:
-    words = {closing.GIVEN: "approved", closing.OPEN: "pending", closing.COMING: "pending"}
+    words = {outcomes.GIVEN: "approved", outcomes.OPEN: "pending", outcomes.COMING: "pending"}
     status = words.get(came, STATUS.get(seen.request.state, "denied"))
     found: dict[str, Any] = {
         "resource": {"type": want.type, "id": want.name},
         "action": {"name": want.action},
-        "status": "denied" if status in ("approved", "pending") and came == closing.FAILED else status,
+        "status": "denied" if status in ("approved", "pending") and came == outcomes.FAILED else status,
     }
-    if came == closing.GIVEN:
+    if came == outcomes.GIVEN:
         found["result"] = _result(seen, want)
     return found
 

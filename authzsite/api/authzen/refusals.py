@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from authzsite.api.authzen.cases import Case
+from authzsite.api.authzen.question_names import Case
 from authzsite.api.authzen.questions import Question
 from catalog.nodes import Node
 from lakewarden.law import dialects

@@ -17,7 +17,7 @@ from authzsite.api.authzen.questions import (
     read_resource_search,
     read_subject_search,
 )
-from authzsite.api.authzen.searching import Found, Search
+from authzsite.api.authzen.search_results import Found, Search
 from authzsite.api.strictjson import read_object
 from authzsite.api.surface import Surface, respond
 

@@ -17,7 +17,7 @@ from rest_framework.request import Request
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
 from authzsite.api.authzen import access_requests
 from authzsite.api.authzen.answers import Answer, truncated, undecided
-from authzsite.api.authzen.asking import ask
+from authzsite.api.authzen.batch_decisions import ask
 from authzsite.api.authzen.questions import Batch, Question, read_batch, read_question
 from authzsite.api.strictjson import read_object
 from authzsite.api.surface import Forbidden, Surface, respond

@@ -11,8 +11,8 @@ from rest_framework.request import Request
 
 from accounts.models import Principal
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
-from authzsite.api.authzen.asking import ABOUT_OTHERS, OF_A_RUN, Inquiry
-from authzsite.api.authzen.cases import Case
+from authzsite.api.authzen.batch_decisions import ABOUT_OTHERS, OF_A_RUN, Inquiry
+from authzsite.api.authzen.question_names import Case
 from authzsite.api.authzen.questions import Action, Entity, Question
 from authzsite.api.cdap import bodies
 from authzsite.api.cdap.call import VIA, CdapCall

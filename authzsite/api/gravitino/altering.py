@@ -12,14 +12,14 @@ from authzsite.api.gravitino.wire import Wire
 from catalog.models import Detail
 from catalog.nodes import Node
 from policies.errors import Invalid
-from policies.services import details, names, objects
+from policies.services import object_details, object_names, objects
 from policies.services.objects import NewObject
 
 
 def legal(name: str) -> str:
     """A name that an object may get here.  Raises Problem."""
     try:
-        return names.legal(name)
+        return object_names.legal(name)
     except Invalid as problem:
         raise illegal(str(problem)) from None
 
@@ -27,7 +27,7 @@ def legal(name: str) -> str:
 def make(call: Call, type: str, *, parent: Node | None = None, name: str = "", **said: Any) -> Node:
     """Register what the body describes below the object in the path; who makes it owns it."""
     body = call.body
-    content = {"properties": details.sealed(body.get("properties", {})), **said.pop("content", {})}
+    content = {"properties": object_details.sealed(body.get("properties", {})), **said.pop("content", {})}
     new = NewObject(
         type, name or legal(body["name"]), comment=body.get("comment", ""), content=content, **said
     )
@@ -73,7 +73,7 @@ def _comment(draft: Draft, update: Mapping[str, Any]) -> None:
 
 
 def _set(draft: Draft, update: Mapping[str, Any]) -> None:
-    draft.properties |= details.sealed({update["property"]: update["value"]}, draft.properties)
+    draft.properties |= object_details.sealed({update["property"]: update["value"]}, draft.properties)
 
 
 def _remove(draft: Draft, update: Mapping[str, Any]) -> None:
@@ -117,4 +117,4 @@ def save(call: Call, node: Node, before: Draft, draft: Draft) -> Detail:
         return call.detail
     words = {"content": "the settings"}
     what = " and ".join(words.get(name, f"the {name}") for name in said)
-    return details.describe(node, what=what, **said, **call.by)
+    return object_details.describe(node, what=what, **said, **call.by)

@@ -12,7 +12,7 @@ from django.http import QueryDict
 
 from accounts.models import Principal
 from authzsite.api.authentication import Caller
-from authzsite.api.gravitino import places
+from authzsite.api.gravitino import path_objects
 from authzsite.api.gravitino.errors import (
     SWITCHED_OFF,
     Problem,
@@ -22,7 +22,7 @@ from authzsite.api.gravitino.errors import (
     not_in_use,
     unsupported,
 )
-from authzsite.api.gravitino.places import Place
+from authzsite.api.gravitino.path_objects import Place
 from authzsite.api.gravitino.routing import Route
 from catalog.models import Detail
 from catalog.nodes import Node
@@ -33,10 +33,10 @@ from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, require
 from policies.decisions import active_roles, ask, slices
 from policies.errors import Refused
-from policies.services import details
+from policies.services import object_details
 
 VIA = "gravitino"
-OBJECT_TYPES = ("catalog", "schema", *places.DATA[2:], *places.ASIDE, *places.PEOPLE)
+OBJECT_TYPES = ("catalog", "schema", *path_objects.DATA[2:], *path_objects.ASIDE, *path_objects.PEOPLE)
 
 
 class Refusal(Problem):
@@ -123,9 +123,9 @@ class Call:
         """The object that the path names."""
         if "full_name" in self.names:
             self.weigh("Metalake.loadMetalake", self.root)
-            return places.of_object(self.root, self.names["type"], self.names["full_name"])
+            return path_objects.of_object(self.root, self.names["type"], self.names["full_name"])
         types = [name for name in self.names if name in OBJECT_TYPES]
-        return places.place(self.root, types, [self.names[type] for type in types])
+        return path_objects.place(self.root, types, [self.names[type] for type in types])
 
     @property
     def node(self) -> Node:
@@ -178,7 +178,7 @@ class Call:
         return bool(ask.answer(self.slice, operation, node, now=self.now))
 
     def refuse(self, found: Decision, node: Node) -> NoReturn:
-        there = node if node.id != places.ABSENT else None
+        there = node if node.id != path_objects.ABSENT else None
         name = "/".join((node.realm, ".".join(node.names[1:])))
         if found.reason == REALM_OFF:
             raise unsupported(SWITCHED_OFF)
@@ -196,7 +196,7 @@ class Call:
         """Raises Problem 409 when the metalake or catalog that the call is about is disabled."""
         for level, name in zip(self.node.levels, self.node.names, strict=True):
             guarded = level.type in ("metalake", "catalog") and level.type not in self.route.idle
-            if guarded and not details.in_use(self.detail_of(level.key)):
+            if guarded and not object_details.in_use(self.detail_of(level.key)):
                 raise not_in_use(level.type, name)
 
     def look_up(self) -> None:

@@ -27,7 +27,7 @@ from catalog.models import Detail, Realm
 from catalog.nodes import Node
 from catalog.queries import below
 from policies.decisions.lookups import visible_objects
-from policies.services import details, objects
+from policies.services import object_details, objects
 from policies.services.objects import NewObject
 from policies.sync.connections import reachability
 
@@ -71,7 +71,7 @@ def wire(name: str, detail: Detail, audit: Audit) -> Wire:
     found = described(name, detail, audit)
     kind = detail.properties.get("type", "relational")
     found |= {"type": kind, "provider": detail.properties.get("provider", MANAGED.get(kind, "hive"))}
-    found["properties"]["in-use"] = "true" if details.in_use(detail) else "false"
+    found["properties"]["in-use"] = "true" if object_details.in_use(detail) else "false"
     return found
 
 
@@ -122,7 +122,7 @@ def weigh_switch(call: Call) -> None:
 
 
 def switch(call: Call) -> Wire:
-    details.switch(call.node, on=call.body["inUse"], **call.by)
+    object_details.switch(call.node, on=call.body["inUse"], **call.by)
     return {}
 
 
@@ -136,7 +136,7 @@ def drop(call: Call) -> Wire:
 
 
 def _refuse_used(call: Call) -> None:
-    if details.in_use(call.detail):
+    if object_details.in_use(call.detail):
         raise in_use("catalog", call.node.name)
     own = {"default"} if call.detail.properties.get("type") == "messaging" else set()
     if below(call.node, "schema").exclude(name__in=own).exists():
@@ -156,7 +156,9 @@ def test_old(call: Call) -> Wire:
 
 def _test(properties: dict[str, str]) -> Wire:
     """Reach every address that the properties name.  Raises Problem."""
-    named = [properties[key] for key in properties if ADDRESSED.search(key) and not details.is_secret(key)]
+    named = [
+        properties[key] for key in properties if ADDRESSED.search(key) and not object_details.is_secret(key)
+    ]
     for address in ",".join(named).split(",")[:MOST_ADDRESSES]:
         _reach(address.strip())
     return {}

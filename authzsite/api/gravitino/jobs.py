@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from authzsite.api.gravitino import altering, places
+from authzsite.api.gravitino import altering, path_objects
 from authzsite.api.gravitino.altering import Draft
 from authzsite.api.gravitino.bodies import (
     COMMENT,
@@ -118,7 +118,7 @@ def alter(call: Call) -> Later:
 
 def list_jobs(call: Call) -> Wire:
     asked = call.query.get("jobTemplateName")
-    if asked and places.place(call.root, ["job_template"], [asked]).missing:
+    if asked and path_objects.place(call.root, ["job_template"], [asked]).missing:
         raise no_such("job_template", asked)
     return {"jobs": []}
 
@@ -129,13 +129,13 @@ def weigh_run(call: Call) -> None:
         name = call.read_body()["jobTemplateName"]
     except Problem:
         name = ""
-    template_ = places.place(call.root, ["job_template"], [name])
+    template_ = path_objects.place(call.root, ["job_template"], [name])
     call.decide("Job.runJob", call.root, also=template_.node.levels)
 
 
 def run(call: Call) -> Wire:
     name = call.body["jobTemplateName"]
-    if places.place(call.root, ["job_template"], [name]).missing:
+    if path_objects.place(call.root, ["job_template"], [name]).missing:
         raise no_such("job_template", name)
     raise unsupported("No runner of jobs is configured here; templates can be kept and guarded")
 

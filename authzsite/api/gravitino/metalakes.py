@@ -25,7 +25,7 @@ from catalog.queries import below
 from policies.decisions import ask
 from policies.decisions.lookups import visible_objects
 from policies.models import RealmMember
-from policies.services import details, realms
+from policies.services import object_details, realms
 
 CREATE = shape({"name": required(filled), "comment": text, "properties": strings})
 ALTER = updates({**RENAME, **COMMENT, **PROPERTIES})
@@ -35,7 +35,7 @@ IDLE = ("metalake",)
 
 def wire(name: str, detail: Detail, audit: Audit) -> Wire:
     found = described(name, detail, audit)
-    found["properties"]["in-use"] = "true" if details.in_use(detail) else "false"
+    found["properties"]["in-use"] = "true" if object_details.in_use(detail) else "false"
     return found
 
 
@@ -63,7 +63,7 @@ def weigh_create(call: Call) -> None:
 
 def create(call: Call) -> Later:
     body = call.body
-    comment, properties = body.get("comment", ""), details.sealed(body.get("properties", {}))
+    comment, properties = body.get("comment", ""), object_details.sealed(body.get("properties", {}))
     name = legal(body["name"])
     root = realms.create("gravitino", name, owner=call.principal, comment=comment, **call.by)
     Detail.objects.filter(securable=root.id).update(content={"properties": properties})
@@ -85,13 +85,13 @@ def altered(call: Call) -> Later:
 
 
 def switched(call: Call) -> Wire:
-    details.switch(call.root, on=call.body["inUse"], **call.by)
+    object_details.switch(call.root, on=call.body["inUse"], **call.by)
     return {}
 
 
 def dropped(call: Call) -> Wire:
     if not call.asks("force"):
-        if details.in_use(call.detail):
+        if object_details.in_use(call.detail):
             raise in_use("metalake", call.root.name)
         if below(call.root, "catalog").exists():
             raise non_empty("metalake", f"Metalake {call.root.name} has catalogs, drop them first")

@@ -22,11 +22,11 @@ from authzsite.api.gravitino.bodies import (
 )
 from authzsite.api.gravitino.call import Call
 from authzsite.api.gravitino.errors import Problem, illegal
-from authzsite.api.gravitino.leaves import SCHEMA, UNNAMED, calls, telling
+from authzsite.api.gravitino.leaf_objects import SCHEMA, UNNAMED, calls, telling
 from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, described
 from catalog.models import Detail
-from policies.services import details
+from policies.services import object_details
 
 CREATE = shape({"name": required(filled), "comment": text, "properties": strings})
 ALTER = updates({**RENAME, **COMMENT, **PROPERTIES})
@@ -75,13 +75,13 @@ def version_of(call: Call, found: Iterable[Version]) -> Version:
 
 
 def shown(one: Version) -> Wire:
-    found = {**one, "properties": details.shown(one["properties"])}
+    found = {**one, "properties": object_details.shown(one["properties"])}
     return found | {"comment": one["comment"], "uri": one["uris"].get(UNNAMED)}
 
 
 def keep(call: Call, found: list[Version], **content: Any) -> None:
     said = {**call.detail.content, "versions": found, **content}
-    details.describe(call.node, what="the versions", content=said, **call.by)
+    object_details.describe(call.node, what="the versions", content=said, **call.by)
 
 
 def list_versions(call: Call) -> Wire:
@@ -106,7 +106,7 @@ def link(call: Call) -> Wire:
     number = call.detail.content.get("latest", -1) + 1
     audit = {"creator": call.principal.name, "createTime": timezone.now().strftime("%Y-%m-%dT%H:%M:%SZ")}
     new = {"version": number, "uris": uris, "comment": body.get("comment", ""), "aliases": aliases}
-    new |= {"properties": details.sealed(body.get("properties", {})), "audit": audit}
+    new |= {"properties": object_details.sealed(body.get("properties", {})), "audit": audit}
     keep(call, [*found, new], latest=number)
     return {}
 
@@ -144,7 +144,7 @@ def delete_version(call: Call) -> Wire:
 
 def uri(call: Call) -> Wire:
     one = version_of(call, versions(call))
-    default = details.shown(one["properties"]).get("default-uri-name", UNNAMED)
+    default = object_details.shown(one["properties"]).get("default-uri-name", UNNAMED)
     name = call.query.get("uriName") or default
     if name not in one["uris"]:
         message = f"Version {one['version']} has no address {name}"
@@ -178,7 +178,7 @@ def _comment(one: Version, update: Mapping[str, Any], others: list[Version]) -> 
 
 
 def _set(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    new = details.sealed({update["property"]: update["value"]}, one["properties"])
+    new = object_details.sealed({update["property"]: update["value"]}, one["properties"])
     one["properties"] = {**one["properties"], **new}
 
 

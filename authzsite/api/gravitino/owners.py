@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from authzsite.api.gravitino import places
+from authzsite.api.gravitino import path_objects
 from authzsite.api.gravitino.bodies import filled, one_of, required, shape
 from authzsite.api.gravitino.call import Call
 from authzsite.api.gravitino.errors import illegal, not_found
@@ -25,7 +25,7 @@ def load(call: Call) -> Wire:
 
 def set_(call: Call) -> Wire:
     _refuse_column(call)
-    owner = places.of_person(call.root, call.body["type"], call.body["name"]).person
+    owner = path_objects.of_person(call.root, call.body["type"], call.body["name"]).person
     if owner is None:
         kind = call.body["type"].capitalize()
         raise not_found(f"{kind} {call.body['name']} does not exist in the metalake {call.root.name}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q
 
-from authzsite.api.gravitino import places
+from authzsite.api.gravitino import path_objects
 from authzsite.api.gravitino.altering import legal
 from authzsite.api.gravitino.bodies import filled, listed, one_of, required, shape, some, strings
 from authzsite.api.gravitino.call import Call
@@ -21,7 +21,7 @@ from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.decisions.lookups import visible_objects
 from policies.models import Grant
-from policies.services import details, personal, roles
+from policies.services import object_details, personal_roles, roles
 from policies.services.roles import Privilege
 
 LAW = dialects.get("gravitino")
@@ -67,7 +67,7 @@ def given(root: Node, items: Sequence[Mapping[str, Any]], *, absent: str = "") -
     for item in items:
         if item["type"].lower() not in HOLDERS:
             raise illegal(f"Privileges cannot be granted on the type {item['type']}")
-        place = places.of_object(root, item["type"], item["fullName"])
+        place = path_objects.of_object(root, item["type"], item["fullName"])
         if place.missing is not None:
             raise _not_there(item["fullName"], absent)
         if place.node.id in found:
@@ -115,7 +115,7 @@ def told(role: Node) -> Wire:
     detail = Detail.objects.filter(securable=role.id).first() or Detail()
     return {
         "name": role.name,
-        "properties": details.shown(detail.properties),
+        "properties": object_details.shown(detail.properties),
         "securableObjects": objects_of(role.id),
         "audit": audit_of(role),
     }
@@ -128,8 +128,8 @@ def names(call: Call) -> Wire:
 
 def create(call: Call) -> Later:
     objects = given(call.root, call.body.get("securableObjects", ()), absent=ILLEGAL_OBJECT)
-    name, properties = call.body["name"], details.sealed(call.body.get("properties", {}))
-    if not personal.is_personal(name):
+    name, properties = call.body["name"], object_details.sealed(call.body.get("properties", {}))
+    if not personal_roles.is_personal(name):
         legal(name)
     role = roles.create(call.root, name, owner=call.principal, properties=properties, **call.by)
     for one in objects:
@@ -169,7 +169,7 @@ def in_role_on(securable: int) -> Any:
 
 def role_of(call: Call) -> Node:
     """The role that a permission call changes.  Raises Problem."""
-    found = places.place(call.root, ["role"], [call.names["role"]])
+    found = path_objects.place(call.root, ["role"], [call.names["role"]])
     if found.missing is not None:
         raise no_such("role", call.names["role"])
     return found.node
@@ -191,8 +191,8 @@ def revoke(call: Call) -> Later:
 
 
 def _drop_when_empty(call: Call, role: Node) -> None:
-    if personal.is_personal(role.name):
-        personal.end_when_empty(call.root, role.id, by=call.actor)
+    if personal_roles.is_personal(role.name):
+        personal_roles.end_when_empty(call.root, role.id, by=call.actor)
 
 
 def override(call: Call) -> Later:

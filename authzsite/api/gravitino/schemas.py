@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from authzsite.api.gravitino import SEPARATOR, altering, places
+from authzsite.api.gravitino import SEPARATOR, altering, path_objects
 from authzsite.api.gravitino.altering import legal
 from authzsite.api.gravitino.bodies import PROPERTIES, filled, required, shape, strings, text, updates
 from authzsite.api.gravitino.call import Call
@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from catalog.queries import below, find
 from lakewarden.law.objects import ObjectRef
 from policies.decisions.lookups import visible_objects
-from policies.services import details, objects
+from policies.services import object_details, objects
 from policies.services.objects import NewObject
 
 CREATE = shape({"name": required(filled), "comment": text, "properties": strings})
@@ -42,7 +42,7 @@ def listed(call: Call) -> Wire:
     """One level: the top, or what is right below `parentSchema`."""
     above, parent = call.node, call.query.get("parentSchema", "")
     if parent:
-        place = places.place(call.root, ("catalog", "schema"), (call.node.name, meant(parent)))
+        place = path_objects.place(call.root, ("catalog", "schema"), (call.node.name, meant(parent)))
         call.weigh("Schema.loadSchema", place.node)
         if place.missing is not None:
             raise no_such("schema", parent)
@@ -58,7 +58,7 @@ def weigh_create(call: Call) -> None:
     except Problem:
         name = ""
     nested = SEPARATOR in name and not call.absent
-    call.decide("Schema.createSchema", places.nearest_schema(call.node, name) if nested else call.node)
+    call.decide("Schema.createSchema", path_objects.nearest_schema(call.node, name) if nested else call.node)
 
 
 def create(call: Call) -> Later:
@@ -72,7 +72,7 @@ def create(call: Call) -> Later:
     name = SEPARATOR.join(parts)
     if find(ObjectRef("schema", call.root.name, (call.node.name, name))):
         raise exists("schema", f"Schema {name} already exists")
-    content = {"properties": details.sealed(call.body.get("properties", {}))}
+    content = {"properties": object_details.sealed(call.body.get("properties", {}))}
     new = NewObject("schema", name, comment=call.body.get("comment", ""), content=content)
     [node] = objects.register(above, [new], owner=call.principal, scope=call.node, **call.by)
     return lambda: {"schema": told(node)}

@@ -26,7 +26,7 @@ def me(call: Call) -> Wire:
 
 def configs(request: HttpRequest) -> HttpResponse:
     """`GET /configs`: what a client must know before it signs in; more to those who are."""
-    from authzsite.api.gravitino.door import caller_of, respond
+    from authzsite.api.gravitino.entry import caller_of, respond
 
     if request.method != "GET":
         problem = unsupported("Only GET is supported here")

@@ -13,7 +13,7 @@ from authzsite.api.gravitino.columns import PARTITION
 from authzsite.api.gravitino.errors import exists, illegal, no_such, unsupported
 from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Wire
-from policies.services import details
+from policies.services import object_details
 
 CUSTOM = "custom-"
 
@@ -22,7 +22,7 @@ def _keep(call: Call, what: str, **content: Any) -> None:
     """Replace some of what is said about a table beside its columns."""
     kept = {**call.detail.content, **content}
     if kept != call.detail.content:
-        details.describe(call.node, what=what, content=kept, **call.by)
+        object_details.describe(call.node, what=what, content=kept, **call.by)
 
 
 # partitions

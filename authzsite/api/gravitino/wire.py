@@ -11,7 +11,7 @@ from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node
 from policies.decisions.lookups import visible_objects
 from policies.models import Change
-from policies.services import details
+from policies.services import object_details
 
 Key = TypeVar("Key", bound=Hashable)
 Audit = dict[str, str]
@@ -52,7 +52,7 @@ def audit_of(node: Node) -> Audit:
 
 def properties_of(detail: Detail) -> dict[str, str]:
     """What a client said, without secrets."""
-    return details.shown(detail.content.get("properties", {}))
+    return object_details.shown(detail.content.get("properties", {}))
 
 
 def described(name: str, detail: Detail, audit: Audit) -> Wire:

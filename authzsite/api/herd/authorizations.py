@@ -15,7 +15,7 @@ from accounts import people
 from accounts.models import Principal
 from authzsite.api.herd import bodies, checks
 from authzsite.api.herd.call import VIA, HerdCall
-from authzsite.api.herd.office import Office
+from authzsite.api.herd.context import Office
 from authzsite.api.herd.problems import OWN_GRANT, Problem, entry_exists, no_entry, no_namespace
 from catalog.nodes import Node
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE

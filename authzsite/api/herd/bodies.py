@@ -16,7 +16,7 @@ from defusedxml.ElementTree import fromstring
 from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, UnreadablePostError
 
-from authzsite.api.herd.shapes import Flag, Many, Record, Shape, Text
+from authzsite.api.herd.body_schemas import Flag, Many, Record, Shape, Text
 from authzsite.api.strictjson import BadBody, read_object
 
 JSON, XML = "application/json", "application/xml"

@@ -11,9 +11,9 @@ from rest_framework.request import Request
 
 from authzsite.api.herd import bodies
 from authzsite.api.herd.bodies import JSON, XML
-from authzsite.api.herd.office import Office, the_herd
+from authzsite.api.herd.body_schemas import Record
+from authzsite.api.herd.context import Office, the_herd
 from authzsite.api.herd.problems import Denied, Problem, information
-from authzsite.api.herd.shapes import Record
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Surface
 from policies.errors import PolicyError

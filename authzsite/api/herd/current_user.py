@@ -11,7 +11,7 @@ from rest_framework.request import Request
 from authzsite.api.herd import bodies
 from authzsite.api.herd.authorizations import ordered
 from authzsite.api.herd.call import HerdCall
-from authzsite.api.herd.office import Office
+from authzsite.api.herd.context import Office
 from catalog.queries import below
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
 from lakewarden.law.engine import permitted

@@ -9,14 +9,14 @@ from rest_framework.request import Request
 
 from authzsite.api.herd import bodies, checks
 from authzsite.api.herd.call import HerdCall
-from authzsite.api.herd.office import Office
+from authzsite.api.herd.context import Office
 from authzsite.api.herd.problems import Problem, job_exists, no_job, no_namespace
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
 from policies.events import OBJECT_ALTERED, OBJECT_REGISTERED
 from policies.models import Ownership
-from policies.services import details, objects
+from policies.services import object_details, objects
 from policies.services.objects import NewObject
 
 
@@ -83,7 +83,9 @@ class JobDefinition(HerdCall):
             job = _existing(office, "WRITE", namespace, name)
             content = _described(self.read(bodies.JOB_UPDATE))
             authority = office.authority("JobDefinition.updateJobDefinition", job)
-            details.describe(job, by=office.actor, authority=authority, what="workflow", content=content)
+            object_details.describe(
+                job, by=office.actor, authority=authority, what="workflow", content=content
+            )
         return self.respond(bodies.JOB, wire(job))
 
 

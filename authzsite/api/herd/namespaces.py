@@ -9,14 +9,14 @@ from rest_framework.request import Request
 
 from authzsite.api.herd import bodies, checks
 from authzsite.api.herd.call import HerdCall
-from authzsite.api.herd.office import Office
+from authzsite.api.herd.context import Office
 from authzsite.api.herd.problems import Problem, in_use, namespace_exists, no_namespace
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
 from policies.decisions.lookups import entries
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
-from policies.services import details, objects
+from policies.services import object_details, objects
 from policies.services.objects import NewObject
 
 CHARGE_CODE = "chargeCode"
@@ -79,7 +79,9 @@ class Namespace(HerdCall):
                 raise no_namespace(name)
             authority = office.authority("Namespace.updateNamespaces", node)
             content = {KEPT: charge} if charge else {}
-            details.describe(node, by=office.actor, authority=authority, what="charge code", content=content)
+            object_details.describe(
+                node, by=office.actor, authority=authority, what="charge code", content=content
+            )
         return self.respond(bodies.NAMESPACE, wire(node.name, charge))
 
     def delete(self, request: Request, code: str) -> HttpResponse:

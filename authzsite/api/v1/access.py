@@ -19,11 +19,11 @@ from authzsite.api.v1.ranges import Ranged
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import dialects
+from policies.data_views.visibility import governed
 from policies.decisions import ask
 from policies.decisions.lookups import access as lookups_access
 from policies.decisions.lookups.access import AccessMap
 from policies.decisions.lookups.access_report import Reached, reachable, slice_at
-from policies.readings.visibility import governed
 from policies.record import access_log
 from policies.services import duties
 

@@ -12,8 +12,8 @@ from rest_framework.request import Request
 from accounts.models import Principal
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
 from authzsite.api.authzen.answers import Answer
-from authzsite.api.authzen.asking import Inquiry
-from authzsite.api.authzen.cases import Case, cases
+from authzsite.api.authzen.batch_decisions import Inquiry
+from authzsite.api.authzen.question_names import Case, cases
 from authzsite.api.authzen.questions import Action, Entity, Question
 from authzsite.api.authzen.refusals import Refusal, contexts, way
 from authzsite.api.authzen.views import link_to

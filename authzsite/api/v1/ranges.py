@@ -24,8 +24,8 @@ from authzsite.api.v1.call import Call
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
-from policies.readings.pinned import Keys, Pin, Range, cut, pinned
-from policies.readings.views import VIEWS, View
+from policies.data_views.pinned import Keys, Pin, Range, cut, pinned
+from policies.data_views.registry import VIEWS, View
 from policies.record import access_log
 from policies.record.revisions import at_moment
 

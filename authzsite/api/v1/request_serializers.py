@@ -27,10 +27,10 @@ from authzsite.api.v1.fields import (
     Whole,
 )
 from policies.models import AccessRequest, RequestWant
-from policies.requests import following
-from policies.requests.asking import Asking
-from policies.requests.considering import Consideration
-from policies.requests.seeing import Seen
+from policies.requests import provisioning
+from policies.requests.decision_context import Consideration
+from policies.requests.submission import Asking
+from policies.requests.visibility import Seen
 
 STATES = ("asked", "asked_back", "approved", "approved_less", "refused", "withdrawn", "lapsed")
 
@@ -353,7 +353,7 @@ def request_answer(seen: Seen) -> dict[str, Any]:
         "request": seen.request,
         "wants": seen.wants,
         "parts": parts,
-        "deliveries": [] if seen.concerned and not any_given else following.standings(seen.request),
+        "deliveries": [] if seen.concerned and not any_given else provisioning.standings(seen.request),
         "steps": seen.steps,
         "may_decide": sorted(seen.may_decide),
     }

@@ -33,7 +33,7 @@ from authzsite.api.v1.request_serializers import (
 )
 from policies.errors import NotFound
 from policies.models import AccessRequest
-from policies.requests import asking, considering, deciding, seeing
+from policies.requests import decision_context, decisions, submission, visibility
 from policies.services import duties
 
 SALT = "requests"
@@ -51,7 +51,7 @@ class _Call(Call):
         return self.caller
 
     def one(self, id: int, status: int = 200) -> HttpResponse:
-        return respond(request_answer(seeing.get(id, self.caller.principal)), status)
+        return respond(request_answer(visibility.get(id, self.caller.principal)), status)
 
 
 class Requests(_Call):
@@ -68,7 +68,7 @@ class Requests(_Call):
         after = named.cursor(asked, SALT)
         rows = _listed(asked, viewer)
         start = after[0] if after and isinstance(after[0], int) else None
-        found = seeing.page(rows, after=start, size=named.limit(asked))
+        found = visibility.page(rows, after=start, size=named.limit(asked))
         lines = [
             request_line(each, sorted(each.wants.all(), key=lambda want: want.number))
             for each in found.requests
@@ -87,7 +87,7 @@ class Requests(_Call):
         caller = self.require_scope("request")
         key = request._request.headers.get("Idempotency-Key", "")
         wanted = read_new_request(request, caller.principal, key)
-        made = asking.ask(wanted, by=caller.actor())
+        made = submission.ask(wanted, by=caller.actor())
         return self.one(made.pk, 201)
 
 
@@ -95,10 +95,10 @@ def _listed(asked: dict[str, str], viewer: Any) -> QuerySet[AccessRequest]:
     which = asked.get("list", LISTS[0])
     if which == "object":
         node = named.the_object(asked)
-        if node is None or not duties.has(viewer, seeing.HISTORY, node):
+        if node is None or not duties.has(viewer, visibility.HISTORY, node):
             raise NotFound("There is no such object, or its requests are not for you to see.")
-        return seeing.on(node, viewer)
-    lists = {"mine": seeing.made_by, "waiting": seeing.waiting_for, "decided": seeing.decided_by}
+        return visibility.on(node, viewer)
+    lists = {"mine": visibility.made_by, "waiting": visibility.waiting_for, "decided": visibility.decided_by}
     if which not in lists:
         raise BadBody(f"list must be one of {', '.join(LISTS)}")
     return lists[which](viewer)
@@ -111,9 +111,9 @@ class Foreseen(_Call):
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
         wanted = read_new_request(request, caller.principal)
-        if wanted.holder not in asking.holders(caller.principal):
+        if wanted.holder not in submission.holders(caller.principal):
             raise Forbidden(bodies.NOT_YOURS_TO_ASK)
-        return respond(ForesightSerializer(asking.foresee(wanted, caller.principal)).data)
+        return respond(ForesightSerializer(submission.foresee(wanted, caller.principal)).data)
 
 
 class OneRequest(_Call):
@@ -139,15 +139,15 @@ class Weighed(_Call):
         "What an approver wants to know", "request, manage or audit", ConsiderationSerializer, others=_GONE
     )
     def get(self, request: Request, id: int) -> HttpResponse:
-        seen = seeing.get(id, self.reader().principal)
-        return respond(consideration_answer(considering.consider(seen)))
+        seen = visibility.get(id, self.reader().principal)
+        return respond(consideration_answer(decision_context.consider(seen)))
 
 
 class Approve(_Call):
     @described("Say yes to parts", "manage", RequestSerializer, body=Approval, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), Approval.read(request)
-        deciding.approve(
+        decisions.approve(
             id,
             by=actor,
             parts=body["parts"],
@@ -170,7 +170,7 @@ class Refuse(_Call):
     @described("Say no to parts, and why", "manage", RequestSerializer, body=Refusal, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), Refusal.read(request)
-        deciding.refuse(id, body["reason"], by=actor, parts=body["parts"])
+        decisions.refuse(id, body["reason"], by=actor, parts=body["parts"])
         return self.one(id)
 
 
@@ -178,7 +178,7 @@ class AskBack(_Call):
     @described("Ask whoever asked", "manage", RequestSerializer, body=QuestionBack, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), QuestionBack.read(request)
-        deciding.ask_back(id, body["question"], by=actor, parts=body["parts"])
+        decisions.ask_back(id, body["question"], by=actor, parts=body["parts"])
         return self.one(id)
 
 
@@ -188,7 +188,7 @@ class AnswerQuestion(_Call):
     )
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("request").actor(), AnswerToQuestion.read(request)
-        asking.answer(id, body["text"], by=actor)
+        submission.answer(id, body["text"], by=actor)
         return self.one(id)
 
 
@@ -196,5 +196,5 @@ class Withdraw(_Call):
     @described("Take a request back", "request", RequestSerializer, body=Withdrawal, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("request").actor(), Withdrawal.read(request)
-        asking.withdraw(id, by=actor, reason=body["reason"])
+        submission.withdraw(id, by=actor, reason=body["reason"])
         return self.one(id)

@@ -14,9 +14,9 @@ from policies.authority import Actor
 from policies.errors import Invalid, NotFound, Refused
 from policies.models import Review, ReviewRow
 from policies.record.revisions import moment_in
-from policies.reviews import deciding, starting, telling, worklist
-from policies.reviews.deciding import Verdict
-from policies.reviews.plans import Plan, Scope, Stage
+from policies.reviews import decisions, events, start, worklist
+from policies.reviews.campaign_plans import Plan, Scope, Stage
+from policies.reviews.decisions import Verdict
 
 TEXTS = ("purpose", "silence", "reasons")
 WHOLES = ("bulk", "pace", "sample", "every")
@@ -35,7 +35,7 @@ def plan_of(body: Mapping[str, Any], by: Actor) -> Plan:
     given = tuple(_node(text, viewer, "role") for text in _texts(body, "roles"))
     if not where and not given:
         raise Invalid("Say what is to be reviewed.")
-    starting.authority(Scope(where, (), given), by)
+    start.authority(Scope(where, (), given), by)
     scope = Scope(
         where,
         tuple(_somebody(text, viewer) for text in _texts(body, "people")),
@@ -138,7 +138,7 @@ def wires(reviews: Sequence[Review]) -> list[dict[str, Any]]:
     named_ = {pk for review in reviews for stage in review.stages for pk in stage["people"]}
     known = {one.pk: str(one) for one in Principal.objects.filter(pk__in=named_)}
     one_of = {review.realm_id: review for review in reviews}
-    places = {realm: telling.place_of(review).name for realm, review in one_of.items()}
+    places = {realm: events.place_of(review).name for realm, review in one_of.items()}
     return [_wire(review, known, places[review.realm_id]) for review in reviews]
 
 
@@ -195,7 +195,7 @@ def row_wire(row: ReviewRow) -> dict[str, Any]:
         "peers": {"have": row.peers_have, "of": row.peers_of},
         "advice": {"choice": row.advice, "ground": row.ground, "takes": row.advised},
         "state": row.state,
-        "choices": list(deciding.choices(row)),
+        "choices": list(decisions.choices(row)),
         "choice": row.choice,
         "takes": row.takes,
         "until": _moment(row.until),

@@ -21,14 +21,14 @@ from policies.errors import NotFound, Refused
 from policies.models import Review
 from policies.record import access_log
 from policies.reviews import (
-    closing,
+    completion,
     consequences,
-    deciding,
-    guarding,
-    leading,
-    passing,
-    starting,
-    telling,
+    decisions,
+    delegation,
+    events,
+    management,
+    pace_checks,
+    start,
     worklist,
 )
 from policies.reviews.worklist import Standing
@@ -54,7 +54,7 @@ class Reviews(Call):
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("manage")
         body = read_object(request._request)
-        made = starting.start(
+        made = start.start(
             plan_of(body, caller.actor()), by=caller.actor(), reason=str(body.get("reason", ""))
         )
         return respond(wire(made), 201)
@@ -69,7 +69,7 @@ class _OfOne(Call):
         if review is None or not standing:
             access_log.refused(person, "review", None, name=f"review {id}", via="api")
             raise NotFound("There is no such review.")
-        access_log.looked(person, f"access in review {id}", telling.place_of(review), via="api")
+        access_log.looked(person, f"access in review {id}", events.place_of(review), via="api")
         return review, standing
 
 
@@ -138,7 +138,7 @@ class Decisions(_OfOne):
         review, _ = self.found(id, caller.principal)
         body = read_object(request._request)
         verdicts, numbers = verdicts_of(review, body)
-        done = deciding.decide(review, verdicts, by=caller.actor(), seconds=_seconds(body))
+        done = decisions.decide(review, verdicts, by=caller.actor(), seconds=_seconds(body))
         refused = [{"row": numbers[pk], "detail": why} for pk, why in done.refused]
         answer = {"decided": [numbers[pk] for pk in done.decided], "refused": refused}
         return respond(answer, 200 if done.decided else 409)
@@ -165,12 +165,12 @@ class Deed(_OfOne):
         body = read_object(request._request) if request._request.body else {}
         by, reason = caller.actor(), str(body.get("reason", ""))[:4000]
         if self.deed == "extend":
-            review = leading.extend(review, _whole(body, "days"), by=by, reason=reason)
+            review = management.extend(review, _whole(body, "days"), by=by, reason=reason)
         elif self.deed == "repeat":
             every = None if body.get("every") is None else _whole(body, "every")
-            review = leading.repeat(review, every, by=by, reason=reason)
+            review = management.repeat(review, every, by=by, reason=reason)
         else:
-            act = leading.end if self.deed == "close" else leading.cancel
+            act = management.end if self.deed == "close" else management.cancel
             review = act(review, by=by, reason=reason)
         return respond(wire(review))
 
@@ -196,7 +196,7 @@ class Pass(_OfOne):
         if numbers is not None and not _numbers(numbers):
             raise BadBody("rows must be a list of numbers")
         chosen = None if numbers is None else worklist.keys(review, numbers).values()
-        many = passing.pass_on(
+        many = delegation.pass_on(
             review, to, by=caller.actor(), rows=chosen, reason=str(body.get("reason", ""))[:4000]
         )
         return respond({"passed": many})
@@ -205,7 +205,7 @@ class Pass(_OfOne):
 def _colleague(text: str, review: Review, viewer: Principal) -> Principal | None:
     """Whom a name means among the people of the review's realm and those the viewer may look up."""
     found = named.somebody(text)
-    if found is not None and admitted(telling.place_of(review)).filter(pk=found.pk).exists():
+    if found is not None and admitted(events.place_of(review)).filter(pk=found.pk).exists():
         return found
     return named.somebody_known(text, viewer)
 
@@ -222,7 +222,7 @@ class Exceptions(_OfOne):
         review, standing = self.found(id, caller.principal)
         _reads(standing)
         after, limit = named.cursor(asked, LEFT), named.limit(asked)
-        found = closing.listed(review, after=after[0] if after else 0, limit=limit + 1)  # type: ignore[arg-type]
+        found = completion.listed(review, after=after[0] if after else 0, limit=limit + 1)  # type: ignore[arg-type]
         rows = [
             {"row": one.row.number, "why": one.why, "owner": str(one.owner), "until": one.until.isoformat()}
             for one in found[:limit]
@@ -237,7 +237,7 @@ class Paces(_OfOne):
     def get(self, request: Request, id: int) -> HttpResponse:
         review, standing = self.found(id, self.require_scope("audit").principal)
         _reads(standing)
-        rows = [{**vars(one), "reviewer": str(one.reviewer)} for one in guarding.paces(review)]
+        rows = [{**vars(one), "reviewer": str(one.reviewer)} for one in pace_checks.paces(review)]
         return respond({"results": rows})
 
 
@@ -247,7 +247,7 @@ class Evidence(_OfOne):
     def get(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("audit")
         review, standing = self.found(id, caller.principal)
-        place = telling.place_of(review)
+        place = events.place_of(review)
         if not (standing.leads or duties.has(caller.principal, EXPORT, place)):
             raise Refused("Who leads the review, and who may export the history, take its evidence away.")
         name = f"review-{review.pk}.zip"

@@ -13,8 +13,8 @@ from rest_framework.request import Request
 
 from accounts.models import Principal
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
-from authzsite.api.authzen.asking import Inquiry
-from authzsite.api.authzen.cases import cases
+from authzsite.api.authzen.batch_decisions import Inquiry
+from authzsite.api.authzen.question_names import cases
 from authzsite.api.authzen.questions import Action, Entity, Question
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden

@@ -16,7 +16,7 @@ from authzsite.console.sync.backend_state import Behind
 from catalog.nodes import Node
 from lakewarden.law.explain import Lack
 from policies.previews.grants import Effect, Preview
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 NAMES = 12
 COUNTED = (

@@ -34,7 +34,7 @@ from policies.decisions.lookups.visible_objects import children, realms_of
 from policies.models import Assignment, BackendFinding, Grant
 from policies.models.grants import Effect
 from policies.record import access_log
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 
 @reads

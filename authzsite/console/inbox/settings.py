@@ -18,7 +18,7 @@ from authzsite.console.kit.page import page, say
 from policies.errors import Invalid
 from policies.models.notices import How
 from policies.notices import KINDS, inbox
-from policies.notices.letters import DIGEST_AT
+from policies.notices.mail import DIGEST_AT
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from policies.previews import grants as previews
 from policies.previews.roles import RoleChange, of_role_change
 from policies.record import access_log
 from policies.services.grants import GRANT, revision_now
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 from policies.services.roles import Privilege
 
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.people import find
-from authzsite.api.authzen.asking import ask
+from authzsite.api.authzen.batch_decisions import ask
 from authzsite.api.authzen.questions import Action, Entity, Question
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action as Button

@@ -21,7 +21,7 @@ from policies.models import Ownership
 from policies.services import owners
 from policies.services.authorities import authorized
 from policies.services.owners import SET_OWNER
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 
 class OwnerForm(ConsoleForm):

@@ -13,7 +13,7 @@ from catalog.models import Placement
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from policies.models import Assignment, Grant
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 SHOWN = 50
 

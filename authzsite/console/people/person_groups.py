@@ -23,7 +23,7 @@ from catalog.nodes import Node
 from catalog.queries import nodes
 from policies.decisions import ask, slices
 from policies.models import Assignment
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 SHOWN = 50
 

@@ -36,7 +36,7 @@ from policies.record.change import change
 from policies.services import realm_of, roles
 from policies.services.authorities import may
 from policies.services.grants import revision_now
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 
 class Giving(Draft):

@@ -19,8 +19,8 @@ from authzsite.console.requests.form import Form
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.errors import Conflict, Invalid, Refused
-from policies.requests import asking
-from policies.requests.asking import Foresight
+from policies.requests import submission
+from policies.requests.submission import Foresight
 from policies.services.grants import revision_now
 
 NOT_SENT = "Nothing was sent. Your form is kept."
@@ -30,7 +30,7 @@ def _form(request: Request) -> Form:
     asker = asker_of(request)
     kinds = {one.name: one.kind for one in realms_of(asker)}
     data = request.POST if request.method == "POST" else request.GET
-    return Form(data, asker, asking.holders(asker), kinds)
+    return Form(data, asker, submission.holders(asker), kinds)
 
 
 @reads_and_writes
@@ -43,7 +43,7 @@ def room(request: Request) -> HttpResponse:
     if not form.check():
         return _show(request, form, [])
     try:
-        made = asking.ask(form.asking, by=Actor(form.asker, "console"))
+        made = submission.ask(form.asking, by=Actor(form.asker, "console"))
     except Invalid as problem:
         return _refused(request, form, problem)
     except (Conflict, Refused) as problem:
@@ -69,7 +69,7 @@ def _foresee(form: Form) -> tuple[Foresight | None, str]:
     if not form.complete:
         return None, ""
     try:
-        return asking.foresee(form.asking, form.asker), ""
+        return submission.foresee(form.asking, form.asker), ""
     except Invalid as problem:
         return None, str(problem)
 

@@ -20,8 +20,8 @@ from authzsite.console.kit.inputs.dates import When
 from authzsite.console.requests.links import usual
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
-from policies.requests.asking import Asking
 from policies.requests.needs import HOLD, MOST_WANTED, Wanted
+from policies.requests.submission import Asking
 
 LASTS = (("P7D", "7 days"), ("P30D", "30 days"), ("P90D", "90 days"), ("date", "A date"), ("never", "No end"))
 USUAL = "P30D"

@@ -21,7 +21,7 @@ from authzsite.console.objects.header import Head
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.links import ask_for
 from policies.models import RequestPart
-from policies.requests import seeing
+from policies.requests import visibility
 
 SHOWN = 25
 
@@ -36,7 +36,7 @@ def room(request: Request, id: int) -> HttpResponse:
         return redirect(f"{reverse('console:requests')}?{asked}")
     head, after = Head(place, "object_requests"), number_in(request.GET.get("after", ""))
     about = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=[f"d{id}"])
-    rows = seeing.visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
+    rows = visibility.visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
     if after:
         rows = rows.filter(pk__lt=after)
     found = list(rows.prefetch_related("wants", "parts").order_by("-pk")[: SHOWN + 1])

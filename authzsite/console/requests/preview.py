@@ -13,9 +13,9 @@ from authzsite.console.requests.links import ask
 from catalog.nodes import Node
 from lakewarden.law.objects import ObjectRef
 from policies.decisions.approvers import APPROVE, Decider
-from policies.requests import places, proposing
-from policies.requests.asking import Foresight
+from policies.requests import decision_places, role_proposals
 from policies.requests.needs import HOLD, Need
+from policies.requests.submission import Foresight
 
 NAMED = 3
 """So many deciders are named; the rest are counted."""
@@ -54,31 +54,31 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
     }
 
 
-def _places(form: Form, seen: Foresight) -> list[places.Place | None]:
+def _places(form: Form, seen: Foresight) -> list[decision_places.Place | None]:
     """Where each decision is made, as far as that may be spoken of."""
     ways = [_way(need.ref, seen) for need in seen.needs]
     return [
-        places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
+        decision_places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
         for need, way in zip(seen.needs, ways, strict=True)
     ]
 
 
-def _role(form: Form, seen: Foresight, found: Sequence[places.Place | None]) -> Action | None:
+def _role(form: Form, seen: Foresight, found: Sequence[decision_places.Place | None]) -> Action | None:
     """The smallest role that gives exactly this, if whoever asks may know of all of it."""
     whole = [
         (place, need.privileges) for need, place in zip(seen.needs, found, strict=True) if place is not None
     ]
     if len(whole) < len(seen.needs) or any(need.kind != "privilege" for need in seen.needs):
         return None
-    roles = proposing.for_asker(whole, form.asker)
+    roles = role_proposals.for_asker(whole, form.asker)
     wish = [(one.type, one.ref.id, HOLD) for one in roles[:1]]
     return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
 
 
-def _steps(form: Form, seen: Foresight, found: Sequence[places.Place | None]) -> list[Step]:
+def _steps(form: Form, seen: Foresight, found: Sequence[decision_places.Place | None]) -> list[Step]:
     """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
     ways = [_way(need.ref, seen) for need in seen.needs]
-    every = iter(places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
+    every = iter(decision_places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
     deciders = [_first(next(every)) if place else [] for place in found]
     return [_step(*one, form) for one in zip(seen.needs, ways, deciders, strict=True)]
 

@@ -13,7 +13,7 @@ from authzsite.console.kit.display.parts import Moment, Timeline
 from authzsite.console.requests import rows as requests_rows
 from policies.models import AccessRequest
 from policies.models.requests import GRANTED
-from policies.requests import following, seeing
+from policies.requests import provisioning, visibility
 
 RECENT = timedelta(days=14)
 
@@ -29,7 +29,7 @@ class Lately:
 
 def lately(asker: Principal) -> Lately | None:
     """None where nothing moved of late.  Five queries at most."""
-    rows = seeing.made_by(asker).filter(moved_at__gte=timezone.now() - RECENT)
+    rows = visibility.made_by(asker).filter(moved_at__gte=timezone.now() - RECENT)
     row = rows.select_related("asker", "holder", "realm").prefetch_related("wants", "parts").first()
     if row is None:
         return None
@@ -49,7 +49,7 @@ def _there(row: AccessRequest) -> list[Moment]:
     if row.state not in GRANTED or not any(want.given_at for want in row.wants.all()):
         return []
     found = []
-    for one in following.standings(row):
+    for one in provisioning.standings(row):
         system = one.backend.get_kind_display()
         if one.state == "proved":
             found.append(Moment(f"Proved in {system} by reading it back", words.ago(one.since), "gain"))

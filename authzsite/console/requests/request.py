@@ -31,9 +31,9 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid, NotFound
 from policies.models import RequestPart, RequestStep, RequestWant
 from policies.models.requests import GRANTED, WAITING
-from policies.requests import asking, closing, following, seeing
-from policies.requests.following import Standing
-from policies.requests.seeing import Seen
+from policies.requests import outcomes, provisioning, submission, visibility
+from policies.requests.provisioning import Standing
+from policies.requests.visibility import Seen
 from policies.services.grants import revision_now
 
 NAMED = 4
@@ -84,7 +84,7 @@ class Given:
 def seen_by(request: Request, number: int) -> Seen:
     """The request as the asker may see it; not found when it is none or not theirs to see."""
     try:
-        return seeing.get(number, asker_of(request))
+        return visibility.get(number, asker_of(request))
     except NotFound:
         raise Http404 from None
 
@@ -98,7 +98,7 @@ def room(request: Request, id: int) -> HttpResponse:
 
 def shown(request: Request, seen: Seen, notes: list[Note], *, status: int = 200, **more: Any) -> HttpResponse:
     row = seen.request
-    standings = following.standings(row)
+    standings = provisioning.standings(row)
     context = {
         "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
         "heading": f"{_subject(seen)} to {requests_rows.wants_words(seen.wants)}",
@@ -284,12 +284,12 @@ def _given(seen: Seen) -> list[Given]:
 
 
 def _one_given(want: RequestWant, seen: Seen) -> Given:
-    came = closing.standing(want, seen.parts)
+    came = outcomes.standing(want, seen.parts)
     ended = seen.request.state in ("withdrawn", "lapsed")
     kind, word = {
-        closing.GIVEN: ("ok", "Given"),
-        closing.COMING: ("behind", f"Comes {words.said(words.moment(want.due))}" if want.due else "Comes"),
-        closing.FAILED: ("failed", "Not given"),
+        outcomes.GIVEN: ("ok", "Given"),
+        outcomes.COMING: ("behind", f"Comes {words.said(words.moment(want.due))}" if want.due else "Comes"),
+        outcomes.FAILED: ("failed", "Not given"),
     }.get(came, ("unknown", "Not given") if ended else ("behind", "Not decided yet"))
     what = f"{requests_rows.verb(want.action, want.type)} {requests_rows.short(want.name)}"
     window = terms.window_chip(want.valid_from, want.valid_until) if want.given_at else None
@@ -324,7 +324,7 @@ def withdraw(request: Request, id: int) -> HttpResponse:
         raise Http404
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     try:
-        asking.withdraw(id, by=Actor(seen.viewer, "console"), reason=reason)
+        submission.withdraw(id, by=Actor(seen.viewer, "console"), reason=reason)
     except Conflict as problem:
         return shown(
             request, seen_by(request, id), [Note("bad", "Not taken back.", str(problem))], status=409
@@ -342,7 +342,7 @@ def answer(request: Request, id: int) -> HttpResponse:
         raise Http404
     text = request.POST.get("answer", "")[:5000].replace("\0", "")
     try:
-        asking.answer(id, text, by=Actor(seen.viewer, "console"))
+        submission.answer(id, text, by=Actor(seen.viewer, "console"))
     except (Conflict, Invalid) as problem:
         note = Note("bad", "Not sent.", f"{problem} What you wrote is kept.")
         status = 409 if isinstance(problem, Conflict) else 422

@@ -14,7 +14,7 @@ from authzsite.console.requests.preview import words_of
 from lakewarden.law.objects import split_name
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import GRANTED, WAITING
-from policies.requests import windows
+from policies.requests import durations
 from policies.requests.needs import HOLD
 
 KINDS = {
@@ -78,7 +78,7 @@ def lasts_words(request: AccessRequest) -> str:
 
 def lasting_words(text: str) -> str:
     """P30D -> 30 days; PT8H -> 8 hours"""
-    return words.listed([words.count(many, unit) for many, unit in windows.lasting(text).parts])
+    return words.listed([words.count(many, unit) for many, unit in durations.lasting(text).parts])
 
 
 def for_words(request: AccessRequest) -> str:

@@ -30,7 +30,7 @@ from authzsite.console.requests.deciding import risk
 from authzsite.downloads import csv_file
 from policies.models import AccessRequest
 from policies.models.requests import WAITING
-from policies.requests import seeing
+from policies.requests import visibility
 from policies.services.grants import revision_now
 
 SHOWN, CHUNK = 25, 500
@@ -69,7 +69,7 @@ class Board:
 
     @cached_property
     def to_decide(self) -> QuerySet[AccessRequest]:
-        return seeing.waiting_for(self.viewer)
+        return visibility.waiting_for(self.viewer)
 
     @cached_property
     def rows(self) -> list[AccessRequest]:
@@ -91,9 +91,9 @@ class Board:
     def _listed(self) -> QuerySet[AccessRequest]:
         lists: dict[str, Callable[[], QuerySet[AccessRequest]]] = {
             "decide": lambda: self.to_decide,
-            "mine": lambda: seeing.made_by(self.viewer),
-            "all": lambda: seeing.visible_to(self.viewer),
-            "ended": lambda: seeing.visible_to(self.viewer).exclude(state__in=WAITING),
+            "mine": lambda: visibility.made_by(self.viewer),
+            "all": lambda: visibility.visible_to(self.viewer),
+            "ended": lambda: visibility.visible_to(self.viewer).exclude(state__in=WAITING),
         }
         return lists[self.asked.tab]()
 
@@ -237,7 +237,7 @@ def to_decide(asker: Principal) -> Waits:
 
 
 def _asked_back(asker: Principal) -> Sequence[AccessRequest]:
-    rows = seeing.made_by(asker).filter(state="asked_back").select_related("asker", "holder", "realm")
+    rows = visibility.made_by(asker).filter(state="asked_back").select_related("asker", "holder", "realm")
     return list(rows.prefetch_related("wants", "parts").order_by("pk")[:ON_HOME])
 
 

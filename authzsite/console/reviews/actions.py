@@ -20,7 +20,7 @@ from authzsite.console.reviews.access import Visit, meet
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.record import access_log
-from policies.reviews import leading, reminding, worklist
+from policies.reviews import management, reminders, worklist
 
 LONGEST_REASON = 2000
 
@@ -101,27 +101,27 @@ def _number(request: Request, known: Deed) -> int:
 
 
 def _extend(visit: Visit, by: Actor, reason: str, number: int) -> str:
-    review = leading.extend(visit.review, number, by=by, reason=reason)
+    review = management.extend(visit.review, number, by=by, reason=reason)
     return f"{review.title} goes on until {words.day(review.due)}"
 
 
 def _end(visit: Visit, by: Actor, reason: str, number: int) -> str:
-    leading.end(visit.review, by=by, reason=reason)
+    management.end(visit.review, by=by, reason=reason)
     return ""
 
 
 def _cancel(visit: Visit, by: Actor, reason: str, number: int) -> str:
-    leading.cancel(visit.review, by=by, reason=reason)
+    management.cancel(visit.review, by=by, reason=reason)
     return ""
 
 
 def _remind(visit: Visit, by: Actor, reason: str, number: int) -> str:
-    many = reminding.remind(visit.review, by=by)
+    many = reminders.remind(visit.review, by=by)
     return f"{words.count(many, 'reviewer')} reminded" if many else "Everybody who owes was told today"
 
 
 def _repeat(visit: Visit, by: Actor, reason: str, number: int) -> str:
-    leading.repeat(visit.review, number or None, by=by, reason=reason)
+    management.repeat(visit.review, number or None, by=by, reason=reason)
     return ""
 
 

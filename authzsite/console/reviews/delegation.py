@@ -26,7 +26,7 @@ from policies.decisions.lookups.visible_objects import admitted
 from policies.errors import PolicyError
 from policies.models import ReviewRow
 from policies.reviews import worklist
-from policies.reviews.passing import pass_on
+from policies.reviews.delegation import pass_on
 from policies.reviews.worklist import OPEN
 from policies.services.grants import revision_now
 

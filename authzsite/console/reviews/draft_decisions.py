@@ -14,7 +14,7 @@ from django.utils.dateparse import parse_datetime
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.dates import Skipped, local_moment
 from policies.models import ReviewRow
-from policies.reviews.deciding import LONGEST_REASON, Verdict
+from policies.reviews.decisions import LONGEST_REASON, Verdict
 
 KEY = "reviews"
 MOST = 500

@@ -26,9 +26,9 @@ from catalog.queries import node
 from policies.errors import PolicyError
 from policies.models import Review, ReviewDecision, ReviewRow
 from policies.reviews import consequences, worklist
+from policies.reviews.campaign_plans import RISKS
 from policies.reviews.consequences import Consequence
-from policies.reviews.deciding import choices, take_back
-from policies.reviews.plans import RISKS
+from policies.reviews.decisions import choices, take_back
 
 NAMED = 8
 

@@ -24,7 +24,7 @@ from authzsite.console.reviews.rows import LABELS, SAID, Suggestion, Told, effec
 from policies.models import ReviewRow
 from policies.reviews import consequences, worklist
 from policies.reviews.consequences import Consequence
-from policies.reviews.deciding import choices, needs_reason
+from policies.reviews.decisions import choices, needs_reason
 
 SHOWN = 50
 Choice, Rank = ReviewRow.Choice, ReviewRow.Rank

@@ -23,9 +23,9 @@ from authzsite.console.reviews.access import Visit, meet
 from authzsite.console.reviews.charts import Bar, parts_of
 from authzsite.console.reviews.worklist import SILENCE
 from policies.reviews import worklist
-from policies.reviews.guarding import Pace, paces
-from policies.reviews.plans import BY
-from policies.reviews.summing import by_hour
+from policies.reviews.campaign_plans import BY
+from policies.reviews.pace_checks import Pace, paces
+from policies.reviews.totals import by_hour
 
 NOT_LEADING = "why-not-lead"
 FEW = 10

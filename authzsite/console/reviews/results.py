@@ -26,7 +26,7 @@ from authzsite.console.reviews.rows import Told
 from authzsite.downloads import csv_file
 from policies.models import ReviewRow, review_states
 from policies.record import access_log
-from policies.reviews import closing, evidence, proving, worklist
+from policies.reviews import completion, evidence, proofs, worklist
 from policies.services import duties
 
 SHOWN, PRINTED = 50, 2000
@@ -86,8 +86,8 @@ class Result:
         return list(related[: SHOWN + 1])
 
     @cached_property
-    def left(self) -> list[closing.Left]:
-        return closing.listed(self.visit.review, after=self.after, limit=SHOWN + 1)
+    def left(self) -> list[completion.Left]:
+        return completion.listed(self.visit.review, after=self.after, limit=SHOWN + 1)
 
     @property
     def shown(self) -> list[ReviewRow]:
@@ -103,7 +103,7 @@ class Result:
         whys = {one.row.pk: one for one in self.left} if self.show == LEFT else {}
         return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
 
-    def _line(self, told: Told, row: ReviewRow, left: closing.Left | None) -> Line:
+    def _line(self, told: Told, row: ReviewRow, left: completion.Left | None) -> Line:
         word = review_states.ROW.words[row.state].capitalize()
         proof = f"{left.why} {left.owner.label} answers for it until {words.day(left.until)}." if left else ""
         return Line(
@@ -124,7 +124,7 @@ def proved(row: ReviewRow) -> str:
         at, revision = _moment(row.proof.get("at")), row.proof.get("revision")
         when = f", {words.moment(at)}," if at else ""
         where = str(row.proof.get("backend", ""))
-        if where == proving.CONSOLE:
+        if where == proofs.CONSOLE:
             return (
                 f"No backend mirrors it; in force since revision {words.number(revision)}{when}".strip(",")
                 + "."
@@ -254,7 +254,7 @@ def _toggles(visit: Visit, result: Result, counts: Mapping[str, int]) -> tuple[T
         if code != "quick" or many[code] or result.show == code
     ]
     if visit.standing.reads:
-        left = closing.exceptions(visit.review).count() if visit.is_over else 0
+        left = completion.exceptions(visit.review).count() if visit.is_over else 0
         found.insert(3, Toggle("Exceptions", f"?show={LEFT}", result.show == LEFT, words.number(left)))
     return tuple(found)
 

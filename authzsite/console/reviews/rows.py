@@ -15,7 +15,7 @@ from lakewarden.law.facts import OWNER, Rule
 from policies.models import Backend, Change, Review, ReviewRow
 from policies.reviews.advice import GROUNDS
 from policies.reviews.consequences import Consequence
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 Kind, Choice = ReviewRow.Kind, ReviewRow.Choice
 LABELS = {

@@ -30,12 +30,12 @@ from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import search
 from policies.errors import PolicyError
 from policies.record import access_log
-from policies.reviews import starting
-from policies.reviews.estimating import Estimate, estimate
-from policies.reviews.plans import BY, RISKS, Plan, Scope, Stage
+from policies.reviews import start as starting
+from policies.reviews.campaign_plans import BY, RISKS, Plan, Scope, Stage
+from policies.reviews.estimates import Estimate, estimate
 from policies.services import roles
 from policies.services.grants import revision_now
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 OFFERED, MOST = 12, 40
 DAYS = (7, 14, 21, 30)

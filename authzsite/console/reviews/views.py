@@ -26,7 +26,7 @@ from authzsite.console.reviews.charts import Bar, parts_of
 from authzsite.downloads import csv_file
 from policies.models import Review, review_states
 from policies.reviews import worklist
-from policies.reviews.summing import summed
+from policies.reviews.totals import summed
 from policies.reviews.worklist import Owing
 from policies.services.grants import revision_now
 

@@ -23,7 +23,7 @@ from policies.authority import Actor
 from policies.errors import Invalid, PolicyError
 from policies.models import Review, ReviewRow
 from policies.reviews import worklist
-from policies.reviews.deciding import Verdict, decide, needs_reason
+from policies.reviews.decisions import Verdict, decide, needs_reason
 
 Choice = ReviewRow.Choice
 LOOKS_LIKE_A_QUERY = "?"

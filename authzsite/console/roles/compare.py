@@ -31,7 +31,7 @@ from policies.decisions.lookups.visible_objects import children
 from policies.models import Grant
 from policies.record import access_log
 from policies.services.grants import revision_now
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 SHOWN = 200
 ONLY = (

@@ -33,7 +33,7 @@ from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.record import history
 from policies.services import roles
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 from policies.sync.status import StatusQuestion, names_behind
 
 INSIDE = 12

@@ -37,8 +37,8 @@ from policies.models import Assignment, Grant, Ownership
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now
-from policies.services.names import legal
-from policies.services.personal import MARK
+from policies.services.object_names import legal
+from policies.services.personal_roles import MARK
 
 SHOWN = 50
 PERSONAL = Q(name__startswith=MARK)

@@ -26,7 +26,7 @@ from policies.separation import Book, Clash, of_realm, visibility
 from policies.separation.conflicts import Found, existing
 from policies.separation.sides import Side, Way, sides_of
 from policies.separation.visibility import Sight
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 LOOKED = "conflicts with rules of separation"
 

@@ -32,7 +32,7 @@ from policies.errors import PolicyError
 from policies.separation import Book
 from policies.separation.sides import Side
 from policies.services import separation
-from policies.services.personal import MARK
+from policies.services.personal_roles import MARK
 
 ROLES = 500
 """So many roles are offered by name; rights on an object can be named beside them."""

@@ -28,7 +28,7 @@ from policies.models import Assignment, Ownership, RealmMember
 from policies.services import members
 from policies.services.authorities import authorized
 from policies.services.members import ADMITS, REMOVES
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 
 KINDS = (("user", "Person"), ("group", "Group"), ("service", "Service account"))
 WHAT = "Choose what it is."

@@ -27,7 +27,7 @@ from policies.authority import Actor
 from policies.errors import PolicyError, Refused
 from policies.models import Assignment
 from policies.record import access_log
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 from policies.sync.connections import registration
 from policies.sync.discovery.vanished import Gone, close, vanished
 

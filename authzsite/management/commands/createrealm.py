@@ -11,7 +11,7 @@ from catalog.models import Mode, Realm
 from lakewarden.law.objects import BadName
 from policies.errors import Invalid
 from policies.services import realms
-from policies.services.names import checked
+from policies.services.object_names import checked
 
 POLICIES = ("3.4", "3.5", "4.3")
 OF_CDAP = ("policy", "authentication", "master_user", "admin_group")

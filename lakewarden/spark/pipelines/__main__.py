@@ -17,8 +17,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from lakewarden.spark.pipelines.messages import Telling, end_with_parent
 from lakewarden.spark.pipelines.session import session
-from lakewarden.spark.pipelines.telling import Telling, end_with_parent
 
 NAMES = ("archive", "drift", "effective_access", "unused_grants")
 LONGEST = 1000  # characters

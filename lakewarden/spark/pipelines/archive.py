@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Optional
 
 from lakewarden.record import chain
-from lakewarden.spark.pipelines.telling import Telling
+from lakewarden.spark.pipelines.messages import Telling
 
 FIELDS = ("number", "kind", "object_type", "object_name", "object_key", "lineage", "people", "data")
 CHECKED = "revision bigint, events bigint, broken string"

@@ -17,11 +17,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lakewarden.spark.pipelines.crowds import Crowd, places
-from lakewarden.spark.pipelines.levels import Levels, Place
+from lakewarden.spark.pipelines.inherited_facts import Levels, Place
+from lakewarden.spark.pipelines.messages import Telling
+from lakewarden.spark.pipelines.people_sets import Crowd, places
+from lakewarden.spark.pipelines.population import ROLE, Standing, Unit, contains
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
-from lakewarden.spark.pipelines.standing import ROLE, Standing, Unit, contains
-from lakewarden.spark.pipelines.telling import Telling
 
 COLUMNS = "backend bigint, role bigint, person bigint, kind string, path array<string>, right string"
 FINGERPRINT = 16

@@ -1,7 +1,7 @@
 """Pipeline `effective_access`: who can reach what in a realm, at the moment of the snapshot.
 
 Written to the output folder: `levels/kind=…` with a row for each object, holder, person, unit and type
-(lakewarden.spark.pipelines.effective.Row), and `summary.json` with the figures of the console.
+(lakewarden.spark.pipelines.reach_counts.Row), and `summary.json` with the figures of the console.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lakewarden.spark.pipelines import figures
-from lakewarden.spark.pipelines.effective import SAMPLE, Asked, Reaching, Row
-from lakewarden.spark.pipelines.levels import Fact, Levels, Place
+from lakewarden.spark.pipelines.inherited_facts import Fact, Levels, Place
+from lakewarden.spark.pipelines.messages import Telling
+from lakewarden.spark.pipelines.pattern_answers import Named
+from lakewarden.spark.pipelines.population import Standing, Unit
+from lakewarden.spark.pipelines.reach_counts import SAMPLE, Asked, Reaching, Row
 from lakewarden.spark.pipelines.sampling import Sample
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
-from lakewarden.spark.pipelines.standing import Standing, Unit
-from lakewarden.spark.pipelines.telling import Telling
-from lakewarden.spark.pipelines.texts import Named
 
 PAIRS = 10_000
 """Pairs of a person and an object that each run asks the law itself about."""

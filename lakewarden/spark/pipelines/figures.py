@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from lakewarden.spark.pipelines.crowds import count
-from lakewarden.spark.pipelines.effective import OBJECT, PERSON, SAMPLE, TOTAL, UNIT, data_types
-from lakewarden.spark.pipelines.standing import ROLE, Standing, Unit
+from lakewarden.spark.pipelines.people_sets import count
+from lakewarden.spark.pipelines.population import ROLE, Standing, Unit
+from lakewarden.spark.pipelines.reach_counts import OBJECT, PERSON, SAMPLE, TOTAL, UNIT, data_types
 
 FOREMOST = 100
 """So many lines of each kind are kept for the console."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
-from lakewarden.spark.pipelines.crowds import count
-from lakewarden.spark.pipelines.least import DAY, WINDOW, Found
-from lakewarden.spark.pipelines.standing import PEOPLE, ROLE, Standing, Unit
+from lakewarden.spark.pipelines.people_sets import count
+from lakewarden.spark.pipelines.population import PEOPLE, ROLE, Standing, Unit
+from lakewarden.spark.pipelines.unneeded_grants import DAY, WINDOW, Found
 
 ALIKE = 0.8
 """Two roles are nearly one when so much of all their rules is the same."""

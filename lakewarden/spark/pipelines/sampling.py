@@ -11,10 +11,10 @@ from zlib import crc32
 
 from lakewarden.law import engine
 from lakewarden.law.facts import Key, Level, Lineage, Rule, Slice, Station
-from lakewarden.spark.pipelines.crowds import one_of
-from lakewarden.spark.pipelines.effective import Able, Asked, actions
-from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import Standing, Unit, Window, joined
+from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.people_sets import one_of
+from lakewarden.spark.pipelines.population import Standing, Unit, Window, joined
+from lakewarden.spark.pipelines.reach_counts import Able, Asked, actions
 
 Way = tuple[Unit, tuple[Station, ...], Window]
 """One thing that counts for a person, by which way, and when."""

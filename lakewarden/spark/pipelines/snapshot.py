@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lakewarden.law.facts import OWNER as OWNS
-from lakewarden.spark.pipelines.levels import Fact, Place
-from lakewarden.spark.pipelines.standing import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
+from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.population import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
 
 MOMENTS = ("from", "until", "since", "at")
 FACT = (

@@ -1,6 +1,6 @@
 """Pipeline `unused_grants`: where a realm gives more than is needed, as hints.
 
-Written to the output folder: `hints` with a row for each hint (lakewarden.spark.pipelines.least.Found), and
+Written to the output folder: `hints` with a row for each hint (`Found` of `unneeded_grants`), and
 `summary.json` with how many of each kind there are.
 """
 
@@ -13,15 +13,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from lakewarden.spark.pipelines import beneath, people
-from lakewarden.spark.pipelines.effective import data_types
-from lakewarden.spark.pipelines.inmemory import InMemory
-from lakewarden.spark.pipelines.least import AFTER, DAY, WINDOW, Beneath, Found, Least
-from lakewarden.spark.pipelines.least_texts import OnTexts
-from lakewarden.spark.pipelines.levels import Place
+from lakewarden.spark.pipelines import people, subtree_facts
+from lakewarden.spark.pipelines.inherited_facts import Place
+from lakewarden.spark.pipelines.memory_tables import InMemory
+from lakewarden.spark.pipelines.messages import Telling
+from lakewarden.spark.pipelines.population import EVER, HOLDER, LASTING, ROLE
+from lakewarden.spark.pipelines.reach_counts import data_types
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
-from lakewarden.spark.pipelines.standing import EVER, HOLDER, LASTING, ROLE
-from lakewarden.spark.pipelines.telling import Telling
+from lakewarden.spark.pipelines.unneeded_grants import AFTER, DAY, WINDOW, Beneath, Found, Least
+from lakewarden.spark.pipelines.unneeded_patterns import OnTexts
 
 COLUMNS = (
     "kind string, object bigint, role bigint, other_role bigint, holder bigint, grant bigint, "
@@ -39,7 +39,9 @@ def in_memory(tables: InMemory, *, after: int = AFTER) -> list[Found]:
     places = tables.places()
     containers = tables.containers(places)
     uses = tables.rows("uses", "principal", "object", "action", "executed", "at")
-    below = beneath.of_rows(places, tables.facts, uses, data_types(tables.realm.dialect), tables.realm.at)
+    below = subtree_facts.of_rows(
+        places, tables.facts, uses, data_types(tables.realm.dialect), tables.realm.at
+    )
     standing = tables.standing()
     personal = _personal(tables.rows("roles", "key", "holder"))
     done = [(at, on) for _, on, _, executed, at in uses if executed]
@@ -88,7 +90,9 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
             rest = [*_sleeping(snapshot, least, facts, uses), *_nearly_one(least, facts)]
             rest += _on_texts(snapshot, least, facts, places, uses) if least.law.by_text else ()
             rows = spark.createDataFrame([_row(one) for one in rest], COLUMNS)
-            frame = beneath.with_beneath(places, facts, uses, data_types(least.law), least.standing.realm.at)
+            frame = subtree_facts.with_beneath(
+                places, facts, uses, data_types(least.law), least.standing.realm.at
+            )
             found = _mapped(spark, least, frame)
             found.union(rows).write.mode("overwrite").parquet(target)
     with tell.step("adding up", 150):
@@ -114,7 +118,7 @@ def _mapped(spark: Any, least: Least, frame: Any) -> Any:
 def _read(batch: Any) -> Iterator[tuple[Place, Beneath]]:
     more = zip(*(column.to_pylist() for column in batch.columns[len(Place._fields) :]))
     for place, row in zip(places_of(batch), more):
-        yield place, beneath.beneath_of(*row)
+        yield place, subtree_facts.beneath_of(*row)
 
 
 def _row(found: Found) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from catalog.models import Realm
 from catalog.nodes import Node
-from lakewarden.spark.pipelines.inmemory import InMemory
+from lakewarden.spark.pipelines.memory_tables import InMemory
 from policies.record.exports.tables import TABLES, Moment
 
 

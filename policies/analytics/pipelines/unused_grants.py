@@ -16,7 +16,7 @@ from django.db.models import Max, Min
 from accounts.models import Principal, Token, User
 from catalog.models import Securable
 from lakewarden.spark.pipelines import unused_grants
-from lakewarden.spark.pipelines.least import WINDOW, Found
+from lakewarden.spark.pipelines.unneeded_grants import WINDOW, Found
 from policies.analytics.pipelines import rows
 from policies.analytics.pipelines.effective_access import is_small
 from policies.analytics.pipelines.known import Pipeline, Result, Work, register

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from lakewarden.backends.base import Right
 from policies.models import Written
-from policies.models.written import WRITTEN
+from policies.models.applied_rights import WRITTEN
 
 LATE = timedelta(minutes=10)
 """A call that gave up waiting may still be carried out over there; after this long it no longer is."""

@@ -20,7 +20,7 @@ from policies.events import OBJECT_ALTERED
 from policies.models import Backend
 from policies.record.change import change
 from policies.record.event_drafts import said
-from policies.services import names, objects, realm_of
+from policies.services import object_names, objects, realm_of
 from policies.services.objects import Move, NewObject
 from policies.sync.discovery import owners
 
@@ -104,9 +104,11 @@ class Found:
 
 def ungovernable(one: FoundObject) -> str:
     """Why an object that the source has cannot be registered, its name escaped; "" when it can."""
-    flaw = next(filter(None, map(names.flaw, one.path)), "")
+    flaw = next(filter(None, map(object_names.flaw, one.path)), "")
     return (
-        f"{one.kind} {names.escaped('.'.join(one.path))} cannot be governed: its name {flaw}" if flaw else ""
+        f"{one.kind} {object_names.escaped('.'.join(one.path))} cannot be governed: its name {flaw}"
+        if flaw
+        else ""
     )
 
 

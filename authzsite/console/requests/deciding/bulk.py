@@ -22,7 +22,7 @@ from authzsite.console.requests.deciding import risk
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.models import AccessRequest
-from policies.requests import considering, deciding, seeing
+from policies.requests import decision_context, decisions, visibility
 from policies.services.grants import revision_now
 
 MOST = 25
@@ -38,7 +38,7 @@ class Plan:
     @classmethod
     def of(cls, numbers: list[int], viewer: Principal) -> Plan:
         """In four queries, however many."""
-        waiting = seeing.waiting_for(viewer).filter(pk__in=numbers[: MOST * 4])
+        waiting = visibility.waiting_for(viewer).filter(pk__in=numbers[: MOST * 4])
         rows = list(waiting.select_related("asker", "holder", "realm").prefetch_related("wants", "parts"))
         alone = risk.low(rows)
         fit = [one for one in rows if not alone[one.pk]]
@@ -91,7 +91,7 @@ def _approve(plan: Plan, viewer: Principal, note: str) -> list[str]:
     failed = []
     for one in plan.requests:
         try:
-            deciding.approve(one.pk, by=Actor(viewer, "console"), note=note)
+            decisions.approve(one.pk, by=Actor(viewer, "console"), note=note)
         except PolicyError as problem:
             failed.append(f"Request {one.pk}: {problem}")
     return failed
@@ -99,7 +99,7 @@ def _approve(plan: Plan, viewer: Principal, note: str) -> list[str]:
 
 def _clashes(plan: Plan, viewer: Principal) -> list[Note]:
     """What stands against approving all of them: each may be harmless alone."""
-    told = considering.clashes_of(plan.requests, viewer, now=timezone.now()) if plan.requests else []
+    told = decision_context.clashes_of(plan.requests, viewer, now=timezone.now()) if plan.requests else []
     return [Note("bad", "Separation of duties.", text) for text in told]
 
 

@@ -10,9 +10,9 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, Note, State, Tally
 from authzsite.console.requests import rows as requests_rows
 from policies.models import AccessRequest
-from policies.requests.considering import Consideration, Peers, Present
-from policies.requests.proposing import Proposal
-from policies.requests.seeing import Seen
+from policies.requests.decision_context import Consideration, Peers, Present
+from policies.requests.role_proposals import Proposal
+from policies.requests.visibility import Seen
 
 TOLD = ("use", "read", "write", "grant")
 

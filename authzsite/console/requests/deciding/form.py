@@ -16,9 +16,9 @@ from authzsite.console.kit.http import number_in
 from authzsite.console.kit.inputs.dates import When
 from authzsite.console.requests import rows as requests_rows
 from policies.models import RequestPart
-from policies.requests import windows
-from policies.requests.proposing import Proposal
-from policies.requests.seeing import Seen
+from policies.requests import durations
+from policies.requests.role_proposals import Proposal
+from policies.requests.visibility import Seen
 
 SHORTER = ("P7D", "P30D", "P90D")
 ASKED = "asked"
@@ -90,10 +90,10 @@ class Choice:
     def offered(self) -> list[str]:
         """The lengths that are shorter than what was asked for."""
         row, now = self.seen.request, timezone.now()
-        asked = windows.ends(now, row.lasts, row.until, row.zone)
+        asked = durations.ends(now, row.lasts, row.until, row.zone)
         found = []
         for one in SHORTER:
-            end = windows.ends(now, one, None, row.zone)
+            end = durations.ends(now, one, None, row.zone)
             if end is not None and (asked is None or end < asked):
                 found.append(one)
         return found

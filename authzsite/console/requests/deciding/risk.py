@@ -14,7 +14,7 @@ from authzsite.console.requests import rows as requests_rows
 from lakewarden.law import dialects
 from policies.errors import Invalid
 from policies.models import AccessRequest
-from policies.requests import windows
+from policies.requests import durations
 
 LONGEST = timedelta(days=31)
 SMALL = ("read", "use")
@@ -47,7 +47,7 @@ def why_alone(request: AccessRequest) -> str:
 def _is_short(request: AccessRequest) -> bool:
     now = timezone.now()
     try:
-        end = windows.ends(now, request.lasts, request.until, request.zone)
+        end = durations.ends(now, request.lasts, request.until, request.zone)
     except Invalid:
         return False
     return end is not None and end - now <= LONGEST

@@ -19,8 +19,9 @@ from authzsite.console.requests.deciding.form import Choice
 from authzsite.console.requests.request import decisions, facts, seen_by
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
-from policies.requests import considering, deciding, parties, seeing
-from policies.requests.seeing import Seen
+from policies.requests import decision_context, parties, visibility
+from policies.requests import decisions as requests_decisions
+from policies.requests.visibility import Seen
 from policies.services.grants import revision_now
 
 DONE = {"approve": "approved", "refuse": "refused", "ask": "asked back"}
@@ -53,11 +54,11 @@ def room(request: Request, id: int) -> HttpResponse:
 def _decide(seen: Seen, choice: Choice) -> None:
     number, by, parts = seen.request.pk, Actor(seen.viewer, "console"), choice.parts
     if choice.step == "refuse":
-        deciding.refuse(number, choice.text, by=by, parts=parts)
+        requests_decisions.refuse(number, choice.text, by=by, parts=parts)
     elif choice.step == "ask":
-        deciding.ask_back(number, choice.text, by=by, parts=parts)
+        requests_decisions.ask_back(number, choice.text, by=by, parts=parts)
     else:
-        deciding.approve(
+        requests_decisions.approve(
             number,
             by=by,
             parts=parts,
@@ -71,7 +72,7 @@ def _decide(seen: Seen, choice: Choice) -> None:
 
 def _too_late(request: Request, id: int, choice: Choice, problem: Conflict) -> HttpResponse:
     """Somebody else was first: how it stands now, with what was typed kept where it can still be used."""
-    seen = seeing.get(id, choice.seen.viewer)
+    seen = visibility.get(id, choice.seen.viewer)
     note = Note("bad", "Not decided.", str(problem))
     if not seen.mandates:
         from authzsite.console.requests.request import shown
@@ -99,7 +100,7 @@ def _show(
     request: Request, seen: Seen, choice: Choice, notes: list[Note], *, status: int = 0
 ) -> HttpResponse:
     row = seen.request
-    weighed = considerations.weighed(considering.consider(seen), seen)
+    weighed = considerations.weighed(decision_context.consider(seen), seen)
     wants, lasts = requests_rows.wants_words(seen.wants), requests_rows.lasts_words(row)
     asks = f"asks to {wants}{requests_rows.for_words(row)} {lasts}"
     context: dict[str, Any] = {
@@ -133,7 +134,7 @@ def _show(
 
 def _next(seen: Seen) -> dict[str, str]:
     """The requests before and after this one among those that wait, for j and k."""
-    waiting = seeing.waiting_for(seen.viewer)
+    waiting = visibility.waiting_for(seen.viewer)
     after = waiting.filter(pk__gt=seen.request.pk).order_by("pk").values_list("pk", flat=True).first()
     before = waiting.filter(pk__lt=seen.request.pk).order_by("-pk").values_list("pk", flat=True).first()
     return {

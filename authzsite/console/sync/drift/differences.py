@@ -24,7 +24,7 @@ from catalog.nodes import Node
 from catalog.queries import nodes
 from policies.authority import Actor
 from policies.models import BackendFinding, ForeignOrder
-from policies.services.personal import is_personal
+from policies.services.personal_roles import is_personal
 from policies.sync import foreign_rights
 from policies.sync.findings import VANISHED
 

@@ -1,0 +1,145 @@
+"""The answers of a law whose rules are about texts: which texts name an entity, and who holds them.
+
+The texts are matched by the law's own code, all of them at once: each stands for one bit there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import cast
+
+from lakewarden.law import pattern_levels
+from lakewarden.law.conditions import BELOW, HELD, MEMBER, OWNER, SERVICE_ADMIN, Atom
+from lakewarden.law.dialects.base import Test
+from lakewarden.law.dialects.cdap import by_settings
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import OWNER as OWNS
+from lakewarden.law.facts import Level, Lineage
+from lakewarden.law.patterns import Texts
+from lakewarden.law.principals import Principal
+from lakewarden.spark.pipelines.inherited_facts import Answers, Fact, Held, Place
+from lakewarden.spark.pipelines.people_sets import Crowd, places
+from lakewarden.spark.pipelines.population import HOLDER, Standing, Unit, contains
+from lakewarden.spark.pipelines.population import OWNER as OWNING
+
+
+def _of_settings(standing: Standing) -> tuple[list[Fact], list[Fact]]:
+    """What the realm's law and settings give without a grant: on texts, and as ownership of the realm."""
+    realm, texts, owners = standing.realm, list[Fact](), list[Fact]()
+    for one in standing.principals.values():
+        who = Principal(one.kind, one.name)
+        for rule in by_settings.rules(realm.root, realm.law, realm.settings, who, ()):
+            if rule.privilege == OWNS:
+                owners.append(Fact(Unit(OWNING, one.key), OWNS))
+            else:
+                texts.append(Fact(Unit(HOLDER, one.key), rule.privilege, on=str(rule.object)))
+    return texts, owners
+
+
+NOTHING = Held({}, {}, {}, (), None)
+
+
+class Named(Answers):
+    """The same questions as Levels, of entities and texts.  `facts` are all that are about texts."""
+
+    by_text = True
+
+    def __init__(self, standing: Standing, containers: Mapping[int, Place], facts: Iterable[Fact]) -> None:
+        super().__init__(standing)
+        self.text_law = cast("TextDialect", self.law)
+        more, owners = _of_settings(standing)
+        root = containers[standing.realm.root]
+        self.containers: Mapping[int, Place] = {
+            **containers,
+            root.key: root._replace(facts=(*root.facts, *owners)),
+        }
+        self.facts: Sequence[Fact] = [*facts, *more]
+        self._bits = self._gathered(self.facts)
+        self.texts = Texts((text, 1 << place) for place, text in enumerate(self._bits))
+        self._held_by = list(self._bits.values())
+        self._known: dict[tuple[object, ...], Crowd] = {}
+
+    def held(self, place: Place) -> Held:
+        return NOTHING
+
+    def above(self, place: Place) -> Held | None:
+        return None if place.parent is None else NOTHING
+
+    def able(self, place: Place, operation: str, held: Held) -> Crowd:
+        """Everybody who may do an operation to an entity."""
+        lineage = self.lineage(place)
+        test = self.law.test(operation, place.type)
+        if test is None or not pattern_levels.known(self.text_law, lineage):
+            return 0
+        asked = test.operation
+        free = self.unguarded(asked)
+        if free is not None:
+            return free
+        if asked.beside or asked.each:
+            return 0
+        return self._by_names(test, lineage)
+
+    def lineage(self, place: Place) -> Lineage:
+        """The levels of an entity, root first, as the law is asked about them."""
+        above = (self.containers[key] for key in place.ancestors)
+        return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
+
+    def _by_names(self, test: Test, lineage: Lineage) -> Crowd:
+        """Entities that the same texts name on every level asked about are answered once."""
+        named = []
+        for on in test.levels:
+            level = pattern_levels.level_of(on, lineage)
+            named.append((on, self.texts.on(*pattern_levels.named(level)) if level else 0))
+        below = self.texts.below(*pattern_levels.named(lineage)) if test.whole else 0
+        like = id(test), tuple(named), below
+        if like not in self._known:
+            self._known[like] = self.joined(test, self._crowds(test, dict(named), below))
+        return self._known[like]
+
+    def _crowds(self, test: Test, named: Mapping[str, int], below: int) -> Mapping[Atom, Crowd]:
+        standing, root = self.standing, self.standing.realm.root
+        found: dict[Atom, Crowd] = {}
+        for atom in {atom for way in self.ways(test) for atom in way}:
+            if atom.kind == HELD:
+                found[atom] = self._holding(named.get(atom.on, 0), self.law.privileges[atom.name].bit)
+            elif atom.kind == BELOW:
+                found[atom] = self._holding(below, -1)
+            elif atom.kind == OWNER:
+                found[atom] = self._owners if atom.name == self.law.root_type else 0
+            elif atom.kind == MEMBER:
+                found[atom] = standing.members
+            elif atom.kind == SERVICE_ADMIN:
+                found[atom] = standing.admins
+            else:
+                raise ValueError(f"a law about texts has no `{atom.kind}` ({root})")
+        return found
+
+    def _holding(self, texts: int, bits: int) -> Crowd:
+        found = 0
+        for place in places(texts):
+            for bit, crowd in self._held_by[place].items():
+                if bit & bits:
+                    found |= crowd
+        return found
+
+    @property
+    def _owners(self) -> Crowd:
+        root = self.containers.get(self.standing.realm.root)
+        found = 0
+        for fact in root.facts if root else ():
+            if fact.privilege == OWNS and contains(fact.window, self.standing.realm.at):
+                found |= self.standing.crowd(fact.unit)
+        return found
+
+    def _gathered(self, facts: Iterable[Fact]) -> dict[str, dict[int, Crowd]]:
+        """Who holds each privilege on each text now, what a privilege stands for counted too."""
+        found: dict[str, dict[int, Crowd]] = defaultdict(lambda: defaultdict(int))
+        for fact in facts:
+            if fact.on and fact.allow and contains(fact.window, self.standing.realm.at):
+                crowd, bits = self.standing.crowd(fact.unit), self.text_law.bits(fact.privilege)
+                while bits:
+                    bit = bits & -bits
+                    found[fact.on][bit] |= crowd
+                    bits ^= bit
+        return {text: dict(held) for text, held in found.items()}

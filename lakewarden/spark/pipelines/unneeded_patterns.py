@@ -1,0 +1,165 @@
+"""What is given on texts and not needed: nobody uses what they name, or others give the same there.
+
+Every text stands for one bit, so that those which name an entity, or cover another text, are found at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple, cast
+
+from lakewarden.law import pattern_levels
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import Level, Lineage
+from lakewarden.law.globs import like
+from lakewarden.law.patterns import Texts, parts_of
+from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.people_sets import Crowd, count, places
+from lakewarden.spark.pipelines.population import ROLE, contains
+from lakewarden.spark.pipelines.reach_counts import data_types
+from lakewarden.spark.pipelines.unneeded_grants import Found, Least, serving
+
+Use = tuple[int, int, str]
+"""Who did what: the principal, the object, and the action."""
+
+
+class Named(NamedTuple):
+    """What a text names: `objects` that hold data, of which jobs told of `reported`; `used` by privileges."""
+
+    objects: int
+    reported: int
+    used: Mapping[int, Crowd]
+
+
+class OnTexts:
+    """The hints of one realm about its texts.  `facts` are all on texts, `uses` those that count as uses."""
+
+    def __init__(
+        self, least: Least, facts: Iterable[Fact], every: Iterable[Place], uses: Iterable[Use]
+    ) -> None:
+        self.least, self.law = least, cast("TextDialect", least.law)
+        self.facts = [one for one in facts if one.allow and self._now(one) and self._bits(one)]
+        self.texts = tuple(dict.fromkeys(one.on for one in self.facts))
+        self._at = {text: place for place, text in enumerate(self.texts)}
+        self._held = Texts((text, 1 << place) for place, text in enumerate(self.texts))
+        self._told = [least.containers[key].name for key in least.told_below if key in least.containers]
+        self._named = self._looked(every, uses)
+
+    def found(self) -> Iterator[Found]:
+        superfluous = self._superfluous()
+        for fact in self.facts:
+            if fact.key in superfluous:
+                yield self._about(fact, "redundant_grant", {"others": superfluous[fact.key]})
+            else:
+                yield from self._unused(fact)
+
+    def _looked(self, every: Iterable[Place], uses: Iterable[Use]) -> list[Named]:
+        objects, reported = [0] * len(self.texts), [0] * len(self.texts)
+        used: list[dict[int, Crowd]] = [defaultdict(int) for _ in self.texts]
+        done: dict[int, list[Use]] = defaultdict(list)
+        for use in uses:
+            done[use[1]].append(use)
+        data = data_types(self.law)
+        for entity in every if self.texts else ():
+            lineage = self._lineage(entity)
+            naming, told = self._naming(lineage), done.get(entity.key, ())
+            if entity.type in data:
+                for place in places(naming):
+                    objects[place] += 1
+                    reported[place] += bool(told)
+            if told:
+                self._add(used, naming | self._held.below(*pattern_levels.named(lineage)), entity.type, told)
+        return [Named(*one) for one in zip(objects, reported, used)]
+
+    def _add(self, used: list[dict[int, Crowd]], naming: int, type: str, told: Iterable[Use]) -> None:
+        for person, _, action in told:
+            bits = serving(self.law.code, type, action)
+            for place in places(naming):
+                used[place][bits] |= self.least.standing.people.alone(person)
+
+    def _naming(self, lineage: Lineage) -> int:
+        """The texts that name an entity, or something above it: what is asked there may be what it is for."""
+        found = self._held.on(*pattern_levels.named(lineage))
+        for end in range(1, len(lineage)):
+            found |= self._held.on(*pattern_levels.named(lineage[:end]))
+        return found
+
+    def _lineage(self, place: Place) -> Lineage:
+        above = (self.least.containers[key] for key in place.ancestors)
+        return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
+
+    def _unused(self, fact: Fact) -> Iterator[Found]:
+        known, named = self.law.privilege(fact.privilege), self._named[self._at[fact.on]]
+        if known is None or known.category == "manage" or not named.objects:
+            return
+        if self.least.since is None or not self._told_here(fact.on) or not self.least.settled_in(fact):
+            return
+        crowd = self.least.standing.crowd(fact.unit)
+        if any(crowd & mine for bits, mine in named.used.items() if bits & self._bits(fact)):
+            return
+        ground = {"days": self.least.days, "reported": named.reported, "objects": named.objects}
+        yield self._about(fact, "unused_grant", {**ground, "given": self.least.given(fact)})
+
+    def _told_here(self, text: str) -> bool:
+        """Whether jobs told of a use in a namespace that the text can be about."""
+        type, parts = parts_of(text)
+        return bool(self._told) if type == "instance" else any(like(parts[0], name) for name in self._told)
+
+    def _superfluous(self) -> dict[int | None, str]:
+        """The grants that change nothing: who has them has as much, for good, by others on the same names.
+
+        They can all be ended together: what is ended does not count as a ground to end another.
+        """
+        on: dict[int, list[Fact]] = defaultdict(list)
+        for fact in self.facts:
+            on[self._at[fact.on]].append(fact)
+        found: dict[int | None, str] = {}
+        for fact in sorted(self.facts, key=self.least.ease):
+            crowd, beside = self.least.standing.crowd(fact.unit), self._beside(fact, on, found)
+            others = 0
+            for one in beside:
+                others |= self.least.lasting.crowd(one.unit)
+            if crowd and not crowd & ~others:
+                found[fact.key] = _said(fact, beside)
+        return found
+
+    def _beside(
+        self, fact: Fact, on: Mapping[int, Sequence[Fact]], ended: Mapping[int | None, str]
+    ) -> list[Fact]:
+        """Other grants that give as much, for good, on all that the text names."""
+        bits = self._bits(fact)
+        return [
+            one
+            for place in places(self._held.on(*parts_of(fact.on)))
+            for one in on[place]
+            if one is not fact
+            and one.key not in ended
+            and one.window[1] is None
+            and not bits & ~self._bits(one)
+        ]
+
+    def _bits(self, fact: Fact) -> int:
+        return self.law.bits(fact.privilege)
+
+    def _now(self, fact: Fact) -> bool:
+        return contains(fact.window, self.least.standing.realm.at)
+
+    def _about(self, fact: Fact, kind: str, data: Mapping[str, object]) -> Found:
+        unit = fact.unit
+        by_role = unit.kind == ROLE
+        return Found(
+            kind,
+            role=unit.key if by_role else None,
+            holder=None if by_role else unit.key,
+            grant=fact.key,
+            pattern=fact.on,
+            privilege=fact.privilege,
+            people=count(self.least.standing.crowd(unit)),
+            data=data,
+        )
+
+
+def _said(fact: Fact, beside: Iterable[Fact]) -> str:
+    wider = sorted({one.on for one in beside} - {fact.on})
+    return f"what is given on {wider[0]}" if wider else "another grant on the same name"

@@ -1,0 +1,125 @@
+"""From one of Spark's analysed plans to everything it touches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from lakewarden.spark.actions import ALTER, PATH, READ, SCHEMA, UNKNOWN, VIEW, WRITE, Touch, unknown
+from lakewarden.spark.commands import DATABASE, NOTHING, PLAIN, QUERIES, Plain
+from lakewarden.spark.options import places_in
+from lakewarden.spark.plan_names import NO_CONSOLE, RELATIONS, Console, Name, Namer
+from lakewarden.spark.plan_nodes import OPERATORS, SEQUENCE
+from lakewarden.spark.scala_objects import class_of, each, pairs
+from lakewarden.spark.write_commands import COMMANDS, live_in
+
+_VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
+
+
+Folders = dict[str, tuple[str, ...]]
+"""The folders of tables that were just approved to be made; each is good for one write into it."""
+
+
+class PlanWalk:
+    """One walk through one plan; `touches` has what was found, in the order it was met."""
+
+    def __init__(
+        self, session: Any, has_subqueries: Any, folders: Folders, console: Console = NO_CONSOLE
+    ) -> None:
+        self.namer = Namer(session, console)
+        self.touches: dict[Touch, None] = {}
+        self._pattern, self._folders = has_subqueries, folders
+        self._inside = False
+
+    def touch(self, touch: Touch) -> None:
+        if touch.kind == PATH:
+            touch = touch._replace(name=(self.namer.place(touch.name[0]),))
+        places = tuple(map(self.namer.place, touch.places))
+        self.touches.setdefault(touch._replace(inside=self._inside, places=places))
+
+    def do(self, action: str, names: Iterable[Name]) -> None:
+        for name in names:
+            self.touch(Touch(action, name.kind, name.parts, places=name.places))
+
+    def expect(self, folder: str, table: tuple[str, ...]) -> None:
+        self._folders[folder] = table
+
+    def expected(self, folder: str) -> tuple[str, ...] | None:
+        return self._folders.pop(folder, None)
+
+    def query(self, plan: Any) -> None:
+        """Everything in a plan, its subqueries included."""
+        searched = bool(plan.containsPattern(self._pattern))
+        waiting = [(plan, self._inside)]
+        while waiting:
+            node, self._inside = waiting.pop()
+            below = list(self._node(node))
+            waiting += [(one, self._inside) for one in reversed(below)]
+            if searched:
+                waiting += [(one, self._inside) for one in each(node.subqueries())]
+        self._inside = False
+
+    def _node(self, node: Any) -> Iterable[Any]:
+        """Take what one node touches; answers the nodes below it."""
+        name = class_of(node)
+        inputs = OPERATORS.get(name)
+        if inputs is not None:
+            return [below for method in inputs for below in _inputs(node, method)]
+        if name == _VIEW:
+            return self._view(node)
+        if name in RELATIONS:
+            self.do(READ, self.namer.names(node))
+            if name.endswith(".ResolvedTempView"):  # somebody asks what it is like
+                self.namer.look_through(self.namer.temporary(node))
+        else:
+            self._command(name, node)
+        return ()
+
+    def _view(self, node: Any) -> Iterable[Any]:
+        if not node.isTempView():
+            self.do(READ, [Name(VIEW, found.parts) for found in self.namer.described(node.desc())])
+            self._inside = True
+        return (node.child(),)
+
+    def _command(self, name: str, node: Any) -> None:
+        if name in NOTHING:
+            return
+        if (plain := PLAIN.get(name)) is not None:
+            self._plain(plain, node)
+        elif (reading := COMMANDS.get(name)) is not None:
+            reading(self, node)
+        elif (action := DATABASE.get(name)) is not None:
+            self._database(action, str(node.databaseName()))
+        elif name in QUERIES:
+            for method in QUERIES[name]:
+                self.query(getattr(node, method)())
+        else:
+            self.touch(unknown(name))
+
+    def _plain(self, plain: Plain, node: Any) -> None:
+        target = getattr(node, plain.target)()
+        names = self.namer.names(target)
+        if plain.view and getattr(node, plain.view)():
+            names = tuple(name if name.kind == UNKNOWN else Name(VIEW, name.parts) for name in names)
+        self.do(plain.action, names)
+        if plain.action == READ and (view := self.namer.temporary(target)):
+            self.namer.look_through(view)
+        if plain.action == ALTER:
+            self.do(ALTER, self.namer.altered(target, node))
+        if plain.options:
+            self.do(WRITE, self.namer.misled(target.table(), pairs(getattr(node, plain.options)())))
+        if plain.location:
+            live_in(self, str(getattr(node, plain.location)()))
+        if plain.properties:
+            for place in places_in(pairs(getattr(node, plain.properties)())):
+                live_in(self, place)
+        for method in plain.queries:
+            self.query(getattr(node, method)())
+
+    def _database(self, action: str, database: str) -> None:
+        self.touch(Touch(action, SCHEMA, (self.namer.current_catalog(), database)))
+
+
+def _inputs(node: Any, method: str) -> Iterable[Any]:
+    answered = getattr(node, method)()
+    return each(answered) if method == SEQUENCE else (answered,)

@@ -1,0 +1,105 @@
+"""The objects of a realm, as they stood."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from accounts.models import Principal
+from catalog.models import Placement
+from catalog.nodes import Node, all_placed, on_or_below
+from policies.data_views.pinned import Keys, Pin, Range
+from policies.data_views.visibility import governed
+from policies.decisions import slices, snapshots
+from policies.decisions.lookups import visible_objects
+from policies.models import Ownership
+
+KEYS = """
+SELECT p.securable_id AS key FROM catalog_placement p
+  JOIN catalog_securable s ON s.id = p.securable_id AND s.realm_id = %(realm)s
+ WHERE p.opened <= %(revision)s AND (p.closed IS NULL OR p.closed > %(revision)s)"""
+FILTERS = frozenset({"type", "owner"})
+
+
+def sight(viewer: Principal, top: Node) -> Q | None:
+    """What the law shows the viewer now, and all where they may see others' access; None for nothing."""
+    ruled, slice_ = governed(viewer, top) or frozenset(), slices.current(viewer, top)
+    if top.id in ruled:
+        return Q()
+    if not ruled and not snapshots.belongs(slice_):
+        return None
+    return visible_objects.visible_below(slice_, top) | Q(securable=top.id) | on_or_below(ruled)
+
+
+def placed(pin: Pin, within: Range, *, along: bool = False) -> QuerySet[Placement]:
+    """The placements of a range in the order of their objects; with `along` that of `after` comes first."""
+    beyond = "gte" if along else "gt"
+    rows = Placement.objects.as_of(pin.revision).filter(
+        **{f"securable__{beyond}": within.after[0]}, securable__lte=within.upto, securable__realm=pin.realm
+    )
+    return rows.order_by("securable")
+
+
+def standing(pin: Pin, places: Collection[Placement]) -> dict[int, Node]:
+    """The objects of placements as they stood.  Two queries."""
+    above = {key for place in places for key in place.ancestors}
+    known = {
+        row.securable_id: row for row in Placement.objects.as_of(pin.revision).filter(securable__in=above)
+    }
+    return {
+        node.id: node for node in all_placed(list(places), known | {one.securable_id: one for one in places})
+    }
+
+
+def named(pin: Pin, ids: Iterable[int]) -> dict[int, Node]:
+    """The objects of these numbers as they stood.  Three queries."""
+    return standing(pin, list(Placement.objects.as_of(pin.revision).filter(securable__in=set(ids))))
+
+
+def rows(
+    pin: Pin, seen: Q, within: Range, where: Mapping[str, Collection[str]], limit: int
+) -> tuple[list[dict[str, Any]], Keys | None]:
+    """A page of objects.  Four queries."""
+    found = placed(pin, within).filter(seen)
+    if "type" in where:
+        found = found.filter(type__in=where["type"])
+    if "owner" in where:
+        found = found.filter(securable__in=_owned(pin, where["owner"]))
+    page = list(found[: limit + 1])
+    more = page[limit - 1].securable_id if len(page) > limit else None
+    nodes, owners = standing(pin, page[:limit]), _owners(pin, [one.securable_id for one in page[:limit]])
+    told = [_row(nodes[place.securable_id], owners, place) for place in page[:limit]]
+    return told, (more,) if more else None
+
+
+def _row(node: Node, owners: Mapping[int, str], place: Placement) -> dict[str, Any]:
+    above = list(node.above())
+    return {
+        "type": node.type,
+        "object": node.ref.id,
+        "parent": above[-1].ref.id if above else None,
+        "owner": owners.get(node.id),
+        "since": place.opened,
+    }
+
+
+def _owners(pin: Pin, ids: Collection[int]) -> dict[int, str]:
+    found = Ownership.objects.as_of(pin.revision).within(pin.at).filter(securable__in=ids)
+    return {row.securable_id: str(row.owner) for row in found.select_related("owner")}
+
+
+def _owned(pin: Pin, owners: Iterable[str]) -> QuerySet[Ownership, Any]:
+    found = Ownership.objects.as_of(pin.revision).within(pin.at).filter(called("owner", owners))
+    return found.values("securable")
+
+
+def called(field: str, texts: Iterable[str]) -> Q:
+    """Principals written `user:ana`."""
+    condition = Q(pk__in=[])
+    for text in texts:
+        kind, colon, name = text.partition(":")
+        if colon:
+            condition |= Q(**{f"{field}__kind": kind, f"{field}__name": name})
+    return condition

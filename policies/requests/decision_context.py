@@ -1,0 +1,199 @@
+"""What a decider wants to know before deciding: what there is, what a yes would add, and to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from accounts.models import Principal
+from accounts.record import Origin
+from catalog.nodes import Node
+from lakewarden.law import dialects
+from lakewarden.law.facts import Rule
+from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.lookups import peers
+from policies.decisions.lookups.peers import Question, Share
+from policies.errors import Invalid
+from policies.models import AccessRequest, RequestPart, RequestWant
+from policies.models.requests import WAITING
+from policies.previews import grants
+from policies.previews.grants import Preview
+from policies.requests import decision_places, fulfilment, needs, role_proposals
+from policies.requests.needs import Denial, Wanted
+from policies.requests.role_proposals import Proposal
+from policies.requests.visibility import Seen, visible_to
+from policies.separation import forecast, wording
+from policies.services.grants import Wish
+
+EARLIER, LOOKED_AT = 10, 200
+CLASHES = 5
+Kind = RequestPart.Kind
+
+
+@dataclass(frozen=True)
+class Present:
+    """What whoever is to have it can do already with what is wanted; `node` is None where there is none."""
+
+    want: RequestWant
+    node: Node | None
+    can: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Peers:
+    """How many comparable people have what a part would give."""
+
+    part: RequestPart
+    share: Share
+
+
+@dataclass(frozen=True)
+class Consideration:
+    """`effects`: who would gain what if all of it were approved, by object; `clashes` are sentences."""
+
+    present: tuple[Present, ...]
+    earlier: tuple[AccessRequest, ...]
+    effects: tuple[tuple[Node, Preview], ...]
+    peers: tuple[Peers, ...]
+    roles: tuple[Proposal, ...]
+    denials: tuple[Denial, ...]
+    clashes: tuple[str, ...]
+    end: datetime | None
+
+
+def consider(seen: Seen) -> Consideration:
+    """All of that, for somebody who may decide; empty for anybody else."""
+    if not seen.mandates:
+        return Consideration((), (), (), (), (), (), (), None)
+    request, found = seen.request, _places(seen)
+    end = fulfilment.ends(request, seen.parts, max(seen.now, request.starts or seen.now))
+    given = [(part, place) for part, place in found if part.kind == Kind.PRIVILEGE and place.exact]
+    return Consideration(
+        tuple(_present(seen, want) for want in seen.wants),
+        tuple(_earlier(seen)),
+        tuple(_effects(seen, given, end)),
+        tuple(_peers(request, given)),
+        tuple(role_proposals.roles(request, seen.viewer)) if _any_open(seen) else (),
+        _denials(seen, end),
+        tuple(_clashes(tuple(_given(request.holder, found, (seen.now, end))), seen.viewer, seen.now)),
+        end,
+    )
+
+
+Placed = Sequence[tuple[RequestPart, decision_places.Place]]
+
+
+def _places(seen: Seen) -> Placed:
+    there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
+    return [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
+
+
+def _any_open(seen: Seen) -> bool:
+    return any(part.state in WAITING and part.kind == Kind.PRIVILEGE for part in seen.parts)
+
+
+def _present(seen: Seen, want: RequestWant) -> Present:
+    place = decision_places.of_row(want, seen.request.holder.kind)
+    if place is None or not place.exact:
+        return Present(want, None, ())
+    held = slices.current(seen.request.holder, place.node, now=seen.now)
+    names = dialects.get(place.node.kind).actions_for(place.node.type)
+    can = (name for name in names if ask.answer(held, name, place.node, now=seen.now))
+    return Present(want, place.node, tuple(can))
+
+
+def _earlier(seen: Seen) -> list[AccessRequest]:
+    """What was asked before for the same one in the same realm, as far as the decider may see it."""
+    request = seen.request
+    rows = AccessRequest.objects.filter(holder=request.holder, realm_name=request.realm_name)
+    numbers = list(rows.filter(pk__lt=request.pk).order_by("-pk").values_list("pk", flat=True)[:LOOKED_AT])
+    if not numbers:
+        return []
+    shown = visible_to(seen.viewer).filter(pk__in=numbers).order_by("-pk").select_related("asker", "holder")
+    return list(shown.prefetch_related("wants", "parts")[:EARLIER])
+
+
+def _effects(seen: Seen, given: Placed, end: datetime | None) -> list[tuple[Node, Preview]]:
+    """Foretold as for a grant by hand, where the law knows objects; texts are granted to nobody else."""
+    wishes = [
+        Wish(
+            place.node,
+            (seen.request.holder,),
+            tuple(part.privileges),
+            valid_until=end,
+            way=False,
+            origin=Origin.REQUEST,
+        )
+        for part, place in given
+        if not dialects.get(place.node.kind).by_text
+    ]
+    return grants.of_grants(wishes, Actor(seen.viewer, "console"), now=seen.now) if wishes else []
+
+
+def _peers(request: AccessRequest, given: Placed) -> list[Peers]:
+    if not given or request.holder.kind == Principal.Kind.GROUP:
+        return []
+    questions = [_question(request.holder, part, place) for part, place in given]
+    found = peers.shares(questions, given[0][1].node.realm_id)
+    return [Peers(part, found[number]) for number, (part, _) in enumerate(given)]
+
+
+def _question(holder: Principal, part: RequestPart, place: decision_places.Place) -> Question:
+    by_text = dialects.get(place.node.kind).by_text
+    text = place.text if by_text else ""
+    return Question(holder.pk, () if by_text else place.node.lineage, part.privileges, text)
+
+
+def _denials(seen: Seen, end: datetime | None) -> tuple[Denial, ...]:
+    """What is denied now to whoever is to have it, as the decider may know it."""
+    wanted = [Wanted(want.type, want.name, want.action) for want in seen.wants]
+    try:
+        worked = needs.work_out(wanted, seen.request.holder, seen.viewer, now=seen.now, end=end)
+    except Invalid:
+        return ()
+    return worked.denials
+
+
+def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: datetime) -> list[str]:
+    """The rules of separation that a yes to all of these would break together, a sentence a person and rule.
+
+    For a reader: it names nothing that they may not see.  Four queries for each kind of holder, and nine
+    for each realm with rules.
+    """
+    given: list[Giving] = []
+    for kind in sorted({one.holder.kind for one in requests}):
+        mine = {one.pk: one for one in requests if one.holder.kind == kind}
+        parts = [part for one in mine.values() for part in one.parts.all()]
+        there = decision_places.of_rows(parts, kind)
+        for part in parts:
+            request, place = mine[part.request_id], there[part.pk]
+            if place is not None:
+                end = fulfilment.ends(request, [part], max(now, request.starts or now))
+                given += _given(request.holder, [(part, place)], (now, end))
+    return _clashes(given, reader, now)
+
+
+Giving = tuple[Node, forecast.Given]
+"""What somebody is to have, with the realm that it is in."""
+
+
+def _clashes(given: Sequence[Giving], reader: Principal, now: datetime) -> list[str]:
+    by_realm: dict[Node, list[forecast.Given]] = {}
+    for top, one in given:
+        by_realm.setdefault(top, []).append(one)
+    new = [clash for top, some in by_realm.items() for clash in forecast.conflicts(top, some, now=now)]
+    return [wording.refusal([one], many=1, reader=reader, now=now) for one in new[:CLASHES]]
+
+
+def _given(holder: Principal, found: Placed, window: forecast.Until) -> Iterable[Giving]:
+    until = window[1].timestamp() if window[1] else None
+    for part, place in found:
+        top = place.way[0]
+        if part.kind == Kind.ROLE and place.exact:
+            yield top, forecast.role(holder, place.node, window)
+        elif part.kind == Kind.PRIVILEGE and place.exact:
+            key = place.text if dialects.get(place.node.kind).by_text else place.node.id
+            rules = [Rule(key, code, valid_until=until) for code in part.privileges]
+            yield top, forecast.rights(holder, rules)

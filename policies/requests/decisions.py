@@ -1,0 +1,292 @@
+"""Deciding: yes, yes to less, no, and a question first.  Judged under the lock, by the right held there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from accounts.models import Principal
+from accounts.text import holdable
+from catalog.models import Realm
+from catalog.nodes import node as node_of
+from policies.authority import Actor
+from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.models import AccessRequest, RequestPart
+from policies.models.requests import GRANTED, PART, REQUEST, WAITING
+from policies.record.change import ChangeInProgress, change
+from policies.record.history import privilege_label
+from policies.requests import (
+    decision_places,
+    durations,
+    fulfilment,
+    mandates,
+    notifications,
+    outcomes,
+    parties,
+    role_proposals,
+)
+from policies.requests.approval_seals import seal_approval
+from policies.requests.fulfilment import part_in_words
+from policies.requests.mandates import Mandate
+from policies.requests.rules import LONGEST_REASON
+from policies.requests.steps import APPROVED, APPROVED_LESS, ASKED_BACK, REFUSED, fresh, stepped
+
+Kind = RequestPart.Kind
+
+
+@dataclass(frozen=True)
+class Yes:
+    """How much of it is given: `give` are the privileges by part, whole where it is not named; `lasts` or
+    `until` a shorter time than asked; `role` the number of a role that gives the same."""
+
+    give: Mapping[int, Collection[str]]
+    lasts: str = ""
+    until: datetime | None = None
+    role: int | None = None
+
+
+def approve(
+    number: int,
+    *,
+    by: Actor,
+    parts: Collection[int] = (),
+    give: Mapping[int, Collection[str]] | None = None,
+    lasts: str = "",
+    until: datetime | None = None,
+    role: int | None = None,
+    note: str = "",
+) -> AccessRequest:
+    """Say yes to parts; what is complete by that is given in the same change.
+
+    Without numbers it is the parts that are put to whoever decides, or else all that they may decide.
+
+    Raises NotFound, Refused, Invalid, Conflict.
+    """
+    yes, said = Yes(give or {}, lasts, until, role), _text(note)
+    with change(APPROVED, realm=_realm_of(number, by), by=by, reason=said) as current:
+        request = _found(number)
+        held = _held(request, parts, by, current.at, role=role)
+        if yes.give.keys() - {one.part.number for one in held} - set(parts):
+            # a misspelt name of what is cut down would give the whole of it
+            raise Invalid("You cut down a part that is not among those you decide here.")
+        _check_yes(request, yes, held, current.at)
+        for one in held:
+            _approve(current, request, one, yes, said)
+        approved = _with_parts(request, held)
+        for one in approved:
+            seal_approval(request, one.part)
+        fulfilment.carry(current, request, by, approved)
+        _settle(request, current.at)
+    return fresh(request)
+
+
+def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) -> AccessRequest:
+    """Say no to parts, or to all one may decide, and why.  Raises as `approve`."""
+    said = _text(reason)
+    if len(said) < 3:
+        raise Invalid("Say why it is refused.")
+    with change(REFUSED, realm=_realm_of(number, by), by=by, reason=said) as current:
+        request = _found(number)
+        for one in _held(request, parts, by, current.at):
+            _move(current, request, one, "refuse", said)
+            told = part_in_words(one.part)
+            stepped(current, request, REFUSED, by=one.authority, text=said, part=one.part.number, told=told)
+        _settle(request, current.at)
+    return fresh(request)
+
+
+def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = ()) -> AccessRequest:
+    """Ask whoever asked something before deciding.  Raises as `approve`."""
+    said = _text(question)
+    if len(said) < 3:
+        raise Invalid("Write what you want to know.")
+    with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=said) as current:
+        request = _found(number)
+        held = [one for one in _held(request, parts, by, current.at) if one.part.state == "asked"]
+        if not held:
+            raise Conflict("Something was asked back already; wait for the answer, or decide.")
+        for one in held:
+            PART.move(request.parts.filter(pk=one.part.pk), "ask_back")
+        told = ", ".join(part_in_words(one.part) for one in held)
+        stepped(current, request, ASKED_BACK, by=held[0].authority, text=said, told=told)
+        outcomes.settle(request, now=current.at)
+        notifications.asked_back(request)
+    return fresh(request)
+
+
+def _realm_of(number: int, by: Actor) -> Realm | None:
+    if by.principal is not None and by.principal.kind != Principal.Kind.USER:
+        raise Refused(mandates.PEOPLE_ONLY)
+    row = AccessRequest.objects.select_related("realm").filter(pk=number).first()
+    if row is None:
+        raise NotFound(no_such(number))
+    return row.realm
+
+
+def no_such(number: int) -> str:
+    return f"There is no request {number}, or it is not for you to see."
+
+
+def _text(text: str) -> str:
+    said = text.strip()
+    if len(said) > LONGEST_REASON or not holdable(said):
+        raise Invalid(f"A text has at most {LONGEST_REASON} letters, all of which can be kept.")
+    return said
+
+
+def _found(number: int) -> AccessRequest:
+    """The request under the lock."""
+    rows = AccessRequest.objects.select_related("realm", "asker", "holder")
+    request = rows.filter(pk=number).first()
+    if request is None:
+        raise NotFound(no_such(number))
+    return request
+
+
+def _held(
+    request: AccessRequest, wanted: Collection[int], by: Actor, now: datetime, *, role: int | None = None
+) -> list[Mandate]:
+    """The open parts that the actor decides now.  When there are none, raises the reason to tell them."""
+    rows = request.parts.select_related("decided_by").order_by("number")
+    asked = [part for part in rows if not wanted or part.number in wanted]
+    if by.principal is not None and by.principal.pk in parties.of(request):
+        raise Refused(parties.OWN)
+    mine = mandates.of(request, asked, by, now=now)
+    if role is not None:
+        mine = _by_role(request, asked, by, role, mine, now)
+    if not mine:
+        raise _unheard(request, by, now)
+    if request.state in WAITING and now >= request.lapses_at:
+        raise Conflict("This request has lapsed: nobody decided it in time.")
+    if not wanted and role is None:
+        mine = _addressed(mine, now) or mine
+    held = [one for one in mine if one.part.state in WAITING]
+    refused = {part.number for part in asked if wanted} - {one.part.number for one in mine}
+    if refused or (wanted and {part.number for part in asked} != set(wanted)):
+        raise Refused("Some of these parts are for others to decide.")
+    if not held:
+        raise Conflict(_too_late(request, mine[0].part))
+    return held
+
+
+def _addressed(mine: Sequence[Mandate], now: datetime) -> list[Mandate]:
+    """Those of the parts that are put to whoever decides here; others lie nearer to somebody else."""
+    people = {one.actor.decides_as for one in mine}
+    put = {key for one in mine for key in one.part.addressed}
+    keys = {key for one in people if one for key in decision_places.decided_by(one, now=now, among=put)}
+    return [one for one in mine if not keys.isdisjoint(one.part.addressed)]
+
+
+def _unheard(request: AccessRequest, by: Actor, now: datetime) -> Refused | NotFound:
+    every = list(request.parts.all())
+    if mandates.of(request, every, by, now=now):
+        return Refused("These parts are for others to decide.")
+    return NotFound(no_such(request.pk))
+
+
+def _too_late(request: AccessRequest, part: RequestPart) -> str:
+    who = f" {part.decided_by.label}" if part.decided_by else ""
+    if part.state in (*GRANTED, "refused") and who:
+        return f"{who.strip()} has {PART.words[part.state]} this by now; look at it again."
+    if request.state not in WAITING:
+        return REQUEST.too_late(request.state)
+    return PART.too_late(part.state)
+
+
+def _by_role(
+    request: AccessRequest,
+    parts: Sequence[RequestPart],
+    by: Actor,
+    role: int,
+    mine: Sequence[Mandate],
+    now: datetime,
+) -> list[Mandate]:
+    """The parts that a role covers, by the right to give that role; and those that it does not cover."""
+    node = node_of(role)
+    if node is None or node.type != "role" or not role_proposals.gives_exactly(role, request, parts):
+        raise Invalid("That role does not give exactly what is asked here.")
+    every = [part for part in request.parts.all() if part.kind == Kind.PRIVILEGE]
+    if any(part.state not in WAITING and part.given != part.privileges for part in every):
+        raise Invalid("Something of this was refused or cut down, and that role would give all of it.")
+    held = mandates.over_role(request, parts, by, node, now=now)
+    if not held:
+        raise Refused(f"You may not give role {node.name}.")
+    return [*held, *(one for one in mine if one.part.kind != Kind.PRIVILEGE)]
+
+
+def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: datetime) -> None:
+    if yes.lasts and yes.until:
+        raise Invalid("Say how long, or until when; not both.")
+    shorter = durations.ends(now, yes.lasts, yes.until, request.zone)
+    asked = durations.ends(now, request.lasts, request.until, request.zone)
+    if shorter is not None and shorter <= now:
+        raise Invalid("The end lies in the past.")
+    if shorter is not None and shorter > now + timedelta(days=durations.LONGEST_DAYS):
+        raise Invalid("Nothing is given for longer than ten years; leave the end out for none.")
+    if shorter is not None and asked is not None and shorter > asked:
+        raise Invalid("It can be given for less long than was asked, not for longer.")
+    for one in held:
+        given = yes.give.get(one.part.number)
+        if given is not None and (not given or not set(given) <= set(one.part.privileges)):
+            raise Invalid("Give some of the privileges that were asked for, and no other; or refuse.")
+        if given is not None and yes.role is not None and set(given) != set(one.part.privileges):
+            raise Invalid("A role is given whole; give less of this without the role.")
+        if not one.place.exact and one.part.kind != Kind.MEMBERSHIP:
+            raise Invalid(f"There is no {one.part.type} {one.part.name}; refuse this, or make it first.")
+
+
+def _approve(current: ChangeInProgress, request: AccessRequest, one: Mandate, yes: Yes, said: str) -> None:
+    part = one.part
+    chosen = yes.give.get(part.number)
+    given = [code for code in part.privileges if chosen is None or code in chosen]
+    shorter = durations.ends(current.at, yes.lasts, yes.until, request.zone)
+    asked = durations.ends(current.at, request.lasts, request.until, request.zone)
+    less = given != part.privileges or (shorter is not None and shorter != asked)
+    values = {"given": given, "lasts": yes.lasts, "until": yes.until}
+    role = yes.role if part.kind == Kind.PRIVILEGE else None
+    _move(current, request, one, "approve_less" if less else "approve", said, role_id=role, **values)
+    kind, told = (APPROVED_LESS if less else APPROVED), part_in_words(part)
+    of_it = {"given": _in_words(part, given, yes), "until": _time(yes.until)} if less else {}
+    stepped(current, request, kind, by=one.authority, text=said, part=part.number, told=told, **of_it)
+
+
+def _in_words(part: RequestPart, given: Sequence[str], yes: Yes) -> str:
+    """What of a part was approved: `only Read for 7 days`."""
+    only = f"only {', '.join(dict.fromkeys(map(privilege_label, given)))}"
+    what = part_in_words(part) if given == part.privileges else only
+    if yes.lasts:
+        return f"{what} for {durations.lasting(yes.lasts)}"
+    return f"{what} until {_time(yes.until)}" if yes.until else what
+
+
+def _time(moment: datetime | None) -> str | None:
+    return moment.isoformat() if moment else None
+
+
+def _move(
+    current: ChangeInProgress, request: AccessRequest, one: Mandate, move: str, said: str, **values: object
+) -> None:
+    actor = one.authority.actor
+    PART.move(
+        request.parts.filter(pk=one.part.pk),
+        move,
+        decided_by=actor.principal,
+        decided_for=actor.on_behalf_of,
+        decided_at=current.at,
+        note=said,
+        **values,
+    )
+
+
+def _with_parts(request: AccessRequest, held: Sequence[Mandate]) -> list[Mandate]:
+    """The same rights with the parts as they are now."""
+    rows = request.parts.select_related("decided_by", "decided_for").in_bulk([one.part.pk for one in held])
+    return [Mandate(rows[one.part.pk], one.place, one.authority) for one in held]
+
+
+def _settle(request: AccessRequest, now: datetime) -> None:
+    before = request.state
+    state = outcomes.settle(request, now=now)
+    if state != before and state not in WAITING:
+        notifications.became(request, state)

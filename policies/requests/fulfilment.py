@@ -1,0 +1,163 @@
+"""Carrying out what was approved: through the same services as by hand, by the right of each who approved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from accounts.models import Principal
+from accounts.record import Origin
+from catalog.nodes import Node
+from catalog.nodes import node as node_of
+from lakewarden.law import dialects
+from policies.authority import Actor, Authority, of_system
+from policies.errors import Invalid, NotFound
+from policies.models import AccessRequest, RequestPart, RequestWant
+from policies.models.requests import PART
+from policies.record.change import ChangeInProgress
+from policies.record.history import privilege_label
+from policies.requests import decision_places, durations, mandates, notifications, outcomes, provisioning
+from policies.requests.approval_seals import UNSEALED, is_approval_sealed
+from policies.requests.mandates import Mandate
+from policies.requests.steps import GIVEN, REOPENED, stepped
+from policies.services import grants, members, patterns, roles
+from policies.services.grants import Wish
+
+DOOR = "request"
+"""Through which door facts come that a request brings about."""
+
+
+def carry(current: ChangeInProgress, request: AccessRequest, by: Actor, decided: Sequence[Mandate]) -> None:
+    """Give every want whose parts are all approved, or note when it is to begin.
+
+    What others had approved before is asked of their right once more; where that is gone the part is open
+    again.
+    """
+    parts = list(request.parts.select_related("decided_by", "decided_for"))
+    for want in request.wants.filter(given_at__isnull=True).order_by("number"):
+        if outcomes.standing(want, parts) != outcomes.COMING:
+            continue
+        if request.starts and request.starts > current.at:
+            RequestWant.objects.filter(pk=want.pk).update(due=request.starts)
+            continue
+        mine = [part for part in parts if want.number in part.wants]
+        held = _mandates(current, request, mine, by, decided)
+        if held is None:
+            RequestWant.objects.filter(pk=want.pk).update(due=None)
+        else:
+            _give(current, request, want, held)
+
+
+def _mandates(
+    current: ChangeInProgress,
+    request: AccessRequest,
+    parts: Sequence[RequestPart],
+    by: Actor,
+    decided: Sequence[Mandate],
+) -> list[Mandate] | None:
+    """The right behind each part as it is now; None when one is gone, and that part is open again."""
+    fresh = {one.part.pk: one for one in decided}
+    held, gone = [], []
+    for part in parts:
+        one = fresh.get(part.pk) or mandates.still(request, part, by, now=current.at)
+        if one is None:
+            gone.append(part)
+        else:
+            held.append(replace(one, part=part))
+    for part in gone:
+        _reopen(current, request, part, by)
+    return None if gone else held
+
+
+def _reopen(current: ChangeInProgress, request: AccessRequest, part: RequestPart, by: Actor) -> None:
+    why = "" if is_approval_sealed(request, part) else UNSEALED
+    PART.move(request.parts.filter(pk=part.pk), "reopen", given=[], role=None, note=why)
+    approver = part.decided_for or part.decided_by
+    stepped(
+        current,
+        request,
+        REOPENED,
+        by=of_system("request"),
+        part=part.number,
+        text=why,
+        told=part_in_words(part),
+        deputy=approver.pseudonym if approver else "",
+    )
+    part.state = PART.get("reopen").target
+    notifications.reopened(request, part)
+
+
+def _give(
+    current: ChangeInProgress, request: AccessRequest, want: RequestWant, held: Sequence[Mandate]
+) -> None:
+    end = ends(request, [one.part for one in held], current.at)
+    if end is not None and end <= current.at:
+        raise Invalid("The time that was asked for is over.")
+    ordered = sorted(held, key=lambda one: (one.part.kind != RequestPart.Kind.MEMBERSHIP, one.part.number))
+    for one in ordered:
+        _carry_out(request, want, one, end)
+    request.parts.filter(pk__in=[one.part.pk for one in held]).update(carried=True)
+    RequestWant.objects.filter(pk=want.pk).update(
+        given_at=current.at, due=None, revision=current.revision, valid_from=current.at, valid_until=end
+    )
+    stepped(current, request, GIVEN, by=held[-1].authority)
+    provisioning.begin(request, [one.place.node for one in held], current)
+
+
+def ends(request: AccessRequest, parts: Sequence[RequestPart], start: datetime) -> datetime | None:
+    """When access ends that begins now: as asked, or as the strictest decider shortened it."""
+    end = durations.ends(start, request.lasts, request.until, request.zone)
+    for part in parts:
+        if part.lasts or part.until:
+            end = durations.shorter(end, durations.ends(start, part.lasts, part.until, request.zone))
+    return end
+
+
+def _carry_out(request: AccessRequest, want: RequestWant, one: Mandate, end: datetime | None) -> None:
+    actor, authority = replace(one.actor, via=DOOR), one.authority
+    holder, reason = request.holder, request.reason
+    if one.part.kind == RequestPart.Kind.MEMBERSHIP:
+        members.add(one.place.node, holder, by=actor, authority=authority, reason=reason)
+    elif one.part.kind == RequestPart.Kind.ROLE or one.part.role_id is not None:
+        roles.assign(_role(one), holder, by=actor, authority=authority, reason=reason, valid_until=end)
+    else:
+        codes = [code for code in one.part.given if want.number in one.part.needed.get(code, ())]
+        _grant(one.place, holder, codes, actor, authority, end, reason)
+
+
+def _role(one: Mandate) -> Node:
+    found = node_of(one.part.role_id) if one.part.role_id else one.place.node if one.place.exact else None
+    if found is None or found.type != "role":
+        raise NotFound("That role is no longer there.")
+    return found
+
+
+def _grant(
+    place: decision_places.Place,
+    holder: Principal,
+    codes: Sequence[str],
+    actor: Actor,
+    authority: Authority,
+    end: datetime | None,
+    reason: str,
+) -> None:
+    if not place.exact:
+        raise NotFound(f"There is no {place.kind} of that name any more.")
+    if dialects.get(place.node.kind).by_text:
+        root = next(iter(place.levels))
+        text = patterns.named(root, place.text)
+        patterns.grant(root, text, holder, codes, by=actor, reason=reason, right=authority, valid_until=end)
+        return
+    wish = Wish(place.node, (holder,), tuple(codes), valid_until=end, way=False, origin=Origin.REQUEST)
+    grants.add(wish, by=actor, reason=reason, authority=authority)
+
+
+def part_in_words(part: RequestPart) -> str:
+    """What a part asks for: `Read on table demo/shop.sales.orders`."""
+    if part.kind == RequestPart.Kind.MEMBERSHIP:
+        return f"membership of {part.name}"
+    if part.kind == RequestPart.Kind.ROLE:
+        return f"role {part.name}"
+    labels = dict.fromkeys(map(privilege_label, part.privileges))
+    return f"{', '.join(labels)} on {part.type} {part.name}"

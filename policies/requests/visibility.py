@@ -1,0 +1,294 @@
+"""Who sees which requests: their own, those they may decide or decided, those whose history they may read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from django.db import connection
+from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from accounts.models import Membership, Principal
+from catalog.nodes import Node, nodes
+from lakewarden.law.facts import Slice
+from policies.authority import Actor
+from policies.decisions import slices
+from policies.decisions.approvers import APPROVE, Decider
+from policies.decisions.lookups import resolve_path
+from policies.decisions.lookups.visible_objects import realms_of
+from policies.errors import NotFound
+from policies.models import AccessRequest, RequestPart, RequestStep, RequestWant
+from policies.models.requests import STILL_OPEN, WAITING
+from policies.requests import decision_places, mandates, parties
+from policies.requests.decisions import no_such
+from policies.requests.mandates import Mandate
+from policies.services import duties
+
+PAGE = 50
+HISTORY = "view_history"
+SIGNS = ("o", "m", "n", "r", "g")
+"""What keys of places begin with where somebody decides by a fact on the object of their number."""
+_USED = """
+SELECT key FROM unnest(%s::text[]) AS key
+ WHERE EXISTS (SELECT FROM policies_requestpart p WHERE p.places @> ARRAY[key])
+"""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A request as one viewer may see it.
+
+    `concerned`: the viewer's own, which names hidden objects and shows no more.  `mandates` are
+    the open parts that they may decide now.
+    """
+
+    request: AccessRequest
+    viewer: Principal
+    concerned: bool
+    mandates: tuple[Mandate, ...]
+    now: datetime
+
+    @cached_property
+    def wants(self) -> list[RequestWant]:
+        return list(self.request.wants.order_by("number"))
+
+    @cached_property
+    def parts(self) -> list[RequestPart]:
+        rows = self.request.parts.select_related("decided_by", "decided_for", "role")
+        return list(rows.order_by("number"))
+
+    @cached_property
+    def steps(self) -> list[RequestStep]:
+        """All that was done to it, the oldest first.
+
+        How often the next level was asked tells how many there are, so that it is kept from whoever may not
+        know what is there.
+        """
+        found = list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
+        asked = {one.part for one in found if one.move == "escalated"} if self.concerned else set()
+        hidden = {one.number for one in self.parts if one.number in asked and not self._known(one)}
+        return [one for one in found if one.move != "escalated" or one.part not in hidden]
+
+    @property
+    def mine(self) -> bool:
+        """Whether the viewer asked, and so may answer and take it back."""
+        return self.request.asker_id == self.viewer.pk
+
+    @property
+    def may_decide(self) -> frozenset[int]:
+        """The numbers of the parts that they may decide now."""
+        return frozenset(one.part.number for one in self.mandates)
+
+    def deciders(self, part: RequestPart) -> list[Decider] | None:
+        """Who is called on to decide an open part; None when the viewer may not know what is there."""
+        return self._called.get(part.pk)
+
+    @cached_property
+    def _called(self) -> dict[int, list[Decider] | None]:
+        """The same for every open part, all in one reading."""
+        waiting = [part for part in self.parts if part.state in WAITING]
+        told = {one.pk: one for one in waiting if not self.concerned or self._known(one)}
+        there = {pk: place for pk in told if (place := self._places[pk]) is not None}
+        concerned = parties.of(self.request) if there else frozenset()
+        every = decision_places.deciders_of(list(there.values()), concerned, now=self.now)
+        found: dict[int, list[Decider] | None] = {pk: [] for pk in told}
+        for (pk, place), some in zip(there.items(), every, strict=True):
+            found[pk] = [one for one in some if set(place.keys(one.where)) & set(told[pk].addressed)]
+        return found
+
+    @cached_property
+    def _places(self) -> dict[int, decision_places.Place | None]:
+        return decision_places.of_rows(self.parts, self.request.holder.kind)
+
+    def _known(self, part: RequestPart) -> bool:
+        """Whether the very object of a part is one that whoever asked, or is to have it, may know of."""
+        place = self._places[part.pk]
+        if place is None or not place.exact:
+            return False
+        seen = resolve_path.seen(place.way, self._viewing(place.way[0]), now=self.now)
+        return seen == len(place.way) or (part.kind == RequestPart.Kind.MEMBERSHIP and seen > 0)
+
+    def _viewing(self, top: Node) -> list[Slice]:
+        if top.id not in self._held:
+            viewers = list(dict.fromkeys([self.viewer, self.request.holder]))
+            self._held[top.id] = list(slices.currents(viewers, top, now=self.now).values())
+        return self._held[top.id]
+
+    @cached_property
+    def _held(self) -> dict[int, list[Slice]]:
+        return {}
+
+
+def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Seen:
+    """The request, for those who may see it.  Raises NotFound, as for a number that is none."""
+    now = now or timezone.now()
+    rows = AccessRequest.objects.select_related("realm", "asker", "holder")
+    request = rows.filter(pk=number).first()
+    if request is None:
+        raise NotFound(no_such(number))
+    own = viewer.pk in (request.asker_id, request.holder_id) or _in_group(request, viewer, now)
+    found = () if own else tuple(_mandates(request, viewer, now))
+    answers = not own and not found and _answers(request, viewer)
+    if not own and not found and not answers and not _may_look(request, viewer, now):
+        raise NotFound(no_such(number))
+    held = [one for one in found if one.part.state in WAITING and now < request.lapses_at]
+    return Seen(request, viewer, own or answers, tuple(held), now)
+
+
+def _in_group(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
+    if request.holder.kind != Principal.Kind.GROUP:
+        return False
+    inside = Membership.objects.open().within(now)
+    return inside.filter(group=request.holder_id, member=viewer).exists()
+
+
+def _mandates(request: AccessRequest, viewer: Principal, now: datetime) -> list[Mandate]:
+    if viewer.kind != Principal.Kind.USER:
+        return []
+    parts = list(request.parts.order_by("number"))
+    return mandates.of(request, parts, Actor(viewer, "console"), now=now)
+
+
+def _answers(request: AccessRequest, viewer: Principal) -> bool:
+    """Whether it serves them unnamed: they learn as little as the program that they answer for."""
+    return viewer.kind == Principal.Kind.USER and viewer.pk in parties.served_now(request)
+
+
+def _may_look(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
+    return AccessRequest.objects.filter(_looked_at(viewer, now), pk=request.pk).exists()
+
+
+def _looked_at(viewer: Principal, now: datetime) -> Q:
+    """Those of which somebody decided something, or may read the history of all that is asked for.
+
+    Two queries.
+    """
+    parts = RequestPart.objects.filter(request=OuterRef("pk"))
+    found = Q(Exists(parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer))))
+    if read := [f"d{number}" for number in duties.held(viewer, HISTORY, now=now)]:
+        told = RequestPart.objects.filter(_needed_by(OuterRef("number")), request=OuterRef("request"))
+        wants = RequestWant.objects.filter(request=OuterRef("pk"))
+        hidden = wants.exclude(Exists(told.filter(places__overlap=read)))
+        found |= Q(Exists(parts.filter(places__overlap=read))) & ~Q(Exists(hidden))
+    return found
+
+
+def _needed_by(number: OuterRef) -> Func:
+    """Whether the number of a want is among what a part is needed for."""
+    path = Func(template="'$.*[*] ? (@ == $n)'::jsonpath")
+    named = Func(number, template="jsonb_build_object('n', %(expressions)s)")
+    return Func(F("needed"), path, named, function="jsonb_path_exists", output_field=BooleanField())
+
+
+def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
+    """The requests that somebody may see: own ones, those they may decide or decided, those they may read of.
+
+    A number of queries that depends only on the realms they belong to.
+    """
+    now = timezone.now()
+    groups = Membership.objects.open().within(now).filter(member=viewer).values("group")
+    mine = Q(asker=viewer) | Q(holder=viewer) | Q(holder__in=groups) | _looked_at(viewer, now)
+    if keys := _decided_keys(viewer, now):
+        mine |= Q(Exists(RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=keys)))
+    return AccessRequest.objects.filter(mine)
+
+
+def _decided_keys(viewer: Principal, now: datetime) -> list[str]:
+    """The places of requests, open or ended, on which somebody decides, also for an absent person."""
+    people = [viewer, *mandates.present(viewer, now)]
+    return sorted(
+        {key for one in people for key in decision_places.decided_by(one, now=now, among=_used(one))}
+    )
+
+
+def _used(person: Principal) -> list[str]:
+    """The keys of places of requests on which somebody has a fact or the duty."""
+    numbers = {
+        key for top in realms_of(person) for key in slices.current(person, top).bits if isinstance(key, int)
+    }
+    own = [f"{sign}{number}" for number in sorted(numbers) for sign in SIGNS]
+    own += [f"d{number}" for number in duties.held(person, APPROVE)]
+    with connection.cursor() as cursor:
+        cursor.execute(_USED, [own])
+        return [key for (key,) in cursor.fetchall()]
+
+
+def waiting_for(
+    viewer: Principal, *, now: datetime | None = None, all_levels: bool = False
+) -> QuerySet[AccessRequest]:
+    """The requests in which something is put to somebody now, the oldest first.
+
+    People whom a request concerns do not decide it.  `all_levels` has those, too, that are put to others
+    first though the viewer might decide them.
+    """
+    now = now or timezone.now()
+    people = [viewer, *mandates.present(viewer, now)]
+    keys = {key for one in people for key in decision_places.decided_by(one, now=now)}
+    column = "places__overlap" if all_levels else "addressed__overlap"
+    mine = RequestPart.objects.filter(request=OuterRef("pk"), state="asked", **{column: sorted(keys)})
+    own = parties.served_by_own(viewer)
+    rows = AccessRequest.objects.filter(STILL_OPEN, Exists(mine), lapses_at__gt=now)
+    return rows.exclude(Q(asker__in=own) | Q(holder__in=own)).order_by("pk")
+
+
+def made_by(viewer: Principal) -> QuerySet[AccessRequest]:
+    """The requests that somebody made, or that are for them, the newest first."""
+    return AccessRequest.objects.filter(Q(asker=viewer) | Q(holder=viewer)).order_by("-pk")
+
+
+def decided_by(viewer: Principal) -> QuerySet[AccessRequest]:
+    """The requests of which somebody decided something, the newest first."""
+    decided = Q(decided_by=viewer) | Q(decided_for=viewer)
+    parts = RequestPart.objects.filter(decided, request=OuterRef("pk"))
+    return AccessRequest.objects.filter(Exists(parts)).order_by("-pk")
+
+
+def on(node: Node, viewer: Principal) -> QuerySet[AccessRequest]:
+    """The requests about an object or something in it that somebody may see, the newest first."""
+    keys = [f"d{node.id}"]
+    parts = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=keys)
+    return visible_to(viewer).filter(Exists(parts)).order_by("-pk")
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some requests in order; `next` is the number after which it goes on, None at the end."""
+
+    requests: tuple[AccessRequest, ...]
+    next: int | None
+
+
+def page(rows: QuerySet[AccessRequest], *, after: int | None = None, size: int = PAGE) -> Page:
+    """One page of a list from above, with what its rows show.  Three queries."""
+    newest = rows.query.order_by and rows.query.order_by[0] == "-pk"
+    if after is not None:
+        rows = rows.filter(pk__lt=after) if newest else rows.filter(pk__gt=after)
+    found = list(
+        rows.select_related("asker", "holder", "realm").prefetch_related("wants", "parts")[: size + 1]
+    )
+    more = len(found) > size
+    shown = tuple(found[:size])
+    return Page(shown, shown[-1].pk if more else None)
+
+
+def wanted_nodes(requests: Collection[AccessRequest]) -> dict[int, Node]:
+    """The objects that some requests are about, as far as they exist, by number.  Two queries."""
+    keys = {want.securable_id for one in requests for want in one.wants.all()} - {None}
+    return nodes(key for key in keys if key)
+
+
+__all__ = [
+    "Page",
+    "Seen",
+    "Sequence",
+    "decided_by",
+    "get",
+    "made_by",
+    "on",
+    "page",
+    "visible_to",
+    "waiting_for",
+]

@@ -1,0 +1,315 @@
+"""Deciding: a reviewer says of rows what is to become of them; nothing is carried out before the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import F, Q
+from django.utils import timezone
+
+from accounts.models import Principal
+from accounts.text import holdable
+from catalog.models import Realm
+from policies.authority import Actor, Authority, of_duty
+from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
+from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
+from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
+from policies.record.change import ChangeInProgress, change
+from policies.reviews import management, pace_checks
+from policies.reviews.events import said_of
+from policies.reviews.reviewers import is_own, selves
+
+Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
+LONGEST_REASON = 2000
+REVIEWER = "reviewer"
+FAR_ONE_BY_ONE = "Rows that reach far are decided one at a time."
+REDUCIBLE = (Kind.GRANT, Kind.RULE)
+ENDABLE = (Kind.GRANT, Kind.ROLE, Kind.RULE, Kind.FOREIGN)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What somebody decides about one row.
+
+    `version` is that of the row as seen.  `takes` are the privileges that go where it is reduced,
+    `until` is when it ends.
+    """
+
+    row: int
+    version: int
+    choice: str
+    takes: tuple[str, ...] = ()
+    until: datetime | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of the verdicts of one step: the rows decided, and of the others why not."""
+
+    decided: tuple[int, ...]
+    refused: tuple[tuple[int, str], ...]
+
+
+def choices(row: ReviewRow) -> tuple[str, ...]:
+    """What can be decided about a row, in the order of the keys 1 2 3 4 and reduce after them."""
+    found = [Choice.KEEP, Choice.REMOVE]
+    if row.kind in ENDABLE and row.effect != "deny":
+        found.append(Choice.END)
+    found.append(Choice.UNSURE)
+    if row.kind in REDUCIBLE and len(row.privileges) > 1:
+        found.append(Choice.REDUCE)
+    return tuple(found)
+
+
+def decide(
+    review: Review, verdicts: Sequence[Verdict], *, by: Actor, seconds: float | None = None
+) -> Outcome:
+    """Decide rows in one step; those that another reviewer changed meanwhile stay as decided.
+
+    `seconds` is how long the reviewer looked at them.  Raises Refused for somebody who is asked about none of
+    them, Invalid for too many at once and for a verdict that cannot be meant, Conflict when it is over.
+    """
+    reviewer = _person(by)
+    with change(REVIEW_DECIDED, realm=Realm(pk=review.realm_id), by=_acting(by, review)) as current:
+        _still_open(review)
+        rows = {row.pk: row for row in _rows(review, verdicts)}
+        if missing := [one.row for one in verdicts if one.row not in rows]:
+            raise NotFound(f"There is no row {missing[0]} in this review.")
+        _not_too_many(review, verdicts, rows)
+        asked = _Asked(review, reviewer, list(rows.values()))
+        for verdict in verdicts:
+            asked.check(rows[verdict.row])
+            _check(review, rows[verdict.row], verdict)
+        step = _Step(current, review, reviewer, asked.authority(by), len(verdicts), seconds)
+        return step.take([(rows[one.row], one) for one in verdicts])
+
+
+def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
+    """Leave a row undecided again.  Raises Refused, Conflict, NotFound."""
+    reviewer = _person(by)
+    with change(REVIEW_TAKEN_BACK, realm=Realm(pk=review.realm_id), by=_acting(by, review)) as current:
+        _still_open(review)
+        found = _rows(review, [Verdict(row, version, "")])
+        if not found:
+            raise NotFound(f"There is no row {row} in this review.")
+        asked = _Asked(review, reviewer, found)
+        asked.check(found[0])
+        _move(found[0], version, "take_back", choice="", takes=[], until=None, reason="", quick=False)
+        _log(found[0], reviewer, review, Verdict(row, version, ""), current, None, 1)
+        current.say(said_of(REVIEW_TAKEN_BACK, review, found[0]), by=asked.authority(by))
+
+
+def _person(by: Actor) -> Principal:
+    if by.principal is None:
+        raise Refused("Nobody is signed in.")
+    return by.principal
+
+
+def _acting(by: Actor, review: Review) -> Actor:
+    """The reviewer acts for whoever started the review."""
+    return Actor(by.principal, by.via, by.request_id, on_behalf_of=review.starter)
+
+
+def _still_open(review: Review) -> None:
+    state = Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
+    if state != "open":
+        raise Conflict(review_states.REVIEW.too_late(state))
+
+
+def _rows(review: Review, verdicts: Sequence[Verdict]) -> list[ReviewRow]:
+    wanted = {one.row for one in verdicts}
+    rows = ReviewRow.objects.filter(review=review, pk__in=wanted)
+    return list(rows.select_related("holder", "group", "decided_by", "desk").order_by("number"))
+
+
+def _not_too_many(review: Review, verdicts: Sequence[Verdict], rows: dict[int, ReviewRow]) -> None:
+    if not verdicts:
+        raise Invalid("Name at least one row.")
+    if len({one.row for one in verdicts}) != len(verdicts):
+        raise Invalid("A row is decided once in a step.")
+    if len(verdicts) > review.bulk:
+        raise Invalid(f"At most {review.bulk} rows are decided in one step; these are {len(verdicts)}.")
+    if len(verdicts) > 1 and any(rows[one.row].far and one.choice == Choice.KEEP for one in verdicts):
+        raise Invalid(FAR_ONE_BY_ONE)
+
+
+def _check(review: Review, row: ReviewRow, verdict: Verdict) -> None:
+    """Raises Invalid for a verdict that cannot be meant of this row."""
+    if verdict.choice not in choices(row):
+        raise Invalid(f"Row {row.number} cannot be decided so.")
+    if verdict.choice == Choice.REDUCE and not set(verdict.takes) < set(row.privileges):
+        raise Invalid(f"Say which, but not all, of the rights of row {row.number} go.")
+    if verdict.choice == Choice.REDUCE and not verdict.takes:
+        raise Invalid(f"Say which rights of row {row.number} go.")
+    if verdict.choice == Choice.END:
+        _check_end(row, verdict.until)
+    if not holdable(verdict.reason) or len(verdict.reason) > LONGEST_REASON:
+        raise Invalid(f"A reason has at most {LONGEST_REASON} characters.")
+    if needs_reason(review, row, verdict.choice) and not verdict.reason.strip(" .-"):
+        raise Invalid(f"Give a reason for row {row.number}.")
+
+
+def _check_end(row: ReviewRow, until: datetime | None) -> None:
+    if until is None or until <= timezone.now():
+        raise Invalid(f"Row {row.number} ends on a date that is still to come.")
+    if row.valid_until is not None and until > row.valid_until:
+        raise Invalid(f"Row {row.number} ends before that by itself; a review does not make access longer.")
+
+
+def needs_reason(review: Review, row: ReviewRow, choice: str) -> bool:
+    """Whether the review wants a reason for deciding a row so."""
+    if review.reasons == Review.Reasons.NEVER or not choice:
+        return False
+    if review.reasons == Review.Reasons.ALWAYS:
+        return True
+    changes = choice not in (Choice.KEEP, Choice.UNSURE)
+    return changes or (review.reasons == Review.Reasons.FAR and row.far)
+
+
+class _Asked:
+    """Whether somebody is asked about rows: by a seat at their desk, and never about their own access."""
+
+    def __init__(self, review: Review, reviewer: Principal, rows: Sequence[ReviewRow]) -> None:
+        self.review, self.reviewer = review, reviewer
+        self.mine = selves([reviewer.pk], now=timezone.now())[reviewer.pk]
+        desks = {row.desk_id for row in rows}
+        seats = ReviewSeat.objects.filter(desk__in=desks, reviewer=reviewer, left__isnull=True)
+        self.desks = set(seats.values_list("desk", flat=True))
+
+    def check(self, row: ReviewRow) -> None:
+        """Raises Refused."""
+        if row.desk_id not in self.desks:
+            raise Refused(f"You are not asked about row {row.number}.")
+        if is_own(row, self.mine):
+            raise Refused(f"Row {row.number} is your own access; somebody else decides it.")
+        if row.state == "again" and row.decided_by_id == self.reviewer.pk:
+            raise Refused(f"Row {row.number} waits for another person to look again.")
+
+    def authority(self, by: Actor) -> Authority:
+        acting = _acting(by, self.review)
+        return of_duty(acting, REVIEWER, held=bool(self.desks), otherwise="You are not asked about this.")
+
+
+class _Step:
+    """One step of one reviewer, while it is taken."""
+
+    def __init__(
+        self,
+        current: ChangeInProgress,
+        review: Review,
+        reviewer: Principal,
+        authority: Authority,
+        many: int,
+        seconds: float | None,
+    ) -> None:
+        self.current, self.review, self.reviewer, self.authority = current, review, reviewer, authority
+        self.many = many
+        self.each = seconds / many if seconds is not None and seconds >= 0 else None
+
+    def take(self, pairs: Sequence[tuple[ReviewRow, Verdict]]) -> Outcome:
+        decided, refused = [], []
+        for row, verdict in pairs:
+            try:
+                self._decide(row, verdict)
+            except Conflict as problem:
+                refused.append((row.pk, str(problem)))
+            else:
+                decided.append(row.pk)
+        self._have_looked_at([row for row, _ in pairs if row.pk in decided])
+        self._settle()
+        return Outcome(tuple(decided), tuple(refused))
+
+    def _settle(self) -> None:
+        """Reviewers who owe nothing more are no longer told that they do."""
+        seats = ReviewSeat.objects.filter(desk__review=self.review, reviewer=self.reviewer, left__isnull=True)
+        if not ReviewRow.objects.filter(owed(), desk__in=seats.values("desk")).exists():
+            management.settle_notices(self.review, self.reviewer)
+
+    def _have_looked_at(self, rows: Sequence[ReviewRow]) -> None:
+        if self.each is not None and self.each < self.review.pace:
+            given = (self.current, self.review, rows, self.reviewer, self.authority)
+            pace_checks.look_again(*given)
+
+    def _decide(self, row: ReviewRow, verdict: Verdict) -> None:
+        row.seen_twice = row.seen_twice or row.state == "again"
+        _move(
+            row,
+            verdict.version,
+            "decide",
+            choice=verdict.choice,
+            takes=list(verdict.takes) if verdict.choice == Choice.REDUCE else [],
+            until=verdict.until if verdict.choice == Choice.END else None,
+            reason=verdict.reason.strip(),
+            decided_by=self.reviewer,
+            decided_at=self.current.at,
+            quick=self.each is not None and self.each < self.review.pace,
+            seen_twice=row.seen_twice,
+        )
+        _log(row, self.reviewer, self.review, verdict, self.current, self.each, self.many)
+        told = {"choice": verdict.choice, "takes": list(verdict.takes), "reason": verdict.reason.strip()}
+        until = verdict.until.isoformat() if verdict.until else None
+        event = said_of(REVIEW_DECIDED, self.review, row, **told, until=until, seconds=self.each)
+        self.current.say(event, by=self.authority)
+
+
+def _move(row: ReviewRow, version: int, name: str, **values: object) -> None:
+    """Move a row that is as it was looked at; the loser of a race hears who was first.  Raises Conflict."""
+    rows = ReviewRow.objects.filter(pk=row.pk, version=version)
+    try:
+        review_states.ROW.move(rows, name, version=F("version") + 1, **values)
+    except Conflict as problem:
+        raise Conflict(_overtaken(row.pk, version) or str(problem)) from None
+
+
+def _overtaken(pk: int, version: int) -> str:
+    now = ReviewRow.objects.filter(pk=pk).select_related("decided_by").first()
+    if now is None or now.version == version:
+        return ""
+    if now.decided_by is None or not now.choice:
+        return f"Row {now.number} was taken back by somebody else; look at it again."
+    return f"{now.decided_by.label} decided row {now.number} meanwhile: {now.get_choice_display()}."
+
+
+def _log(
+    row: ReviewRow,
+    reviewer: Principal,
+    review: Review,
+    verdict: Verdict,
+    current: ChangeInProgress,
+    seconds: float | None,
+    many: int,
+) -> None:
+    ReviewDecision.objects.create(
+        row=row,
+        reviewer=reviewer,
+        stage=review.stage,
+        choice=verdict.choice,
+        takes=list(verdict.takes),
+        until=verdict.until,
+        reason=verdict.reason.strip(),
+        at=current.at,
+        seconds=seconds,
+        together=many,
+        revision=current.revision,
+    )
+
+
+def owed() -> Q:
+    """Rows that somebody still has to decide."""
+    return Q(state__in=review_states.UNDECIDED)
+
+
+__all__ = [
+    "FAR_ONE_BY_ONE",
+    "Outcome",
+    "PolicyError",
+    "Verdict",
+    "choices",
+    "decide",
+    "needs_reason",
+    "owed",
+    "take_back",
+]

@@ -1,0 +1,87 @@
+"""What a review would be about, counted before it is started; nothing is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from catalog.models import Realm
+from catalog.nodes import Node, nodes
+from catalog.queries import root
+from policies.authority import Actor
+from policies.decisions import ask, slices
+from policies.decisions.facts import is_service_admin
+from policies.errors import Invalid, Refused
+from policies.models import Counter, Review
+from policies.reviews.campaign_plans import Plan, Scope
+from policies.reviews.row_sources import Draft, Sources, removable
+from policies.reviews.start import authority
+from policies.services.grants import GRANT
+
+MOST = 5000
+"""So many rows of each source are counted; of more it is said that there are more."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """How many rows by source, of how many holders; `more` when not all were counted.
+
+    `narrowed`: only rows with the risks that are asked for are kept, which is known when they are weighed.
+    """
+
+    kinds: tuple[tuple[str, int], ...]
+    people: int
+    more: bool
+    narrowed: bool
+
+    @property
+    def rows(self) -> int:
+        return sum(many for _, many in self.kinds)
+
+
+def estimate(plan: Plan, by: Actor) -> Estimate:
+    """Count what a plan is about, as it stands now.  A fixed number of queries.  Raises Refused, Invalid."""
+    scope = plan.scope
+    places = (*scope.where, *scope.roles)
+    if not places:
+        raise Invalid("Say what is to be reviewed.")
+    authority(scope, by)
+    if by.decides_as is None:
+        raise Refused("Nobody is signed in.")
+    realm = Realm.objects.get(pk=places[0].realm_id)
+    review = Review(realm=realm, revision=Counter.objects.get().revision, starter=by.decides_as)
+    top = root(realm)
+    sources = Sources(review, scope, top, members=is_service_admin(by.decides_as))
+    drafts, more = _drafts(sources)
+    kept = _own(drafts, scope, top, by)
+    people = {draft.holder for some in kept.values() for draft in some if draft.holder}
+    kinds = tuple((source, len(some)) for source, some in kept.items())
+    return Estimate(kinds, len(people), more, bool(scope.risks))
+
+
+def _drafts(sources: Sources) -> tuple[dict[str, list[Draft]], bool]:
+    found, more = {}, False
+    for source in sources.order:
+        drafts, after = sources.batch(source, [], MOST)
+        found[source], more = drafts, more or after is not None
+    return found, more
+
+
+def _own(drafts: Mapping[str, list[Draft]], scope: Scope, top: Node, by: Actor) -> dict[str, list[Draft]]:
+    """Those that the actor may have removed: where not a role from its holder, then what the role gives."""
+    named = {draft.role for some in drafts.values() for draft in some if draft.role}
+    may = {one.id for one in scope.roles} | _assignable(named, top, by)
+    return {
+        source: [one for one in some if removable(one, scope, assignable=one.role in may)]
+        for source, some in drafts.items()
+    }
+
+
+def _assignable(named: Iterable[int], top: Node, by: Actor) -> set[int]:
+    if by.decides_as is None:
+        return set()
+    slice_, now = slices.current(by.decides_as, top), timezone.now()
+    known = nodes(named).values()
+    return {one.id for one in known if ask.answer(slice_, GRANT, one, now=now)}

@@ -1,0 +1,260 @@
+"""What time brings about in running reviews: reminders, the next stage, the end, the next of a series."""
+
+from __future__ import annotations
+
+import calendar
+import logging
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from accounts.entering import able
+from accounts.models import Principal
+from catalog.models import Realm
+from policies import notices
+from policies.authority import SYSTEM, Actor, of_system
+from policies.errors import Conflict, PolicyError
+from policies.events import REVIEW_REPEATED, REVIEW_RESEATED, REVIEW_STAGE, REVIEW_STARTED
+from policies.models import Review, ReviewRow, ReviewSeat, review_states
+from policies.record.change import change
+from policies.record.event_drafts import said
+from policies.reviews import management, start
+from policies.reviews.campaign_plans import plan_of
+from policies.reviews.events import place_of
+from policies.reviews.management import notice_key
+from policies.reviews.population import Lost, keep_lease, release, take_lease, tell_reviewers
+from policies.reviews.reviewers import Seating
+
+BATCH = 500
+ESCALATED = "starter"
+ESCALATION_DAYS = 7
+REMIND = notices.kind("review.remind", "access reviews in which you still owe decisions")
+REPEAT = notices.kind("review.repeat", "access reviews of yours that cannot come again")
+
+logger = logging.getLogger(__name__)
+
+
+def tick(now: datetime | None = None) -> None:
+    """Look after every running review, and begin those whose time has come."""
+    now = now or timezone.now()
+    for review in Review.objects.filter(state="open").order_by("pk"):
+        try:
+            look_after(review, now)
+        except (Conflict, Lost) as problem:
+            logger.info("review %s: %s", review.pk, problem)
+    for review in Review.objects.filter(every__isnull=False).exclude(state="building").order_by("pk"):
+        if following(review) <= now:
+            begin_again(review)
+
+
+def look_after(review: Review, now: datetime) -> None:
+    """Remind, or take a review on when its stage is over.  Raises Conflict when somebody else did."""
+    until = datetime.fromisoformat(review.stages[review.stage]["until"])
+    if now < until:
+        seat_again(review, now)
+        remind(review, now)
+    elif review.stage + 1 < len(review.stages):
+        next_stage(review)
+    elif _escalates(review):
+        _add_stage(review, now)
+        next_stage(review)
+    else:
+        management.end_in_time(review)
+
+
+def seat_again(review: Review, now: datetime) -> int:
+    """Ask others about what is put to people none of whom can sign in any more; answers how many rows.
+
+    Two queries where everybody can.
+    """
+    gone = _deserted(review, now)
+    if not gone or not take_lease(review, ("open",)):
+        return 0
+    seating, many, last = Seating(review, place_of(review), review.stage), 0, 0
+    left = ReviewRow.objects.filter(review=review, state="open", desk__in=gone)
+    try:
+        with change(REVIEW_RESEATED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
+            while batch := list(left.filter(number__gt=last).order_by("number")[:BATCH]):
+                last = batch[-1].number
+                seating.seat(batch)
+                many += _move_on(batch)
+            if many:
+                event = said(REVIEW_RESEATED, place_of(review), review=review.pk, rows=many)
+                current.say(event, by=of_system("nobody who was asked can sign in"))
+                tell_reviewers(review)
+    finally:
+        release(review)
+    return many
+
+
+def _deserted(review: Review, now: datetime) -> list[int]:
+    """The desks at which something is left to decide, and nobody who can sign in."""
+    open_rows = ReviewRow.objects.filter(desk=OuterRef("desk"), state="open")
+    seats = ReviewSeat.objects.filter(Exists(open_rows), desk__review=review, left__isnull=True)
+    asked: dict[int, set[int]] = {}
+    for desk, person in seats.values_list("desk", "reviewer"):
+        asked.setdefault(desk, set()).add(person)
+    entering = able({one for people in asked.values() for one in people}, now=now) if asked else frozenset()
+    return sorted(desk for desk, people in asked.items() if people.isdisjoint(entering))
+
+
+# reminders
+
+
+def remind(review: Review, now: datetime) -> int:
+    """Remind those who still owe something, once at half time, three days and one day before the end."""
+    due = [mark for mark, moment in marks(review) if moment <= now]
+    told = [mark for mark in due if _mark(review, mark) not in review.reminded]
+    if not told:
+        return 0
+    with transaction.atomic():
+        rows = Review.objects.filter(pk=review.pk, reminded=review.reminded, state="open")
+        if not rows.update(reminded=[*review.reminded, *(_mark(review, mark) for mark in told)]):
+            return 0
+        return _tell(review, told[-1])
+
+
+def marks(review: Review) -> list[tuple[str, datetime]]:
+    """When reminders of the running stage go out, in order of time."""
+    end = datetime.fromisoformat(review.stages[review.stage]["until"])
+    begin = review.opened or review.started
+    if review.stage:
+        begin = datetime.fromisoformat(review.stages[review.stage - 1]["until"])
+    before = {"3": end - timedelta(days=3), "1": end - timedelta(days=1)}
+    found = [("half", begin + (end - begin) / 2), *before.items()]
+    return sorted(((mark, at) for mark, at in found if at > begin), key=lambda one: one[1])
+
+
+def _mark(review: Review, mark: str) -> str:
+    return f"{review.stage}:{mark}:{review.stages[review.stage]['until']}"
+
+
+def _tell(review: Review, mark: str) -> int:
+    people = owing(review)
+    if not people:
+        return 0
+    return notices.tell(
+        people,
+        REMIND,
+        f"Some rows still wait for you: {review.title}.",
+        key=notice_key(review, f"{review.stage}:{mark}"),
+        link=f"/reviews/{review.pk}",
+        until=datetime.fromisoformat(review.stages[review.stage]["until"]),
+    )
+
+
+def owing(review: Review) -> QuerySet[Principal]:
+    """Who still has rows to decide."""
+    rows = ReviewRow.objects.filter(review=review, state__in=review_states.UNDECIDED, desk__isnull=False)
+    return Principal.objects.filter(
+        seats__left__isnull=True, seats__desk__in=rows.values("desk").distinct()
+    ).distinct()
+
+
+# stages
+
+
+def next_stage(review: Review) -> None:
+    """Seat others for what is undecided or doubtful, and tell them; after a crash it goes on where it was."""
+    if not take_lease(review, ("open",)):
+        return
+    try:
+        many = _seat(review, review.stage + 1)
+        with change(REVIEW_STAGE, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
+            rows = Review.objects.filter(pk=review.pk, stage=review.stage, lease=review.lease, state="open")
+            if not rows.update(stage=F("stage") + 1):
+                raise Conflict(f"Review {review.pk} was taken on by somebody else.")
+            review.stage += 1
+            told = {"review": review.pk, "stage": review.stage + 1, "rows": many}
+            current.say(said(REVIEW_STAGE, place_of(review), **told), by=of_system("a stage is over"))
+            if many:
+                tell_reviewers(review)
+    finally:
+        release(review)
+
+
+def _seat(review: Review, stage: int) -> int:
+    seating = Seating(review, place_of(review), stage)
+    # what waits for a second look is decided, and stays where another person looks
+    left = Q(state="open") | Q(state="decided", choice=ReviewRow.Choice.UNSURE)
+    many = last = 0
+    while True:
+        rows = ReviewRow.objects.filter(left, review=review, number__gt=last)
+        batch = list(rows.exclude(desk__stage=stage).order_by("number")[:BATCH])
+        if not batch:
+            break
+        last = batch[-1].number
+        with transaction.atomic():
+            seating.seat(batch)
+            many += _move_on(batch)
+            keep_lease(review)
+    return many
+
+
+def _move_on(batch: Iterable[ReviewRow]) -> int:
+    moved = 0
+    for row in batch:
+        mine = ReviewRow.objects.filter(pk=row.pk, version=row.version)
+        try:
+            moved += review_states.ROW.move(
+                mine, "pass_on", desk=row.desk, choice="", version=F("version") + 1, quick=False
+            )
+        except Conflict:
+            continue  # decided in this very moment, by who was asked until now
+    return moved
+
+
+def _escalates(review: Review) -> bool:
+    rows = ReviewRow.objects.filter(review=review, state="open")
+    asked = review.stages[-1]
+    return review.silence == Review.Silence.ESCALATE and not asked.get("escalated") and rows.exists()
+
+
+def _add_stage(review: Review, now: datetime) -> None:
+    """Ask the starter for what nobody decided."""
+    until = now + timedelta(days=ESCALATION_DAYS)
+    stage: dict[str, Any] = {"by": ESCALATED, "people": [], "days": ESCALATION_DAYS, "escalated": True}
+    stages = [*review.stages, {**stage, "until": until.isoformat()}]
+    rows = Review.objects.filter(pk=review.pk, stages=review.stages, state="open")
+    if not rows.update(stages=stages, due=until):
+        raise Conflict(f"Review {review.pk} was changed by somebody else.")
+    review.stages, review.due = stages, until
+
+
+# series
+
+
+def following(review: Review) -> datetime:
+    """When the next of a series is due: so many months after this one was started."""
+    months = review.started.month - 1 + (review.every or 0)
+    year, month = review.started.year + months // 12, months % 12 + 1
+    day = min(review.started.day, calendar.monthrange(year, month)[1])
+    return review.started.replace(year=year, month=month, day=day)
+
+
+def begin_again(review: Review) -> Review | None:
+    """Start the next of a series, by the right of its starter; None when that is gone, or it was done."""
+    by = Actor(review.starter, "review")
+    try:
+        with change(REVIEW_STARTED, realm=Realm(pk=review.realm_id), by=by):
+            rows = Review.objects.filter(pk=review.pk, every=review.every)
+            if not rows.update(every=None):
+                return None
+            return start.start(plan_of(review), by=by, series=review.series or review)
+    except PolicyError as problem:
+        _cannot(review, str(problem))
+        return None
+
+
+def _cannot(review: Review, why: str) -> None:
+    with change(REVIEW_REPEATED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
+        if not Review.objects.filter(pk=review.pk, every=review.every).update(every=None):
+            return
+        event = said(REVIEW_REPEATED, place_of(review), review=review.pk, how="ended", why=why)
+        current.say(event, by=of_system("it cannot begin"))
+        text = f"The review {review.title} does not come again: {why}"
+        notices.tell(review.starter, REPEAT, text, key=notice_key(review, "repeat"))
