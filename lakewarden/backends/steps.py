@@ -7,7 +7,7 @@ from typing import Optional
 
 from lakewarden.backends.base import Outcome, Step
 from lakewarden.backends.errors import BackendError, Gone, KeptBack
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.planning.ordering import waits_for
 
 Do = Callable[[Step], object]
 """Carries out one step; raises BackendError when it is not done."""

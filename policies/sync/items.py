@@ -26,7 +26,7 @@ from lakewarden.backends.errors import (
     kind_of,
 )
 from lakewarden.backends.kinds import Kind
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.planning.ordering import waits_for
 from policies.models import Backend, BackendFinding, ForeignOrder
 from policies.models.sync import LASTING, STUCK, STUCK_AFTER, Tried
 

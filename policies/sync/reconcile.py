@@ -13,7 +13,7 @@ from catalog.nodes import Node, last, node
 from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient, kind_of
-from lakewarden.backends.ordering import alone
+from lakewarden.backends.planning.ordering import alone
 from policies.decisions import switches
 from policies.decisions.seals import unsealed
 from policies.models import Backend, SyncRun

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.backends.base import Desired, Observation, Right, Step
-from lakewarden.backends.losses import effective
-from lakewarden.backends.ordering import waits_for
 from lakewarden.backends.planning import plan
+from lakewarden.backends.planning.losses import effective
+from lakewarden.backends.planning.ordering import waits_for
 from tests.backends.test_planning import PEOPLE, A, B, C, done, members, roles, seen, told
 
 NOT_A, NOT_B, NOT_C = (replace(right, right=f"DENY {right.right}") for right in (A, B, C))

@@ -9,8 +9,8 @@ from functools import cache
 import pytest
 
 from lakewarden.backends.base import Desired, Foreign, Observation, Order, Plan, Right, Step
-from lakewarden.backends.ordering import waits_for
 from lakewarden.backends.planning import plan
+from lakewarden.backends.planning.ordering import waits_for
 
 A, B, C = (Right("table", ("s", name), "SELECT") for name in "abc")
 NOT_C = Right("table", ("s", "c"), "DENY SELECT")

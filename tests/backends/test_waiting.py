@@ -10,8 +10,8 @@ import pytest
 
 from lakewarden.backends.base import Desired, Observation, Right, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected, worst
-from lakewarden.backends.ordering import alone
 from lakewarden.backends.planning import plan
+from lakewarden.backends.planning.ordering import alone
 from lakewarden.backends.steps import in_turn
 from tests.backends.test_planning import PEOPLE, A, B, C, done, effective, members, roles, seen, told, worlds
 

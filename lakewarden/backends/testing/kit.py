@@ -10,7 +10,7 @@ from typing import Optional, Protocol
 
 from lakewarden.backends import planning
 from lakewarden.backends.base import Backend, Desired, Foreign, Observation, Order, Outcome, Plan, Right
-from lakewarden.backends.losses import effective
+from lakewarden.backends.planning.losses import effective
 
 READS, WRITES = "SELECT", "INSERT"
 """The two deeds that people try, and the words that `Contract.on` turns into rights."""

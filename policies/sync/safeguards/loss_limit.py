@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from lakewarden.backends.base import Desired, Observation, Plan, Step
-from lakewarden.backends.losses import effective, roles_by_person
+from lakewarden.backends.planning.losses import effective, roles_by_person
 
 FEW = 25
 """A plan that takes something from no more people than this is never held."""

@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
-from lakewarden.backends.ordering import waits_for
+from lakewarden.backends.planning.ordering import waits_for
 from lakewarden.backends.steps import attempted
 from policies.sync.backends.postgresql.check import check
 from policies.sync.backends.postgresql.client import Session

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from lakewarden.backends.base import DENY, Desired, Observation, Order, Plan, Right, Step, StepKind
-from lakewarden.backends.losses import marked
-from lakewarden.backends.ordering import in_order
+from lakewarden.backends.planning.losses import marked
+from lakewarden.backends.planning.ordering import in_order
 
 T = TypeVar("T")
 
