@@ -17,6 +17,7 @@ from authzsite import embedded
 from lakewarden.backends import planning
 from lakewarden.backends.base import Desired, Right
 from policies.sync.backends.postgresql import kind as postgresql
+from policies.sync.connections.destinations import network
 
 ROLES, TABLES, AT_LEAST = 10, 10_000, 10.0
 ONE_BY_ONE = 2_000  # so many are measured; the rest would take as long each
@@ -60,7 +61,7 @@ def _batched(url: str) -> float:
     """Seconds for all, from reading what is there to the last commit."""
     rights = frozenset(Right("table", ("wide", f"t{number}"), "SELECT") for number in range(TABLES))
     desired = Desired({f"role:{n}": rights for n in range(ROLES)}, {})
-    backend = postgresql.open(url, realm="bench", mark="bench")
+    backend = postgresql.open(url, realm="bench", mark="bench", network=network())
     started = time.perf_counter()
     outcomes = list(backend.apply(planning.plan(desired, backend.observe())))
     taken = time.perf_counter() - started

@@ -31,6 +31,14 @@ CARRIED: Mapping[str, tuple[tuple[str, str], ...]] = {
 """Which operation of the law each right of a database stands for, and the privilege that names it there."""
 
 
+NEEDS: Mapping[str, str] = {
+    "network": "where connections may lead: a `lakewarden.backends.network.Network`",
+    "places": "the storage location of each object that has one of its own, by its path",
+    "people": "the names of all who may have an account, where not all accounts can be listed",
+}
+"""What `open` can be handed besides the URL, the realm's name and the mark."""
+
+
 @dataclass(frozen=True)
 class Field:
     """What the form of a connection asks beside server, port, account and password."""
@@ -76,8 +84,8 @@ def plain_url(scheme: str, values: Mapping[str, str]) -> str:
 class Kind:
     """One kind of system that decisions can be mirrored into.
 
-    `open` is called `open(url, realm=…, mark=…)`, with `places=…` when `placed`, and with `people=…`, those
-    who may have an account, when it `asks_people` because its accounts cannot all be listed.  `schemes` are
+    `open` is called `open(url, realm=…, mark=…)`, and with what the kind `needs` of the console besides, each
+    by its name: see `NEEDS`.  `schemes` are
     how its URLs begin, with `://`.  `objects` says which type of securable is what out there, `carried` which
     operation of the law is which privilege there, by what the object is out there.  `by_person`: there are
     no roles, so each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is
@@ -97,8 +105,7 @@ class Kind:
     whole_realm: bool = False
     realm_kinds: tuple[str, ...] = ("gravitino",)
     by_person: bool = False
-    placed: bool = False
-    asks_people: bool = False
+    needs: tuple[str, ...] = ()
     experimental: str = ""
     objects: Mapping[str, str] = field(default_factory=lambda: RELATIONAL)
     carried: Mapping[str, tuple[tuple[str, str], ...]] = field(default_factory=lambda: CARRIED)
@@ -109,6 +116,8 @@ class Kind:
     discovers: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if unknown := set(self.needs) - set(NEEDS):
+            raise ValueError(f"no kind is handed {', '.join(sorted(unknown))}")
         if not self.discovers:
             found = {out_there: type for type, out_there in self.objects.items()}
             object.__setattr__(self, "discovers", found)

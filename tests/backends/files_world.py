@@ -17,6 +17,7 @@ from lakewarden.backends.testing.kit import Crash, look
 from policies.sync.backends.posix import kind as posix
 from policies.sync.backends.shared.rest import Rest
 from policies.sync.backends.webhdfs import kind as webhdfs
+from policies.sync.connections.destinations import network
 from tests.conftest import missing
 from tests.standins.webhdfs.process import Process
 
@@ -271,7 +272,9 @@ class HdfsSite:
         return f"webhdfs://hdfs@127.0.0.1:{self.server.port}/lake"
 
     def backend(self) -> Backend:
-        return webhdfs.open(self.url, realm="acme", mark="shop", places=self.places, people=self.people)
+        return webhdfs.open(
+            self.url, realm="acme", mark="shop", places=self.places, people=self.people, network=network()
+        )
 
     def schema(self, name: str) -> None:
         self.server.call("PUT", f"/lake/{name}", "MKDIRS", permission="750")
@@ -316,7 +319,7 @@ class HdfsSite:
     @contextmanager
     def opened(self, url: str) -> Iterator[Backend]:
         """A connection by another URL."""
-        backend = webhdfs.open(url, realm="acme", mark="shop", people=self.people)
+        backend = webhdfs.open(url, realm="acme", mark="shop", people=self.people, network=network())
         try:
             yield backend
         finally:

@@ -23,6 +23,7 @@ from policies.sync.backends.mariadb import kind as mariadb
 from policies.sync.backends.mariadb.client import Session, escaped
 from policies.sync.backends.mariadb.dialect import quoted
 from policies.sync.backends.mariadb.names import PERSON, Identity
+from policies.sync.connections.destinations import network
 
 _numbers = count(1)
 START_WAIT = 60.0  # seconds
@@ -124,7 +125,7 @@ class MariaSite:
 
     def backend(self) -> Backend:
         url = self.server.url(self.pusher, "secret")
-        return mariadb.open(url, realm=self.identity.realm, mark=self.identity.mark)
+        return mariadb.open(url, realm=self.identity.realm, mark=self.identity.mark, network=network())
 
     def schema(self, name: str) -> None:
         self.do(f"CREATE DATABASE {quoted(name)}")

@@ -16,6 +16,7 @@ from policies.sync.backends.ranger import kind as ranger
 from policies.sync.backends.ranger.client import Session
 from policies.sync.backends.ranger.names import Identity
 from policies.sync.backends.ranger.types import HIVE, Type
+from policies.sync.connections.destinations import network
 from tests.standins.ranger.process import Plugin, Process
 
 _numbers = count(1)
@@ -61,7 +62,7 @@ class RangerSite:
         return f"ranger+http://{who}@127.0.0.1:{self.server.port}/{self.service}{more}"
 
     def backend(self) -> Backend:
-        return ranger.open(self.url, realm=self.realm, mark="shop", type_=self.type)
+        return ranger.open(self.url, realm=self.realm, mark="shop", type_=self.type, network=network())
 
     def schema(self, name: str) -> None:
         """Ranger knows nothing of it."""

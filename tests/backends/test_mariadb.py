@@ -14,6 +14,7 @@ from lakewarden.backends.testing.contract import Contract, assert_settled
 from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
 from lakewarden.backends.testing.suite import ODD_NAMES
 from policies.sync.backends.mariadb import kind as mariadb
+from policies.sync.connections.destinations import network
 from tests.backends.mariadb_world import MariaSite
 from tests.backends.tries import findings, try_step
 from tests.backends.worlds import ROUNDS
@@ -287,7 +288,7 @@ def test_the_check_says_what_the_account_lacks(site, ana):
 
 
 def test_a_wrong_password_stops_the_backend(site):
-    backend = mariadb.open(site.server.url(site.pusher, "wrong"), realm="r", mark="m")
+    backend = mariadb.open(site.server.url(site.pusher, "wrong"), realm="r", mark="m", network=network())
     with pytest.raises(Misconfigured, match="Access denied"):
         backend.observe()
     assert [finding.blocks for finding in backend.check()] == [True]
@@ -299,12 +300,12 @@ def test_a_wrong_password_stops_the_backend(site):
 )
 def test_a_url_that_is_none_is_refused_without_being_told(url):
     with pytest.raises(Misconfigured) as refused:
-        mariadb.open(url, realm="r", mark="m")
+        mariadb.open(url, realm="r", mark="m", network=network())
     assert "secret" not in str(refused.value)
 
 
 def test_a_server_that_is_away_is_tried_again():
-    backend = mariadb.open("mariadb://u:p@127.0.0.1:1/", realm="r", mark="m")
+    backend = mariadb.open("mariadb://u:p@127.0.0.1:1/", realm="r", mark="m", network=network())
     with pytest.raises(Transient):
         backend.observe()
 

@@ -17,6 +17,7 @@ from policies.sync.backends.mariadb.client import Address
 from policies.sync.backends.mariadb.dialect import quoted
 from policies.sync.backends.mysql import kind as mysql
 from policies.sync.backends.mysql.kind import MYSQL, Named
+from policies.sync.connections.destinations import network
 from tests.backends.mariadb_world import RIGHTS, MariaSite
 from tests.backends.test_mariadb import COSTS, NAMES, READ, WRITE, on
 from tests.backends.worlds import ROUNDS
@@ -109,7 +110,7 @@ class MySite(MariaSite):
 
     def backend(self):
         url = f"mysql://{self.pusher}:secret@{self.at.host}:{self.at.port}/"
-        return mysql.open(url, realm=self.identity.realm, mark=self.identity.mark)
+        return mysql.open(url, realm=self.identity.realm, mark=self.identity.mark, network=network())
 
     def role(self, key: str) -> str:
         return quoted(Named(self.identity.realm, self.identity.mark).role_name(key))

@@ -11,6 +11,7 @@ from lakewarden.backends.errors import Gone, Misconfigured, Rejected, Transient
 from lakewarden.backends.testing.contract import assert_settled
 from lakewarden.backends.testing.kit import look, settle, wanted
 from policies.sync.backends.postgresql import kind as postgresql
+from policies.sync.connections.destinations import network
 from tests.backends.tries import errors_of, findings, newest_only, try_step
 from tests.backends.worlds import COSTS, READ
 
@@ -85,7 +86,7 @@ def test_check_tells_what_to_mend(shop, ana):
     ],
 )
 def test_a_bad_address_is_an_error_in_words_without_the_password(url, kind):
-    backend = postgresql.open(url, realm="r", mark="m")
+    backend = postgresql.open(url, realm="r", mark="m", network=network())
     with pytest.raises(kind) as failed:
         backend.observe()
     assert "gehei" not in str(failed.value)
@@ -110,7 +111,7 @@ def test_a_bad_address_is_an_error_in_words_without_the_password(url, kind):
     ],
 )
 def test_privileges_are_carried_by_these_rights(privilege, kind, rights):
-    assert postgresql.open("", realm="r", mark="m").rights_for(privilege, kind) == rights
+    assert postgresql.open("", realm="r", mark="m", network=network()).rights_for(privilege, kind) == rights
 
 
 @newest_only

@@ -12,6 +12,7 @@ from lakewarden.backends.testing.contract import assert_settled
 from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
 from policies.sync.backends.postgresql import kind as postgresql
 from policies.sync.backends.postgresql.names import Identity
+from policies.sync.connections.destinations import network
 from tests.backends.tries import at_least_16, errors_of, newest_only, try_step
 from tests.backends.worlds import READ, PostgresSite
 
@@ -93,7 +94,7 @@ def test_two_catalogs_of_one_server_keep_out_of_each_others_way(server_url):
         site.schema("sales")
         site.table("sales", "orders")
     ana = one.person("ana")
-    there = postgresql.open(two.url(two.pusher), realm="same", mark="second")
+    there = postgresql.open(two.url(two.pusher), realm="same", mark="second", network=network())
     settle(one, desired := wanted({"r": READ}, r={ana}))
     list(there.apply(planning.plan(desired, there.observe())))
     assert planning.plan(desired, there.observe()).steps == ()

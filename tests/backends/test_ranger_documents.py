@@ -10,6 +10,7 @@ import pytest
 
 from lakewarden.backends import kinds
 from policies.sync.backends.ranger.types import HIVE, TRINO
+from policies.sync.connections.destinations import network
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "ranger.md").read_text()
 ROWS = re.findall(r"^\| ([A-Z_]+) on an? (\w+) \| (.*?) \| (.*?) \|$", PAGE, re.M)
@@ -35,11 +36,11 @@ ADDRESSES = re.findall(r"^\| \w+ \| `(ranger-\w+)` \| .* \| `(.*?)` \|$", PAGE, 
     ("code", "url"), [*ADDRESSES, *((kinds.get(code).code, kinds.get(code).example) for code, _ in ADDRESSES)]
 )
 def test_the_addresses_are_addresses(code, url):
-    kinds.get(code).open(url, realm="prod", mark="m").close()
+    kinds.get(code).open(url, realm="prod", mark="m", network=network()).close()
 
 
 def test_the_command_names_a_kind_and_an_address_of_it():
     [command] = re.findall(r"```sh\n(.*?)\n```", PAGE, re.S)
     words = shlex.split(command)
-    kinds.get(words[4]).open(words[-1], realm="prod", mark="m").close()
+    kinds.get(words[4]).open(words[-1], realm="prod", mark="m", network=network()).close()
     assert words[:3] == ["python", "manage.py", "connect"]

@@ -14,6 +14,7 @@ from lakewarden.backends.testing.kit import look, opened, plan_of, settle, wante
 from policies.sync.backends.ranger import kind as ranger
 from policies.sync.backends.ranger.client import Session
 from policies.sync.backends.ranger.types import HIVE
+from policies.sync.connections.destinations import network
 from tests.backends.ranger_world import PUSHER, READ, SECRET, SETTLED, WRITE, errors_of, item, table
 from tests.backends.tries import findings
 from tests.standins.ranger.process import Plugin
@@ -109,14 +110,16 @@ def test_an_address_that_leads_nowhere_is_told_without_the_password(site, url, w
     site.server.by_hand("service", name="tags", type="trino")
     who, place = f"{PUSHER}:{SECRET.replace('/', '%2F').replace('@', '%40')}", f"127.0.0.1:{site.server.port}"
     url = url.format(who=who, place=place, service=site.service)
-    site.backend = lambda: ranger.open(url, realm="r", mark="m", type_=HIVE)
+    site.backend = lambda: ranger.open(url, realm="r", mark="m", type_=HIVE, network=network())
     with pytest.raises(Misconfigured, match=re.escape(words)) as told:
         look(site)
     assert SECRET not in str(told.value)
 
 
 def test_a_server_that_is_away_is_tried_again():
-    backend = ranger.open("ranger+http://u:p@127.0.0.1:1/s", realm="r", mark="m", type_=HIVE)
+    backend = ranger.open(
+        "ranger+http://u:p@127.0.0.1:1/s", realm="r", mark="m", type_=HIVE, network=network()
+    )
     with pytest.raises(Transient):
         backend.observe()
 
@@ -163,4 +166,4 @@ FORMS = [
 def test_a_form_becomes_a_url(code, more, url):
     asked = {"host": "ranger.example.org", "port": "6182", "user": "us/er", "password": "p@ss"}
     assert kinds.get(code).address({**asked, "service": "cl1_hive", **more}) == url
-    kinds.get(code).open(url, realm="r", mark="m").close()
+    kinds.get(code).open(url, realm="r", mark="m", network=network()).close()

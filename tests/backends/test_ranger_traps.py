@@ -11,6 +11,7 @@ from lakewarden.backends.testing.kit import look, plan_of, settle, wanted
 from policies.sync.backends.ranger import kind as ranger
 from policies.sync.backends.ranger.client import Session
 from policies.sync.backends.ranger.types import HIVE, TRINO
+from policies.sync.connections.destinations import network
 from tests.backends.ranger_world import (
     LONG_AGO,
     PUSHER,
@@ -43,7 +44,7 @@ def test_a_resource_that_has_a_policy_is_parked_with_its_name(site):
 def test_ours_stands_beside_it_where_that_was_chosen(site):
     before = site.policy("hand-made", table("sales", "orders"), item("select", users=["bo"]))
     url = f"{site.url}?beside=yes"
-    site.backend = lambda: ranger.open(url, realm=site.realm, mark="shop", type_=HIVE)
+    site.backend = lambda: ranger.open(url, realm=site.realm, mark="shop", type_=HIVE, network=network())
     assert errors_of(site, SETTLED) == []
     assert_settled(site, SETTLED)
     assert site.may("ana", "SELECT", "sales", "orders")
@@ -55,7 +56,9 @@ def test_ours_stands_beside_it_where_that_was_chosen(site):
 def test_another_consoles_policies_are_not_ours(settled):
     other = RangerSite.__new__(RangerSite)
     other.__dict__.update(settled.__dict__)
-    other.backend = lambda: ranger.open(settled.url, realm="another realm", mark="shop", type_=HIVE)
+    other.backend = lambda: ranger.open(
+        settled.url, realm="another realm", mark="shop", type_=HIVE, network=network()
+    )
     seen = look(other)
     assert (seen.roles, seen.unknown) == ({}, ())
     assert [one.grantor.startswith("policy lakewarden ") for one in seen.foreign] == [True]

@@ -15,6 +15,7 @@ import pytest
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from policies.sync.backends.shared import rest
 from policies.sync.backends.shared.rest import Address, Refused, Rest, by_password
+from policies.sync.connections.destinations import network
 
 SECRET = "hunter2-hunter2"
 Script = Callable[["Handler"], None]
@@ -55,7 +56,12 @@ class Server(ThreadingHTTPServer):
 
     def rest(self, *, user: str = "sam", secret: str = SECRET) -> Rest:
         at = Address(False, "127.0.0.1", self.server_port, (), user, secret)
-        return Rest(at, by_password(at), explain=lambda body, plain: str(body.get("message", "")) or plain)
+        return Rest(
+            at,
+            by_password(at),
+            network=network(),
+            explain=lambda body, plain: str(body.get("message", "")) or plain,
+        )
 
 
 def says(content: bytes, status: int = 200, kind: str = "application/json", **headers: str) -> Script:

@@ -12,6 +12,7 @@ from lakewarden.backends.testing.kit import look, opened, settle
 from policies.sync.backends.files.acl import Acl
 from policies.sync.backends.webhdfs import kind as webhdfs
 from policies.sync.backends.webhdfs.tree import lists, spec
+from policies.sync.connections.destinations import network
 from tests.backends.files_world import READ, WRITE, FileRights, HdfsSite, each, fileset
 from tests.standins.webhdfs.process import Process
 
@@ -261,7 +262,7 @@ def test_the_token_is_hidden_where_a_page_answers(lake):
 )
 def test_a_url_that_is_none_is_refused_without_its_secret(url):
     with pytest.raises(Misconfigured) as refused:
-        webhdfs.open(url, realm="acme", mark="shop")
+        webhdfs.open(url, realm="acme", mark="shop", network=network())
     assert "very-secret" not in str(refused.value)
 
 

@@ -19,6 +19,7 @@ from lakewarden.backends.testing.suite import Suite, on
 from policies.sync.backends.postgresql import kind as postgresql
 from policies.sync.backends.postgresql.client import Transaction
 from policies.sync.backends.postgresql.names import Identity
+from policies.sync.connections.destinations import network
 
 _numbers = count(1)
 _emptied: dict[str, list[str]] = {}
@@ -122,7 +123,7 @@ class PostgresSite:
         return psycopg.conninfo.make_conninfo(self._server, user=user, dbname=self.database)
 
     def backend(self) -> Backend:
-        return postgresql.open(self.url(self.pusher), realm=self.realm, mark="shop")
+        return postgresql.open(self.url(self.pusher), realm=self.realm, mark="shop", network=network())
 
     def role(self, key: str) -> str:
         return Identity(self.realm, "shop").role_name(key)

@@ -33,6 +33,7 @@ from policies.record.exports import parquet
 from policies.secrets import decrypt, encrypt
 from policies.sync import worker
 from policies.sync.connections import registration
+from policies.sync.connections.needs import needed
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.reconcile import parted
 from tests.factories import AUTHORITY, BY
@@ -71,7 +72,9 @@ def place_of(kind: Kind, top: Node) -> Node:
 
 def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
     """A backend that has most of the objects and some of the people, and not quite what was decided."""
-    opened = kind.open(kind.example.replace(":port", ""), realm=place.realm, mark="backend-1")
+    opened = kind.open(
+        kind.example.replace(":port", ""), realm=place.realm, mark="backend-1", **needed(kind, None)
+    )
     names = [*NAMES, *SERVICES, *(f"user:{name}" for name in NAMES), *(f"group:{name}" for name in GROUPS)]
     targets = targets_below(place, kind)
     there = [one for one in targets if not one.path or chance.random() < 0.9]

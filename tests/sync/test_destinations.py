@@ -17,7 +17,8 @@ from lakewarden.backends import kinds
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
 from policies.sync.backends.postgresql.client import Line, Session
 from policies.sync.backends.shared.rest import Address, Rest
-from policies.sync.connections import destinations, reachability
+from policies.sync.connections import reachability
+from policies.sync.connections.destinations import network
 from policies.sync.connections.opening import check_allowed
 
 Resolver = Callable[[str, list[str]], None]
@@ -67,7 +68,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> Resolver:
 
 def verdict(host: str) -> bool:
     try:
-        destinations.addresses(host)
+        network().addresses(host)
     except Misconfigured:
         return False
     return True
@@ -113,9 +114,9 @@ def test_a_name_in_the_list_that_cannot_be_looked_up_is_tried_again(
 ) -> None:
     settings.LAKEWARDEN_CONNECT_ALLOW = ["db.example"]
     with pytest.raises(Transient):
-        destinations.addresses("db.example")
+        network().addresses("db.example")
     with pytest.raises(Misconfigured, match="LAKEWARDEN_CONNECT_ALLOW"):
-        destinations.addresses("other.example")
+        network().addresses("other.example")
 
 
 # sockets
@@ -161,7 +162,7 @@ def test_sockets_in_no_allowed_folder_are_refused(settings: Settings, path: str)
     settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
     settings.LAKEWARDEN_CONNECT_SOCKETS = ()
     with pytest.raises(Misconfigured):
-        destinations.socket_file(path)
+        network().socket_file(path)
     with pytest.raises(Misconfigured):
         check_allowed(kinds.get("mariadb"), f"mariadb://u@localhost/?unix_socket={quote(path)}")
 
@@ -173,7 +174,7 @@ def test_libpq_gets_the_address_that_was_judged(names: Resolver, settings: Setti
     settings.LAKEWARDEN_CONNECT_ALLOW = ["10.0.0.0/8", "loopback"]
     names("db.example", ["10.0.0.7", "10.0.0.8"])
     names("db.example", [METADATA])
-    told = destinations.libpq({"host": "db.example,127.0.0.1", "port": "5433,5434"})
+    told = network().libpq({"host": "db.example,127.0.0.1", "port": "5433,5434"})
     assert told == {
         "host": "db.example,db.example,127.0.0.1",
         "hostaddr": "10.0.0.7,10.0.0.8,127.0.0.1",
@@ -198,9 +199,9 @@ def test_what_a_session_opens_was_judged_then(
     url = "postgresql://u@db.example/db?sslmode=verify-full"
     check_allowed(kinds.get("postgresql"), url)
     with pytest.raises(Transient):
-        Session(url, None).connect()  # type: ignore[arg-type]
+        Session(url, None, network()).connect()  # type: ignore[arg-type]
     with pytest.raises(Misconfigured, match="LAKEWARDEN_CONNECT_ALLOW"):
-        Session(url, None).connect()  # type: ignore[arg-type]
+        Session(url, None, network()).connect()  # type: ignore[arg-type]
     assert opened == ["10.0.0.7"]
 
 
@@ -232,7 +233,12 @@ def test_http_goes_to_the_judged_address_under_its_name(
     settings.LAKEWARDEN_CONNECT_ALLOW = ["loopback"]
     names("near.example", ["127.0.0.1"])
     names("near.example", [METADATA])
-    rest = Rest(Address(False, "near.example", port, ()), lambda: "", explain=lambda body, plain: plain)
+    rest = Rest(
+        Address(False, "near.example", port, ()),
+        lambda: "",
+        network=network(),
+        explain=lambda body, plain: plain,
+    )
     assert rest.get("x") == {}
     assert f"Host: near.example:{port}" in heard[0]
     rest.close()
@@ -303,7 +309,7 @@ def test_a_redirect_leads_nowhere(settings: Settings) -> None:
 
         Thread(target=serve, daemon=True).start()
         tree = kinds.get("webhdfs").open(
-            f"webhdfs://hdfs@127.0.0.1:{server.getsockname()[1]}/x", realm="r", mark="m"
+            f"webhdfs://hdfs@127.0.0.1:{server.getsockname()[1]}/x", realm="r", mark="m", network=network()
         )
         with pytest.raises(Misconfigured, match="redirects"):
             tree.observe()

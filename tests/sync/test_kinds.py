@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone
+from policies.sync.connections.places import places
 from pytest_django import Settings
 
 from catalog.models import Detail
@@ -23,7 +24,6 @@ from policies.errors import Invalid
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.connections import opening, registration
-from policies.sync.connections.places import places
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.discovery.objects import Discovered, discover
 from tests.cdap_law.world import a_cdap

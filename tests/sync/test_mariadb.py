@@ -21,6 +21,7 @@ from policies.services.grants import Wish
 from policies.sync import foreign_rights, worker
 from policies.sync.backends.mariadb import kind as mariadb
 from policies.sync.connections import registration
+from policies.sync.connections.destinations import network
 from tests.backends.mariadb_world import MariaSite
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the
 
@@ -125,7 +126,7 @@ def test_the_account_of_the_operators_page_can_do_all_of_it(server: MariaSite) -
     for statement in block[1].strip().splitlines():
         server.do(statement)
     url = server.server.url("lakewarden", "a password of your own")
-    backend = mariadb.open(url, realm="prod", mark="customers")
+    backend = mariadb.open(url, realm="prod", mark="customers", network=network())
     assert [finding.text for finding in backend.check() if not finding.ok] == []
     rights = frozenset({Right("table", ("crm", "calls"), "SELECT"), Right("schema", ("crm",), "CREATE")})
     desired = Desired({"r": rights}, {"r": frozenset({"ana"})})

@@ -27,6 +27,7 @@ from policies.sync.backends.posix import kind as posix
 from policies.sync.backends.postgresql import client as postgresql_client
 from policies.sync.backends.shared import rest, supervised
 from policies.sync.backends.shared.rest import Address, Rest, by_password
+from policies.sync.connections.destinations import network
 from policies.sync.runs import lease, worker_limit
 from policies.sync.safeguards import alerts
 from tests.factories import acting, owned, the
@@ -142,7 +143,9 @@ def test_a_revocation_that_is_overdue_is_told_until_it_is_applied(line: Proxy, s
 @pytest.mark.parametrize("mode", ["freeze", "lose", "drip", "cut"])
 def test_a_mariadb_that_hangs_is_left_in_time(mariadb_server: Any, impatient: None, mode: str) -> None:
     with Proxy(str(mariadb_server.socket)) as proxy:
-        there = mariadb.open(f"mariadb://root@127.0.0.1:{proxy.port}/", realm="demo", mark="backend-1")
+        there = mariadb.open(
+            f"mariadb://root@127.0.0.1:{proxy.port}/", realm="demo", mark="backend-1", network=network()
+        )
         assert there.observe().complete
         proxy.become(mode)
         started = time.monotonic()
@@ -156,7 +159,7 @@ def test_a_mariadb_that_hangs_is_left_in_time(mariadb_server: Any, impatient: No
 def test_an_api_that_hangs_is_left_in_time(impatient: None, mode: str) -> None:
     with http_server() as port, Proxy(("127.0.0.1", port)) as proxy:
         at = Address(False, "127.0.0.1", proxy.port, ())
-        there = Rest(at, by_password(at), explain=lambda body, plain: plain)
+        there = Rest(at, by_password(at), network=network(), explain=lambda body, plain: plain)
         assert there.get("x") == {}
         proxy.become(mode)
         started = time.monotonic()

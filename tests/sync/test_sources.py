@@ -25,6 +25,7 @@ from policies.services import objects
 from policies.sync import operations, worker
 from policies.sync.backends.postgresql.source import database
 from policies.sync.connections import registration, sources
+from policies.sync.connections.destinations import network
 from policies.sync.connections.trial import tried
 from policies.sync.safeguards.report_only import only_reports
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, the
@@ -333,7 +334,7 @@ def test_a_root_that_was_swapped_for_a_link_stops(db: None, settings: Settings, 
 
 def test_a_line_that_is_lost_may_not_lead_elsewhere_when_it_is_opened_again(source: Source) -> None:
     kind = kinds.get("postgresql")
-    there = kind.open(source.url(), realm="demo", mark="m")
+    there = kind.open(source.url(), realm="demo", mark="m", network=network())
     there.source()
     there.close()
     there.source()

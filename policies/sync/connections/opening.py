@@ -12,9 +12,8 @@ from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.models import Backend
 from policies.secrets import decrypt
-from policies.sync.connections import destinations
-from policies.sync.connections.people import people
-from policies.sync.connections.places import places
+from policies.sync.connections.destinations import network
+from policies.sync.connections.needs import needed
 
 READ_HERE = frozenset(
     ("passfile", "servicefile", "sslcert", "sslkey", "sslcrl", "sslcrldir", "sslkeylogfile", "gsslib")
@@ -26,12 +25,8 @@ certificate to trust is not among them, because it gives nothing away."""
 def open_backend(row: Backend, node: Node) -> base.Backend:
     """The object for what is connected to a node, opened when first used.  Raises Misconfigured."""
     kind = kinds.get(row.kind)
-    more: dict[str, object] = {"places": places(node, kind)} if kind.placed else {}
-    if kind.asks_people:
-        more["people"] = people(node)
-    opened: base.Backend = kind.open(
-        decrypt(row.sealed_url), realm=node.realm, mark=f"backend-{row.pk}", **more
-    )
+    url, mark = decrypt(row.sealed_url), f"backend-{row.pk}"
+    opened: base.Backend = kind.open(url, realm=node.realm, mark=mark, **needed(kind, node))
     return opened
 
 
@@ -56,10 +51,10 @@ def check_allowed(kind: Kind, url: str) -> None:
         raise Misconfigured(f"the URL of a {kind.code} backend begins with {' or '.join(kind.schemes)}")
     parts = kind.parts(url)
     if "folder" in parts:
-        destinations.check_folder(parts["folder"])
+        network().check_folder(parts["folder"])
         return
     if "service" in parts:
         raise Misconfigured("the URL names a service; name its host, so that it can be judged")
     for option in sorted(READ_HERE & parts.keys()):
         raise Misconfigured(f"the URL must not name {option}: a connection reads no files of this machine")
-    destinations.check(parts)
+    network().check(parts)

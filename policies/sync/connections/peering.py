@@ -17,7 +17,6 @@ from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Peer
 from policies.sync.backends.shared.rest import Refused, Rest
-from policies.sync.connections.destinations import machine
 from policies.sync.safeguards.restored import identity
 
 SITE, INTO = "lakewarden.site", "lakewarden.into"
@@ -62,7 +61,7 @@ def must_not_lead_back(rest: Rest, mark: str, source: str, target: str) -> None:
 def source_at(rest: Rest, what: str) -> Source:
     """What a server's realm is known by: the number of its site when it is a console, else its addresses."""
     site = _told_by(rest).get(SITE)
-    return Source(f"lakewarden {site} {what}" if site else f"{what} at {machine(rest.at.host, rest.at.port)}")
+    return Source(f"lakewarden {site} {what}" if site else f"{what} at {rest.machine}")
 
 
 def _told_by(rest: Rest) -> dict[str, Any]:

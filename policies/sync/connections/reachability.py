@@ -6,7 +6,7 @@ import re
 import socket
 
 from lakewarden.backends.errors import Misconfigured, Transient
-from policies.sync.connections import destinations
+from policies.sync.connections.destinations import network
 
 TIMEOUT = 3.0  # seconds
 _ADDRESS = re.compile(
@@ -33,7 +33,7 @@ def check(address: str) -> None:
         return
     host = found["host"].strip("[]")
     try:
-        line = destinations.connected(
+        line = network().connected(
             host, lambda address: socket.create_connection((address, port), timeout=TIMEOUT), OSError
         )
         line.close()

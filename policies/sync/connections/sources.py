@@ -22,7 +22,7 @@ from policies.record.event_drafts import said
 from policies.secrets import decrypt
 from policies.services import realm_of
 from policies.sync.backends.postgresql.source import database
-from policies.sync.connections import destinations
+from policies.sync.connections.destinations import network
 from policies.sync.connections.opening import check_allowed, open_backend
 
 LONGEST = 255
@@ -52,7 +52,7 @@ def source_of(kind: Kind, url: str, out_there: object) -> Source:
     tells = getattr(out_there, "source", None)
     found = tells() if tells else _by_place(kind, url)
     if folder := kind.parts(url).get("folder"):
-        destinations.check_folder(folder)  # it answers, so a look at it does not hang
+        network().check_folder(folder)  # it answers, so a look at it does not hang
     return Source(_short(found.key), tuple(map(_short, found.within)))
 
 
@@ -60,7 +60,7 @@ def _by_place(kind: Kind, url: str) -> Source:
     parts = kind.parts(url)
     if "folder" in parts:
         return _on_this_machine(parts["folder"])
-    at = destinations.machine(parts.get("host", ""), parts.get("port", ""))
+    at = network().machine(parts.get("host", ""), parts.get("port", ""))
     return Source(f"{kind.code} at {at} {parts.get('dbname', '')}".strip())
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import BackendError
+from policies.sync.connections.needs import needed
 from policies.sync.connections.opening import check_allowed
 from policies.sync.connections.sources import refuse_own, source_of
 
@@ -36,7 +37,7 @@ def tried(code: str, url: str, *, realm: str, beside_us: bool = False) -> Trial:
     kind = kinds.get(code)
     check_allowed(kind, url)
     try:
-        there = kind.open(url, realm=realm, mark=MARK, **({"places": {}} if kind.placed else {}))
+        there = kind.open(url, realm=realm, mark=MARK, **needed(kind, None))
     except BackendError as error:
         return _failed(error)
     with closing(there):

@@ -16,6 +16,7 @@ from contextvars import ContextVar
 
 from django.db import connection
 
+from lakewarden.backends.deadline import asking_before
 from policies.models import Backend
 
 log = logging.getLogger(__name__)
@@ -38,7 +39,8 @@ def only_worker(backend: Backend, *, wait: bool = False) -> Iterator[bool]:
         alone = wait or cursor.fetchone()[0]
     token = _last_word.set(_now() if alone else None)
     try:
-        yield alone
+        with asking_before(still_ours):
+            yield alone
     finally:
         _last_word.reset(token)
         if alone and not connection.is_usable():

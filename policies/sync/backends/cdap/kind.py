@@ -14,6 +14,7 @@ from catalog.queries import realm_named
 from lakewarden.backends.base import Backend, Finding, Foreign, Right
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from lakewarden.backends.kinds import Kind
+from lakewarden.backends.network import Network
 from lakewarden.cdap.wire import (
     FIELDS,
     read_authorizable,
@@ -170,10 +171,16 @@ def address(url: str) -> Address:
     return Address.read(url, "cdap", port=PORT, options=OPTIONS, path=0)
 
 
-def open(url: str, *, realm: str, mark: str) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
     """The CDAP behind `cdap+https://:token@host:port`, called when first used."""
     at = address(url)
-    rest = Rest(at, signing_in(at), explain=lambda body, plain: plain, lasting=_NOT_BY_API)
+    rest = Rest(
+        at,
+        signing_in(at, network),
+        network=network,
+        explain=lambda body, plain: plain,
+        lasting=_NOT_BY_API,
+    )
     return ByPerson(
         CdapWire(rest, lambda: _is_old(realm)),
         Record(mark),
@@ -194,6 +201,7 @@ KIND = Kind(
     open,
     ("cdap+https://", "cdap+http://"),
     "cdap+https://:token@cdap.example.org:11015",
+    needs=("network",),
     whole_realm=True,
     realm_kinds=("cdap34", "cdap35", "cdap43"),
     by_person=True,

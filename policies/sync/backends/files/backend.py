@@ -250,8 +250,7 @@ def kind(**words: object) -> Kind:
         "provider": "hadoop",
         "catalog_type": "fileset",
         "by_person": True,
-        "placed": True,
-        "asks_people": True,
+        "needs": ("places", "people"),
         "objects": OBJECTS,
         "carried": CARRIED,
     }

@@ -15,6 +15,7 @@ from lakewarden.backends.base import (
     Source,
 )
 from lakewarden.backends.kinds import Field, Kind
+from lakewarden.backends.network import Network
 from lakewarden.backends.steps import in_turn
 from lakewarden.law.dialects.gravitino.privileges import PRIVILEGES
 from policies.sync.backends.gravitino.apply import Hand, translated
@@ -103,18 +104,19 @@ def address(url: str) -> Address:
     return Address.read(url, "gravitino", port=PORT, options=OPTIONS, path=1)
 
 
-def open(url: str, *, realm: str, mark: str) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
     """The metalake behind `gravitino+https://user:password@host:port/metalake`, called when first used."""
     at = address(url)
     native = at.options.get("groups") == "native"
-    lake = Lake(_rest(at), at.path[0], Marks(realm, mark), me=at.options.get("user") or at.user)
+    lake = Lake(_rest(at, network), at.path[0], Marks(realm, mark), me=at.options.get("user") or at.user)
     return Gravitino(lake, Record(mark), lambda: admitted(realm, native_groups=native), native_groups=native)
 
 
-def _rest(at: Address) -> Rest:
+def _rest(at: Address, network: Network) -> Rest:
     return Rest(
         at,
-        signing_in(at),
+        signing_in(at, network),
+        network=network,
         accept="application/vnd.gravitino.v1+json",
         explain=lambda body, plain: _said(body),
     )
@@ -130,6 +132,7 @@ KIND = Kind(
     open,
     ("gravitino+https://", "gravitino+http://"),
     "gravitino+https://lakewarden:secret@gravitino.example.org:8090/lake",
+    needs=("network",),
     whole_realm=True,
     realm_kinds=("gravitino",),
     objects={type_: type_ for type_ in _TYPES},

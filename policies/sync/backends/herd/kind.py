@@ -13,6 +13,7 @@ from typing import Any
 from lakewarden.backends.base import Backend, Finding, FoundObject, Right
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from lakewarden.backends.kinds import Field, Kind
+from lakewarden.backends.network import Network
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 from policies.sync.backends.entries import wanted as wanted_entries
 from policies.sync.backends.entries.backend import ByPerson, Entries
@@ -167,10 +168,15 @@ def address(url: str) -> Address:
     return Address.read(url, "herd", port=PORT, options=OPTIONS, path=None)
 
 
-def open(url: str, *, realm: str, mark: str) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
     """The Herd behind `herd+https://:token@host:port/herd-app/rest`, called when first used."""
     at = address(url)
-    rest = Rest(at, signing_in(at), explain=lambda body, plain: str(body.get("message", "")))
+    rest = Rest(
+        at,
+        signing_in(at, network),
+        network=network,
+        explain=lambda body, plain: str(body.get("message", "")),
+    )
     wire = HerdWire(rest, at.path or BASE)
     return ByPerson(
         wire,
@@ -187,6 +193,7 @@ KIND = Kind(
     open,
     ("herd+https://", "herd+http://"),
     "herd+https://:token@herd.example.org/herd-app/rest",
+    needs=("network",),
     whole_realm=True,
     realm_kinds=("herd",),
     by_person=True,

@@ -11,11 +11,11 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pymysql
 from pymysql.cursors import DictCursor
 
+from lakewarden.backends.deadline import LONGEST, answered_within
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.network import Network
 from policies.sync.backends.mariadb.dialect import MARIADB, Dialect, quoted
 from policies.sync.backends.mariadb.names import Identity
-from policies.sync.backends.shared.deadline import LONGEST, answered_within
-from policies.sync.connections import destinations
 
 _CONNECT_SECONDS, _LOCK_SECONDS = 5, 15
 _TRANSIENT = {1205, 1213, 1969, 1040, 1053, 2002, 2003, 2006, 2013, 2055, 1927}
@@ -66,8 +66,8 @@ def _no_url() -> Misconfigured:
 class Session:
     """A connection that opens itself when needed and again after it was lost."""
 
-    def __init__(self, url: str, identity: Identity, dialect: Dialect = MARIADB) -> None:
-        self.identity, self.dialect = identity, dialect
+    def __init__(self, url: str, identity: Identity, network: Network, dialect: Dialect = MARIADB) -> None:
+        self.identity, self.dialect, self._network = identity, dialect, network
         self._address = Address.read(url)
         self._connection: pymysql.Connection[Any] | None = None
 
@@ -140,14 +140,14 @@ class Session:
     def _opened(self) -> pymysql.Connection[Any]:
         if self._connection is None or not self._connection.open:
             with _in_our_words():
-                self._connection = _connect(self._address, self.dialect.settings)
+                self._connection = _connect(self._address, self.dialect.settings, self._network)
         return self._connection
 
 
-def _connect(at: Address, settings: Sequence[str]) -> pymysql.Connection[Any]:
+def _connect(at: Address, settings: Sequence[str], network: Network) -> pymysql.Connection[Any]:
     if at.socket:
-        return _connected(at, settings, unix_socket=destinations.socket_file(at.socket))
-    return destinations.connected(
+        return _connected(at, settings, unix_socket=network.socket_file(at.socket))
+    return network.connected(
         at.host,
         lambda address: _connected(at, settings, host=address, port=at.port),
         pymysql.OperationalError,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError
 from lakewarden.backends.kinds import Kind
+from lakewarden.backends.network import Network
 from lakewarden.backends.steps import attempted
 from policies.sync.backends.mariadb.apply import change_rights, drop_role, make_role, switch, take_foreign
 from policies.sync.backends.mariadb.client import Address, Session
@@ -34,9 +35,9 @@ _DEEDS: dict[str, Callable[[Session, Step], None]] = {
 }
 
 
-def open(url: str, *, realm: str, mark: str) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
     """The backend behind a `mariadb://` URL, connected when first used.  Raises Misconfigured."""
-    return MariaDB(Session(url, Identity(realm, mark)))
+    return MariaDB(Session(url, Identity(realm, mark), network))
 
 
 def parts(url: str) -> dict[str, str]:
@@ -54,6 +55,7 @@ KIND = Kind(
     example="mariadb://user:password@host:port/",
     provider="jdbc-mysql",
     parts=parts,
+    needs=("network",),
 )
 
 

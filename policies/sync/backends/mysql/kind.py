@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from lakewarden.backends.base import Backend
 from lakewarden.backends.kinds import Kind
+from lakewarden.backends.network import Network
 from policies.sync.backends.mariadb.client import Session
 from policies.sync.backends.mariadb.dialect import Dialect, quoted
 from policies.sync.backends.mariadb.kind import MariaDB, parts
@@ -87,9 +88,9 @@ MYSQL = Dialect(
 )
 
 
-def open(url: str, *, realm: str, mark: str) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
     """The backend behind a `mysql://` URL, connected when first used.  Raises Misconfigured."""
-    return MariaDB(Session(url, Named(realm, mark), MYSQL))
+    return MariaDB(Session(url, Named(realm, mark), network, MYSQL))
 
 
 KIND = Kind(
@@ -101,4 +102,5 @@ KIND = Kind(
     provider="jdbc-mysql",
     experimental="Written from the manual of MySQL 8 and not yet run on a server: let it only report first.",
     parts=parts,
+    needs=("network",),
 )

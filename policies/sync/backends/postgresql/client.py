@@ -15,6 +15,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import namedtuple_row
 
 from lakewarden.backends.base import Source
+from lakewarden.backends.deadline import LONGEST, before_call
 from lakewarden.backends.errors import (
     BackendError,
     Gone,
@@ -23,11 +24,9 @@ from lakewarden.backends.errors import (
     Rejected,
     Transient,
 )
+from lakewarden.backends.network import Network
 from policies.sync.backends.postgresql.names import Identity
-from policies.sync.backends.shared.deadline import LONGEST
-from policies.sync.connections import destinations
 from policies.sync.connections.bounded_connection import BoundedConnection, TookTooLong
-from policies.sync.runs import lease
 
 T = TypeVar("T")
 
@@ -79,12 +78,12 @@ class Transaction:
         self, query: sql.SQL | sql.Composed, params: Mapping[str, object] | Sequence[object] = ()
     ) -> list[Any]:
         """The rows of a query, as named tuples."""
-        lease.still_ours()
+        before_call()
         return self._connection.cursor(row_factory=namedtuple_row).execute(query, params).fetchall()
 
     def run(self, statement: sql.Composed | sql.SQL) -> None:
         """Carry out a statement.  Raises Misconfigured when the server only warned and did nothing."""
-        lease.still_ours()
+        before_call()
         self._notices.clear()
         self._connection.execute(statement)
         for state, text in self._notices:
@@ -102,9 +101,9 @@ class Transaction:
 class Session:
     """A connection that opens itself when needed and again after it was lost."""
 
-    def __init__(self, url: str, identity: Identity) -> None:
+    def __init__(self, url: str, identity: Identity, network: Network) -> None:
         self.identity = identity
-        self._url = url
+        self._url, self._network = url, network
         self._connection: psycopg.Connection[Any] | None = None
         self._notices: list[tuple[str, str]] = []
         self._ask: Callable[[Transaction], Source] | None = None
@@ -159,7 +158,7 @@ class Session:
 
     def _opened(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed:
-            connection = _connect(self._url)
+            connection = _connect(self._url, self._network)
             try:
                 self._check(connection)
             except BaseException:
@@ -179,13 +178,13 @@ class Session:
         self._notices.append((notice.sqlstate or "", notice.message_primary or ""))
 
 
-def _connect(url: str) -> psycopg.Connection[Any]:
+def _connect(url: str, network: Network) -> psycopg.Connection[Any]:
     if "\0" in url:
         raise Misconfigured("the connection URL holds a NUL")
     try:
         connection = Line.connect(
             url,
-            **_judged(url),
+            **_judged(url, network),
             autocommit=True,
             prepare_threshold=None,
             connect_timeout=_CONNECT_SECONDS,
@@ -204,10 +203,10 @@ def _connect(url: str) -> psycopg.Connection[Any]:
     return connection
 
 
-def _judged(url: str) -> dict[str, Any]:
+def _judged(url: str, network: Network) -> dict[str, Any]:
     said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
     own = {name: value for name, value in _NOTHING_OF_OURS.items() if name not in said}
-    return {**own, **destinations.libpq(said)}
+    return {**own, **network.libpq(said)}
 
 
 def _settle(connection: psycopg.Connection[Any]) -> None:

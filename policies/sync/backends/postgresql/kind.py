@@ -14,6 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
+from lakewarden.backends.network import Network
 from lakewarden.backends.planning.ordering import waits_for
 from lakewarden.backends.steps import attempted
 from policies.sync.backends.postgresql.check import check
@@ -48,13 +49,13 @@ _DEEDS: dict[str, Callable[[Session, Step], None]] = {
 }
 
 
-def open(url: str, *, realm: str, mark: str) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
     """The backend behind a `postgresql://` URL, connected when first used.
 
     `mark` is the connected catalog's own lasting name within the realm; two that shared one would take each
     other's roles for their own.
     """
-    return PostgreSQL(Session(url, Identity(realm, mark)))
+    return PostgreSQL(Session(url, Identity(realm, mark), network))
 
 
 def parts(url: str) -> dict[str, str]:
@@ -103,6 +104,7 @@ KIND = Kind(
     ),
     url=_url,
     parts=parts,
+    needs=("network",),
 )
 
 

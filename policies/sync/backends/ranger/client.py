@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
+from lakewarden.backends.network import Network
 from policies.sync.backends.shared.rest import Address, Refused, Rest, by_password
 
 SCHEME = "ranger"
@@ -25,14 +26,14 @@ _REASON = re.compile(r"reason\[(.*?)\], field\[", re.DOTALL)
 class Session:
     """One line to one service; not to be shared by threads.  Everything raises BackendError."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, network: Network) -> None:
         """From `ranger+https://user:password@host:6182/service`."""
         port = PORTS[url.startswith(SCHEMES[0])]
         self.at = Address.read(url, SCHEME, port=port, options=OPTIONS, path=1)
         if not self.at.user:
             raise Misconfigured("the URL names no account of Ranger")
         self.service_name = self.at.path[0]
-        self._rest = Rest(self.at, by_password(self.at), explain=_words)
+        self._rest = Rest(self.at, by_password(self.at), network=network, explain=_words)
 
     # what is read
 
@@ -101,6 +102,11 @@ class Session:
 
     def drop_role(self, id_: int) -> None:
         self._call("DELETE", *_PUBLIC, "roles", str(id_))
+
+    @property
+    def machine(self) -> str:
+        """Where this leads, the same for every spelling of the host."""
+        return self._rest.machine
 
     def close(self) -> None:
         """Let go of the line; the next call makes a new one."""

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Field, Kind, plain_url
+from lakewarden.backends.network import Network
 from lakewarden.backends.steps import in_turn
 from policies.sync.backends.ranger.apply import Writer
 from policies.sync.backends.ranger.bypass import denies_work
@@ -24,14 +25,13 @@ from policies.sync.backends.ranger.types import CDAP, HIVE, TRINO, Type
 from policies.sync.backends.ranger.wanted import wanted
 from policies.sync.backends.ranger.wanted_cdap import LAW
 from policies.sync.backends.ranger.wanted_cdap import wanted as wanted_in_cdap
-from policies.sync.connections.destinations import machine
 
 _ALWAYS_ASKED = ("beside", "ca")
 
 
-def open(url: str, *, realm: str, mark: str, type_: Type) -> Backend:
+def open(url: str, *, realm: str, mark: str, network: Network, type_: Type) -> Backend:
     """The backend behind a `ranger+https://` URL, connected when first used.  Raises Misconfigured."""
-    return Ranger(Session(url), realm=realm, mark=mark, type_=type_)
+    return Ranger(Session(url, network), realm=realm, mark=mark, type_=type_)
 
 
 class Ranger:
@@ -70,8 +70,7 @@ class Ranger:
     def source(self) -> Source:
         """The service, by the number that Ranger gave it, and the part of it that this is about."""
         found = self._session.service()
-        at = self._session.at
-        number = found.get("guid") or f"{found.get('id')} at {machine(at.host, at.port)}"
+        number = found.get("guid") or f"{found.get('id')} at {self._session.machine}"
         return Source(f"ranger {number} {self._fixed}".strip())
 
     def observe(self) -> Observation:
@@ -142,6 +141,7 @@ def _kind(type_: Type, label: str, **more: Any) -> Kind:
         code=f"ranger-{type_.code}",
         label=f"Ranger for {label}",
         open=partial(open, type_=type_),
+        needs=("network",),
         schemes=SCHEMES,
         url=partial(_address, fixed=type_.fixed),
         **more,

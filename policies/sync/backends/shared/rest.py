@@ -18,10 +18,10 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimeoutError_
 
+from lakewarden.backends.deadline import answered_within
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from lakewarden.backends.kinds import Field
-from policies.sync.backends.shared.deadline import answered_within
-from policies.sync.connections import destinations
+from lakewarden.backends.network import Network
 
 TIMEOUT = 20.0  # seconds for one answer
 GRACE = 5.0  # seconds more until the line is cut, for what no time-out of a socket ends
@@ -126,9 +126,15 @@ class Refused(BackendError):
 
 
 class _InUse:
-    """Remembers which connection was given out, so that a deadline can end it."""
+    """Tells each connection where it may lead, and remembers which was given out, so that it can be ended."""
 
     in_use: Any = None
+    network: Network
+
+    def _new_conn(self) -> Any:
+        connection = super()._new_conn()  # type: ignore[misc]
+        connection.network = self.network
+        return connection
 
     def _get_conn(self, timeout: float | None = None) -> Any:
         self.in_use = super()._get_conn(timeout)  # type: ignore[misc]
@@ -148,8 +154,10 @@ class Reply(NamedTuple):
 class _Line(HTTPConnection):
     """A line to an address that was judged just before; the name stays for `Host` and for TLS to prove."""
 
+    network: Network
+
     def _new_conn(self) -> socket.socket:
-        return destinations.connected(self.host, self._to, HTTPError)
+        return self.network.connected(self.host, self._to, HTTPError)
 
     def _to(self, address: str) -> socket.socket:
         name, self._dns_host = self._dns_host, address
@@ -191,12 +199,18 @@ class Rest:
         at: Address,
         authorize: Authorize,
         *,
+        network: Network,
         accept: str = "application/json",
         explain: Callable[[Mapping[str, Any], str], str],
         lasting: tuple[str, ...] = (),
     ) -> None:
         self.at, self._authorize, self._accept, self._explain = at, authorize, accept, explain
-        self._lasting = lasting
+        self._network, self._lasting = network, lasting
+
+    @property
+    def machine(self) -> str:
+        """Where this leads, the same for every spelling of the host.  Raises BackendError."""
+        return self._network.machine(self.at.host, self.at.port)
 
     def get(self, *names: str, **query: str) -> Any:
         """The JSON that answers.  Raises BackendError; Refused with the status of an error."""
@@ -231,10 +245,14 @@ class Rest:
     def _pool(self) -> HTTPConnectionPool:
         # not `requests`: it reads proxies, cookies and passwords of its own, and takes `..` out of paths
         at = self.at
-        if not at.tls:
-            return _Pool(at.host, at.port, TIMEOUT, retries=False)
-        trusting = _trusting(at.options.get("ca"))
-        return _SecurePool(at.host, at.port, TIMEOUT, retries=False, ssl_context=trusting)
+        pool: _Pool | _SecurePool
+        if at.tls:
+            trusting = _trusting(at.options.get("ca"))
+            pool = _SecurePool(at.host, at.port, TIMEOUT, retries=False, ssl_context=trusting)
+        else:
+            pool = _Pool(at.host, at.port, TIMEOUT, retries=False)
+        pool.network = self._network
+        return pool
 
     def _answered(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
         try:
@@ -343,10 +361,10 @@ def _trusting(ca: str | None) -> ssl.SSLContext:
 # who one comes as
 
 
-def signing_in(at: Address) -> Authorize:
+def signing_in(at: Address, network: Network) -> Authorize:
     """By the client's credentials at the token endpoint that the URL's `oauth` names, else by password."""
     oauth = at.options.get("oauth")
-    return ClientCredentials(at, oauth, at.options.get("scope", "")) if oauth else by_password(at)
+    return ClientCredentials(at, oauth, at.options.get("scope", ""), network) if oauth else by_password(at)
 
 
 def by_password(at: Address) -> Authorize:
@@ -360,7 +378,7 @@ def by_password(at: Address) -> Authorize:
 class ClientCredentials:
     """Tokens of an OAuth server for a client's id and secret, fetched anew shortly before they end."""
 
-    def __init__(self, at: Address, url: str, scope: str) -> None:
+    def __init__(self, at: Address, url: str, scope: str, network: Network) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Misconfigured("`oauth` must be the http or https address of a token endpoint")
@@ -369,6 +387,7 @@ class ClientCredentials:
             tls, parts.hostname, parts.port or (443 if tls else 80), names, at.user, at.secret, at.options
         )
         self._scope, self._token, self._until = scope, "", 0.0
+        self._network = network
 
     def __call__(self) -> str:
         if time.monotonic() >= self._until:
@@ -382,7 +401,12 @@ class ClientCredentials:
             "client_secret": self._at.secret,
             **({"scope": self._scope} if self._scope else {}),
         }
-        line = Rest(self._at, lambda: "", explain=lambda body, plain: str(body.get("error", "")))
+        line = Rest(
+            self._at,
+            lambda: "",
+            network=self._network,
+            explain=lambda body, plain: str(body.get("error", "")),
+        )
         found = line.form(*self._at.path, fields=form)
         line.close()
         token = found.get("access_token") if isinstance(found, dict) else None

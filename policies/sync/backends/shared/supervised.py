@@ -12,9 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 from lakewarden.backends.base import Backend, Finding, ObjectKind, Observation, Outcome, Plan, Source
+from lakewarden.backends.deadline import LONGEST, before_call
 from lakewarden.backends.errors import NotAnswering
-from policies.sync.backends.shared.deadline import LONGEST
-from policies.sync.runs import lease
 
 T = TypeVar("T")
 
@@ -100,10 +99,10 @@ class Supervised:
         if before is not None and not before.done.is_set():
             raise NotAnswering(f"{self._place} has not answered an earlier call yet")
         _left_behind.pop(self._place, None)
-        lease.still_ours()
+        before_call()
         call = _Call(work)
         while not call.done.wait(1.0):
-            lease.still_ours()
+            before_call()
             if time.monotonic() - call.further > self._longest:
                 call.left = True
                 _left_behind[self._place] = call

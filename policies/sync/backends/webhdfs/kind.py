@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 from lakewarden.backends.base import Backend
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Field
+from lakewarden.backends.network import Network
 from policies.sync.backends.files import backend as files
 from policies.sync.backends.files.mark import attribute
 from policies.sync.backends.files.places import Places
@@ -30,6 +31,7 @@ def open(
     *,
     realm: str,
     mark: str,
+    network: Network,
     places: Mapping[tuple[str, ...], str] | None = None,
     people: Iterable[str] = (),
 ) -> Backend:
@@ -39,7 +41,7 @@ def open(
     have something, as HDFS knows no accounts and takes any name.
     """
     at, holds = read(url)
-    tree = HdfsTree(at, attribute(realm, mark))
+    tree = HdfsTree(at, attribute(realm, mark), network)
     return files.Files(tree, Places(tree, holds, places or {}), people, lambda: check(tree))
 
 
@@ -105,6 +107,7 @@ KIND = files.kind(
     code="webhdfs",
     label="HDFS (WebHDFS)",
     open=open,
+    needs=("network", "places", "people"),
     schemes=tuple(f"{scheme}://" for scheme in SCHEMES),
     example="webhdfs://hdfs@namenode.example.com:9870/warehouse",
     experimental="It was run against a stand-in that keeps HDFS's rules of access lists, not on Hadoop.",

@@ -11,12 +11,12 @@ from typing import Any
 
 from lakewarden.backends.base import Source
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient
+from lakewarden.backends.network import Network
 from lakewarden.law.locations import normal
 from policies.sync.backends.files.acl import Acl, Name
 from policies.sync.backends.files.mark_store import Kept
 from policies.sync.backends.files.tree import Node, Path, Troubles
 from policies.sync.backends.shared.rest import Address, Refused, Rest
-from policies.sync.connections.destinations import machine
 
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 """Names that WebHDFS takes in a list, unless dfs.webhdfs.acl.provider.permission.pattern says otherwise."""
@@ -42,9 +42,9 @@ class HdfsTree:
     everything = ""
     """Who the superuser is, HDFS does not tell."""
 
-    def __init__(self, at: Address, name: str) -> None:
+    def __init__(self, at: Address, name: str, network: Network) -> None:
         self.at, self.kept = at, Kept(self, name)
-        self._rest = Rest(at, lambda: "", explain=_explained)
+        self._rest = Rest(at, lambda: "", network=network, explain=_explained)
         self._as = {"user.name": at.user} if at.user and not at.secret else {"delegation": at.secret}
 
     def close(self) -> None:
@@ -64,7 +64,7 @@ class HdfsTree:
             found = None  # only administrators of that cluster may look
         beans = found.get("beans") if isinstance(found, dict) else None
         told = [one["ClusterId"] for one in beans or () if isinstance(one, dict) and one.get("ClusterId")]
-        return str(told[0]) if told else machine(self.at.host, self.at.port)
+        return str(told[0]) if told else self._rest.machine
 
     @contextmanager
     def alone(self) -> Iterator[None]:

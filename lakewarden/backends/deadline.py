@@ -1,4 +1,8 @@
-"""Deadlines on this side of the line, for whatever is asked of another system."""
+"""Deadlines on this side of the line, for whatever is asked of another system.
+
+Who works on a backend may lose it while a call hangs.  So the console hands in, by `asking_before`, a
+question that is asked before each call out there; where it raises, nothing more is done.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +10,35 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from typing import Any
 
 from lakewarden.backends.errors import NotAnswering
-from policies.sync.runs import lease
 
 LONGEST = 40.0
 """Seconds for one statement or call; what hangs is told within a minute, connecting included."""
+
+
+def _nothing() -> None:
+    """Outside of a run nothing has to be asked."""
+
+
+_question: ContextVar[Callable[[], None]] = ContextVar("before_call", default=_nothing)
+
+
+@contextmanager
+def asking_before(question: Callable[[], None]) -> Iterator[None]:
+    """Ask this before each call that is made inside; it raises when no call is to be made any more."""
+    token = _question.set(question)
+    try:
+        yield
+    finally:
+        _question.reset(token)
+
+
+def before_call() -> None:
+    """Whatever calls another system calls this first.  Raises what the question raises."""
+    _question.get()()
 
 
 @contextmanager
@@ -21,7 +47,7 @@ def answered_within(seconds: float, line: Callable[[], Any], place: str) -> Iter
 
     A time-out of the socket itself is not enough: it begins anew with each byte of an answer that drips.
     """
-    lease.still_ours()
+    before_call()
     expired = threading.Event()
 
     def cut() -> None:
