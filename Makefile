@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow pyspark35 check format bench seeds wheel system clean
+.PHONY: help setup run test test-slow pyspark35 quick check format drawing bench seeds wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -34,11 +34,17 @@ test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark,
 pyspark35: .venv/ready-dev ## an environment with PySpark 3.5 for `make test-slow`
 	@scripts/pyspark35.sh
 
+quick: .venv/ready-dev ## format, lint, Django's own checks: seconds
+	@exec scripts/check.sh quick
+
 check: .venv/ready-dev ## format, lint, types, migrations, layers, documents
 	@exec scripts/check.sh
 
 format: .venv/ready-dev ## write the code in its one format
 	@$(PYTHON) -m ruff check --quiet --fix . && $(PYTHON) -m ruff format .
+
+drawing: .venv/ready-dev ## ARCHITECTURE.md: the floors and packages, drawn from the code
+	@exec $(PYTHON) scripts/drawing.py
 
 bench: .venv/ready-dev ## ratios that must hold
 	@exec scripts/bench.sh

@@ -25,7 +25,8 @@ def main(folder: Path) -> int:
         # setuptools would leave its own folders in the checkout
         for package in PACKAGES:
             shutil.copytree(ROOT / package, source / package, ignore=LEFT_OUT)
-        shutil.copy(ROOT / "pyproject.toml", source)
+        for name in ("pyproject.toml", "LICENSE"):
+            shutil.copy(ROOT / name, source)
         wheel = build(source, Path(kept) / "made")
         target = folder / wheel.name
         shutil.copy(wheel, target)

@@ -1,3 +1,5 @@
+"""Principals, the users behind them, memberships, tokens, and sign-ins."""
+
 from accounts.models.keeping import Keeping
 from accounts.models.membership import Membership
 from accounts.models.principals import Principal

@@ -1,3 +1,5 @@
+"""The rows of everything that is decided, asked, reviewed, mirrored and recorded."""
+
 from policies.models.applied_rights import Peer, Written
 from policies.models.archives import Archive
 from policies.models.checkpoints import AccessCounter, Checkpoint, Verification

@@ -106,7 +106,7 @@ def test_the_zip_is_enough_for_each_python(packed: Path, console: Peer, name: st
 def test_the_zip_has_the_packages_at_its_root_and_nothing_else(packed: Path) -> None:
     [archive] = packed.glob("*.zip")
     names = zipfile.ZipFile(archive).namelist()
-    assert "lakewarden/client.py" in names
+    assert "lakewarden/client/client.py" in names
     assert {name.partition("/")[0] for name in names} == {"lakewarden", "pyspark_lakewarden"}
     assert not any("__pycache__" in name for name in names)
 

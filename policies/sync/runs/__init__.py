@@ -1,0 +1,1 @@
+"""Who works on a backend, for how long, and how far they are."""

@@ -1,0 +1,1 @@
+"""Privileges of a CDAP."""

@@ -1,0 +1,1 @@
+"""What the kinds share that keep access lists on trees of files."""

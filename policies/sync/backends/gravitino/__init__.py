@@ -1,0 +1,1 @@
+"""Roles, denials and owners of an Apache Gravitino."""

@@ -1,0 +1,1 @@
+"""Authorizations of a FINRA Herd."""

@@ -1,0 +1,1 @@
+"""MariaDB 10.11 and newer."""

@@ -1,0 +1,1 @@
+"""Access lists of a mounted tree of files."""

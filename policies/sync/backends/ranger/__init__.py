@@ -1,0 +1,1 @@
+"""Policies of an Apache Ranger Admin."""

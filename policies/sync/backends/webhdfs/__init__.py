@@ -1,0 +1,1 @@
+"""Access lists of HDFS, over WebHDFS."""
