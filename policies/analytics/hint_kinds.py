@@ -26,7 +26,7 @@ KINDS = {
         Kind(
             "unused_grant",
             "Nobody uses it",
-            "Nobody used it in {days} days; it gives {privilege} to {people}. Usage reports cover {reported} "
+            "Not used in {days} days; it gives {privilege} to {people}. Usage data covers {reported} "
             "of {objects} here{given}.",
             "Take {privilege} back",
             REMOVE,

@@ -16,16 +16,16 @@ from policies.decisions import slices
 from policies.decisions.facts import is_service_admin
 
 ADMIN, REALM, KEEPER, SWITCH = "service_admin", "realm_office", "keeper", "realm_switch"
-ONLY_ADMINS = "Only service admins may do this."
+ONLY_ADMINS = "Only site admins may do this."
 
 
 def ask_admin(principal: Principal | None) -> Decision:
-    """Are they one of the site's service admins?"""
+    """Are they one of the site's site admins?"""
     return _decided(principal is not None and is_service_admin(principal), ADMIN, 0)
 
 
 def ask_realm(principal: Principal | None, root: Node) -> Decision:
-    """May they give the duties of a realm: as its owner, directly or by a group, or as service admin?"""
+    """May they give the duties of a realm: as its owner, directly or by a group, or as site admin?"""
     if principal is None:
         return _decided(False, REALM, 0)
     slice_ = slices.current(principal, root)
@@ -38,7 +38,7 @@ def _owns(slice_: Slice, root: Node) -> bool:
 
 
 def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
-    """Do they answer for a service account, directly or by a group, or are they a service admin?"""
+    """Do they answer for a service account, directly or by a group, or are they a site admin?"""
     if principal is None:
         return _decided(False, KEEPER, 0)
     rows = Keeping.objects.open().filter(service=service).select_related("keeper")
@@ -56,7 +56,7 @@ def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
 
 def of_keeper(actor: Actor, service: Principal) -> Authority:
     """The authority over a service account's tokens.  Raises Refused."""
-    said = f"Only who answers for {service.label} and service admins may do this."
+    said = f"Only who answers for {service.label} and site admins may do this."
     return require(ask_keeper(actor.decides_as, service), actor, otherwise=said)
 
 
@@ -65,12 +65,12 @@ def _decided(yes: bool, operation: str, revision: int) -> Decision:
 
 
 def of_admin(actor: Actor) -> Authority:
-    """The authority of a service admin.  Raises Refused."""
+    """The authority of a site admin.  Raises Refused."""
     return require(ask_admin(actor.decides_as), actor, otherwise=ONLY_ADMINS)
 
 
 def is_operator(actor: Actor) -> bool:
-    """Whether they run the site: at its machine's own shell, or as one of its service admins."""
+    """Whether they run the site: at its machine's own shell, or as one of its site admins."""
     who = actor.decides_as
     return actor.via == OPERATOR.via if who is None else bool(ask_admin(who))
 
@@ -81,13 +81,13 @@ def of_operations(actor: Actor) -> Authority:
 
 
 def of_realm(actor: Actor, root: Node) -> Authority:
-    """The authority of who owns the realm, or of a service admin.  Raises Refused."""
-    said = f"Only the owner of {root.name} and service admins may do this."
+    """The authority of who owns the realm, or of a site admin.  Raises Refused."""
+    said = f"Only the owner of {root.name} and site admins may do this."
     return require(ask_realm(actor.decides_as, root), actor, otherwise=said)
 
 
 def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> Decision:
-    """May they switch a realm's authorization: its owner; to have it enforced again, a service admin too."""
+    """May they switch a realm's authorization: its owner; to have it enforced again, a site admin too."""
     if enforced:
         return ask_realm(principal, root)
     if principal is None:

@@ -178,7 +178,7 @@ def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True)
     row = rows[before.id]
     found = [one.principal for one in approvers.of(before, now=now) if _reviews(one.principal, row, before)]
     names = list(dict.fromkeys(one.label for one in found))[:NAMED]
-    who = " or ".join(names) or "a service admin"
+    who = " or ".join(names) or "a site admin"
     name = before.ref.full_name or before.name
     return f"You opened {name} before, and that waits for its review: {who} can close it. Then open it again."
 
@@ -364,7 +364,7 @@ def _reviews(person: Principal | None, row: Emergency, node: Node) -> bool:
 
 
 def _governs(person: Principal | None, row: Emergency, node: Node) -> bool:
-    """Somebody else, who may say who has access to the object, or is service admin."""
+    """Somebody else, who may say who has access to the object, or is site admin."""
     if person is None or person.pk == row.person_id:
         return False
     return is_service_admin(person) or bool(approvers.may(person, node))

@@ -35,7 +35,7 @@ KINDS = (
     *("member", "account"),
 )
 SITE = ("group", "keep", "token", "account")
-"""What no realm speaks of: it is the service admins' to change."""
+"""What no realm speaks of: it is the site admins' to change."""
 HANDED = ("own", "give", "text", "role", "duty", "group", "keep", "seat")
 TAKEN = ("give", "text", "role", "duty", "group", "request", "token", "member", "account")
 COPIED = ("give", "text", "role", "duty", "group", "member")

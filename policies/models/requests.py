@@ -290,7 +290,7 @@ class RequestFollow(models.Model):
 
 
 class RequestRule(models.Model):
-    """What a request for an object, and for all below it, must say; what is None is said further above.
+    """What a request for an object, and for everything inside, must say; None inherits from the parent.
 
     `ticket` is a form such as `DATA-#`: `#` stands for digits, `@` for capital letters; empty: none needed.
     """

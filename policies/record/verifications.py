@@ -1,6 +1,6 @@
 """Readings of the record, run by a worker: of all of it for whoever asks, of what is new each hour.
 
-What is found is told at once: to service admins in the inbox and by mail, on Home, in `/health/ready` and in
+What is found is told at once: to site admins in the inbox and by mail, on Home, in `/health/ready` and in
 `/metrics`; while something is wrong every reading is of the whole record.
 """
 

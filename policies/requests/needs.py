@@ -231,7 +231,7 @@ def _why_not(found: Explanation, one: Wanted, ways: Sequence[Sequence[Lack]]) ->
     if "mode" in kinds:
         return "Authorization is switched off in this realm, so that this cannot be given there."
     if "service_admin" in kinds:
-        return f"{one.action} on {one.name} is for service admins alone."
+        return f"{one.action} on {one.name} is for site admins alone."
     return f"{one.action} on {one.name} cannot be asked for."
 
 

@@ -10,18 +10,16 @@ from policies.models import AccessRequest, RequestStep
 from policies.record.change import ChangeInProgress
 from policies.requests.notifications import in_words
 
-ASKED = event("request.asked", "asked that {person} may {what} (request {request})")
-ASKED_BACK = event(
-    "request.asked_back", "wants to know more about request {request}, that {person} may {what}"
-)
-ANSWERED = event("request.answered", "answered about request {request}, that {person} may {what}")
+ASKED = event("request.asked", "requested access for {person}: {what} (request {request})")
+ASKED_BACK = event("request.asked_back", "asked about request {request} for {person}: {what}")
+ANSWERED = event("request.answered", "answered about request {request} for {person}: {what}")
 APPROVED = event("request.approved", "approved {part} of request {request} for {person}")
 APPROVED_LESS = event(
     "request.approved_less", "approved {given} where request {request} asks for {part} for {person}"
 )
 REFUSED = event("request.refused", "refused {part} of request {request} for {person}")
-WITHDRAWN = event("request.withdrawn", "took back request {request}, that {person} may {what}")
-LAPSED = event("request.lapsed", "let request {request} lapse, that {person} may {what}: nobody decided it")
+WITHDRAWN = event("request.withdrawn", "withdrew request {request} for {person}: {what}")
+LAPSED = event("request.lapsed", "let request {request} for {person} lapse, as nobody decided it: {what}")
 ESCALATED = event("request.escalated", "asked the next level to decide {part} of request {request}")
 GIVEN = event("request.given", "gave {person} what request {request} asked for: {what}")
 REOPENED = event(

@@ -27,8 +27,8 @@ GROUNDS = {
     "rare": "{have} of {of} comparable people have it",
     "common": "{have} of {of} comparable people have it",
     "denial": "taking a denial away opens what it closes",
-    "unknown": "nobody tells what is used there",
-    "unclear": "nothing speaks for or against it",
+    "unknown": "no usage data",
+    "unclear": "usage gives no clear answer",
 }
 """What stands beside a suggestion; pages put the numbers in."""
 

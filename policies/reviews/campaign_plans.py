@@ -16,13 +16,13 @@ from policies.errors import Invalid
 from policies.models import Review
 
 RISKS = {
-    "write": "lets somebody write, create or manage",
+    "write": "allows write, create or manage",
     "denial": "is a denial, or an exception from one",
     "many": "reaches many objects",
-    "unused": "was never used, as far as is told",
+    "unused": "was never used, as far as usage is reported",
     "ending": "ends by itself within thirty days",
-    "foreign": "was given outside",
-    "conflict": "is one side of what nobody may have both sides of",
+    "foreign": "was granted outside Lakewarden",
+    "conflict": "is part of a separation-of-duties rule",
     "closed": "belongs to somebody who cannot sign in",
 }
 """What a row can be chosen by, and what is said of it."""

@@ -1,4 +1,4 @@
-"""Rows that are one side of what nobody may have both sides of, by the realm's rules of separation."""
+"""Rows that are part of one of the realm's separation-of-duties rules."""
 
 from __future__ import annotations
 

@@ -226,7 +226,7 @@ class Deed:
             roles.unassign(self.role, self.holder, **given)  # type: ignore[arg-type]
 
     def membership(self) -> None:
-        """Somebody's place in a group, which only a service admin takes."""
+        """Somebody's place in a group, which only a site admin takes."""
         rows = list(self.facts(Membership))
         if self.row.group is None:
             raise Gone

@@ -72,5 +72,5 @@ def _end(one: Clash) -> str:
 def whom_to_ask(realm: Realm) -> str:
     top = root(realm)
     row = Ownership.objects.open().filter(securable=top.id).select_related("owner").first()
-    owner = row.owner.label if row else "a service admin"
+    owner = row.owner.label if row else "a site admin"
     return f"Only an exception lets somebody have both; {owner} can make one."

@@ -1,4 +1,4 @@
-"""Accounts: made, bound to principals, opened and closed by service admins; each on the record."""
+"""Accounts: made, bound to principals, opened and closed by site admins; each on the record."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
 def close(account: User, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Disable an account: its sessions end, its tokens open nothing; False when it was so already."""
     if by.principal is not None and account.principal_id == by.principal.pk:
-        raise Invalid("Nobody can disable their own account; another service admin can.")
+        raise Invalid("Nobody can disable their own account; another site admin can.")
     with change(ACCOUNT_CLOSED, realm=None, by=by, reason=reason) as current:
         return _close(current, account, authority)
 

@@ -1,4 +1,4 @@
-"""What a service admin may do in a realm that does not admit them: give it an owner who can sign in."""
+"""What a site admin may do in a realm that does not admit them: give it an owner who can sign in."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def set_owner_of_realm(
 ) -> None:
     """Make somebody who can come in the owner, admitted if need be, of a realm whose owner cannot.
 
-    Without an authority it takes a service admin.
+    Without an authority it takes a site admin.
     Raises Refused, Invalid, and Conflict when the owner can come in after all.
     """
     if len(reason.strip()) < SHORTEST:

@@ -172,5 +172,5 @@ def test_the_pages_list_what_one_has_access_to() -> None:
 @pytest.mark.parametrize("asked", ["instance:c", "namespace:ns1", "dataset:ns1.orders"])
 def test_who_may_not_grant_lacks_what_its_administrator_can_give(asked: str) -> None:
     found = explained(holding("cdap43", [("ADMIN", asked)]), "grant", asked)
-    assert [lack.kind for lack in found.missing] == ["ownership"], "no owner makes anybody a service admin"
+    assert [lack.kind for lack in found.missing] == ["ownership"], "no owner makes anybody a site admin"
     assert [[lack.kind for lack in way] for way in found.alternatives] == [["service_admin"]]

@@ -243,7 +243,7 @@ ROOMS = (
     ("History, archive", "marek", "/history/archive"),
     ("Sync", "marek", "/sync"),
     ("Realms", "marek", "/realms"),
-    ("Realms, as a service admin", ADMIN, "/realms"),
+    ("Realms, as a site admin", ADMIN, "/realms"),
     ("Realm", "marek", "/realms/{root}"),
     ("Realm, mode", "marek", "/realms/{root}/mode?to=off"),
     ("Realm, connect", "marek", "/realms/{root}/connect"),

@@ -1,4 +1,4 @@
-"""Accounts and service accounts: made, opened, closed and bound by service admins, each on the record."""
+"""Accounts and service accounts: made, opened, closed and bound by site admins, each on the record."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Enter = Callable[[str], Client]
 
 @pytest.fixture
 def sam(shop: Node, signed_in: Enter, settings: Any) -> Client:
-    """A service admin, who is in no realm."""
+    """A site admin, who is in no realm."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     make_account("marek")
     return signed_in("sam")
@@ -144,7 +144,7 @@ def test_nobody_else_manages_accounts(name: str, sam: Client, signed_in: Enter) 
     for address in ("/accounts", page_of("ana"), page_of("ana", "/disable"), "/services/new"):
         answer = client.get(address)
         assert answer.status_code == 403
-        assert "It takes a service admin of this site: sam." in answer.content.decode()
+        assert "Only a site admin can do this. Site admin: sam." in answer.content.decode()
     assert client.post("/accounts/new", {"name": "eve"}).status_code == 403
     assert client.post(page_of("ana", "/disable"), {"nonce": "a" * 20}).status_code == 403
     assert User.objects.get(username="ana").is_active

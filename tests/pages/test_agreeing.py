@@ -1,4 +1,4 @@
-"""A connection that waits for agreement says so, and service admins agree to it on a page of its own."""
+"""A connection that waits for agreement says so, and site admins agree to it on a page of its own."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def waiting(governed: Backend, settings: Settings) -> Backend:
 def test_who_runs_it_reads_why_it_only_reports_and_who_agrees(waiting: Backend, signed_in: Enter) -> None:
     marek = signed_in("marek")
     room = marek.get(f"/sync/{waiting.pk}").content.decode()
-    assert "It only reports until a service admin of this site agrees." in room
+    assert "It only reports until a site admin of this site agrees." in room
     assert "somebody who does not run this site" in room
     assert "Only reports" in room
     refused = marek.get(f"/sync/{waiting.pk}/agree")
     assert refused.status_code == 403
-    assert "service admin" in refused.content.decode()
+    assert "site admin" in refused.content.decode()
     assert marek.post(f"/sync/{waiting.pk}/agree", {"reason": "mine"}).status_code == 403
     waiting.refresh_from_db()
     assert waiting.awaits == "new"

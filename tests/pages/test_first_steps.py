@@ -1,4 +1,4 @@
-"""An empty site lets its first service admin in by a link, then leads to a realm, an owner, a connection."""
+"""An empty site lets its first site admin in by a link, then leads to a realm, an owner, a connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups: service admins alone fill and empty them, and see first what that does in every realm."""
+"""Groups: site admins alone fill and empty them, and see first what that does in every realm."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Enter = Callable[[str], Client]
 
 @pytest.fixture
 def sam(shop: Node, signed_in: Enter, settings: Any) -> Client:
-    """A service admin, who is in no realm."""
+    """A site admin, who is in no realm."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     return signed_in("sam")
 
@@ -128,7 +128,7 @@ def test_nobody_else_changes_a_group(name: str, sam: Client, shop: Node, signed_
     client, refused = signed_in(name), AccessRecord.objects.filter(kind="refused", operation="service_admin")
     form = {"who": "user:ana", "step": "save", "nonce": "a" * 20}
     for address in (page_of("analysts", "join"), page_of("analysts", "leave?who=user:mia"), "/groups/new"):
-        assert "It takes a service admin of this site: sam." in client.get(address).content.decode()
+        assert "Only a site admin can do this. Site admin: sam." in client.get(address).content.decode()
         assert client.post(address, form).status_code == 403
     assert inside("analysts") == {"mia", "carl"}
     assert refused.count() == 3
@@ -137,7 +137,7 @@ def test_nobody_else_changes_a_group(name: str, sam: Client, shop: Node, signed_
 def test_who_cannot_change_a_group_reads_who_can(sam: Client, signed_in: Enter) -> None:
     body = signed_in("marek").get(f"/people/{ensure('group', 'analysts').pk}/groups").content.decode()
     assert "why-not-join" in body
-    assert "its service admins, sam" in body
+    assert "Only a site admin can change who is in a group. Site admin: sam." in body
     assert "Take out" not in body
     own = sam.get(f"/people/{ensure('group', 'analysts').pk}/groups").content.decode()
     assert "why-not-join" not in own

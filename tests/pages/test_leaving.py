@@ -117,7 +117,7 @@ def test_the_site_s_part_is_the_service_admin_s(ben: Principal, signed_in: Enter
     assert not Token.objects.filter(principal=ben, revoked__isnull=True).exists()
     assert not User.objects.get(principal=ben).is_active
     assert ensure("service", "etl").keepings_of.get(closed__isnull=True).keeper == a_person("olivia")
-    assert owner_of(the("table", "shop.sales.refunds")) == ben  # a service admin has no say in a realm
+    assert owner_of(the("table", "shop.sales.refunds")) == ben  # a site admin has no say in a realm
 
 
 def test_lines_may_go_to_different_people_or_stay(ben: Principal, signed_in: Enter) -> None:

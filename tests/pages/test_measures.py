@@ -156,7 +156,7 @@ def test_who_reviews_watches_and_does_not_start(shop: Node, signed_in: Callable[
 def test_others_have_nothing_to_watch(shop: Node, signed_in: Callable[[str], Client], name: str) -> None:
     row = control.ask("effective_access", shop, by=acting("marek"))
     client = signed_in(name)
-    assert "No pipeline is yours to watch" in text(client, "/pipelines")
+    assert "You don’t have access to scheduled jobs" in text(client, "/pipelines")
     assert client.get(f"/pipelines/runs/{row.pk}").status_code == 404
     assert "Effective access" not in text(client, f"/pipelines/progress?run={row.pk}")
     assert start(client, shop).status_code == 403
@@ -251,4 +251,4 @@ def test_figures_name_nothing_that_one_may_not_see(shop: Node, signed_in: Callab
     for hidden in ("orders", "sales_read", "olivia"):
         assert hidden not in page
     assert signed_in("olivia").get(f"/overview/{shop.id}").status_code == 403
-    assert "No figures are yours to see" in text(signed_in("olivia"), "/overview")
+    assert "You can’t see reports for any realm" in text(signed_in("olivia"), "/overview")

@@ -67,7 +67,7 @@ class Locked:
 
 LOCKED = (
     Locked("catalog", "mia", "/catalog/{sales}", "Grant on sales", "Access to sales is given by its owner"),
-    Locked("catalog", "mia", "/catalog/{sales}", "Grant on chosen", "What is not yours to give"),
+    Locked("catalog", "mia", "/catalog/{sales}", "Grant on chosen", "You can change access only on"),
     Locked("a table", "mia", "/objects/{orders}", "Grant access", "Access to orders is given by"),
     Locked("a table", "mia", "/objects/{orders}", "Set owner", "Access to orders is given by"),
     Locked("its duties", "olivia", "/objects/{orders}/duties", "Give a duty", "Duties"),
@@ -80,14 +80,14 @@ LOCKED = (
     Locked("a role", "mia", "/roles/{role}", "Give to somebody", ""),
     Locked("a role", "mia", "/roles/{role}", "Delete", ""),
     Locked("a role", "mia", "/roles/{role}", "Take back from analysts", ""),
-    Locked("realms", "mia", "/realms", "Make a realm", "service admins"),
+    Locked("realms", "mia", "/realms", "Make a realm", "site admin"),
     Locked("a realm", "mia", "/realms/{demo}", "Set owner", "What is set here is set by its owner"),
     Locked("a realm", "mia", "/realms/{demo}", "Set to off", "What is set here is set by its owner"),
     Locked("a realm", "mia", "/realms/{demo}", "Connect a catalog", ""),
     Locked("reviews", "mia", "/reviews", "Start a review", "started by who may give access"),
     Locked("requests", "mia", "/objects/{orders}/requests", "Grant access", "Access to orders is given by"),
     Locked("evidence", "olivia", "/objects/{orders}/then?at=2099-01-01", "Take evidence away", "the duty"),
-    Locked("the record", "mia", "/history/integrity", "Read all of it now", "who has the duty"),
+    Locked("the record", "mia", "/history/integrity", "Verify now", "who has the duty"),
 )
 
 

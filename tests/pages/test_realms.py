@@ -25,7 +25,7 @@ Enter = Callable[[str], Client]
 
 @pytest.fixture
 def sam(settings: Any, signed_in: Enter) -> Client:
-    """A service admin, in no realm."""
+    """A site admin, in no realm."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     return signed_in("sam")
 

@@ -240,7 +240,7 @@ def test_turning_the_page_keeps_what_is_ready(sales: Node, signed_in: Enter) -> 
 @pytest.mark.parametrize(
     ("choice", "more", "said"),
     [
-        ("remove", {}, "Say why."),
+        ("remove", {}, "Add a reason."),
         ("end", {"reason": "soon"}, "Say when it ends."),
         ("reduce", {"reason": "less"}, "Say which rights go."),
     ],

@@ -23,7 +23,7 @@ Visit = Callable[..., Any]
 
 @pytest.fixture
 def sam(settings: Any, site: str) -> str:
-    """A service admin, in no realm."""
+    """A site admin, in no realm."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     make_account("sam", display_name="Sam Site", password=PASSWORD)
     return "sam"

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def watched(shop: Node, settings: Any) -> Node:
-    """A shop with a service admin, whose record was read once."""
+    """A shop with a site admin, whose record was read once."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     people.make_account("sam")
     assert hour().is_good and Verification.objects.get().whole

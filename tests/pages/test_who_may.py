@@ -300,7 +300,7 @@ VISITORS = {
     "grantor": "gina",  # reads schema sales and holds Manage grants on it
     "owner": "olivia",  # of schema sales
     "duty": "dora",  # reads the history of schema sales, and no data
-    "admin": "sam",  # a service admin, in no realm
+    "admin": "sam",  # a site admin, in no realm
 }
 
 

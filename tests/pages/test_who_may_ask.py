@@ -70,7 +70,7 @@ VISITORS = {
     "owner": "olivia",  # of schema sales
     "above": "marek",  # owns the realm
     "duty": "dora",  # reads the history of the realm, and no data
-    "admin": "sam",  # a service admin, in no realm
+    "admin": "sam",  # a site admin, in no realm
 }
 
 

@@ -1,4 +1,4 @@
-"""Pipelines, overview and hints, by who comes: owners of a part and of all, reviewers, service admins."""
+"""Pipelines, overview and hints, by who comes: owners of a part and of all, reviewers, site admins."""
 
 from __future__ import annotations
 

@@ -361,8 +361,7 @@ WALKS = (
         "Inbox: how one is told",
         "olivia",
         "/inbox",
-        "link How you are told > textbox Your mail address: olivia@example.org > "
-        "button Keep it so > see Kept",
+        "link How you are told > textbox Your mail address: olivia@example.org > button Save > see Saved",
         lambda: User.objects.get(username="olivia").email == "olivia@example.org",
     ),
 )

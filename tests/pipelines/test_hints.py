@@ -75,7 +75,7 @@ def unused(shop: Node) -> Hint:
 def test_it_says_its_ground_and_what_mends_it(unused: Hint) -> None:
     [told] = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
     assert told.ground == (
-        "Nobody used it in 90 days; it gives Read to 2 people. Usage reports cover 3 of 3 objects here."
+        "Not used in 90 days; it gives Read to 2 people. Usage data covers 3 of 3 objects here."
     )
     assert (told.mends, told.at_once, told.label) == ("Take Read back", True, "Nobody uses it")
     assert told.role is not None

@@ -56,7 +56,7 @@ def test_a_grant_that_nobody_uses_is_found_and_vanishes_when_it_is_taken_back(sh
     olivia = acting("olivia")
     about = hints.about_object(the("schema", "shop.sales"), olivia)
     for one in (one for one in about if one.row.kind == "unused_grant"):
-        assert one.ground.startswith("Nobody used it in ")
+        assert one.ground.startswith("Not used in ")
         hints.mend(one.row.pk, by=olivia)
     assert found(shop, "unused_grant") == [("shop", "browse")]
     assert not Grant.objects.open().filter(role__placements__name="sales_read").exists()
@@ -77,8 +77,8 @@ def test_the_demo_has_something_to_take_back(db: None) -> None:
     on_sales = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
     [one] = [one for one in on_sales if one.row.privilege == "MODIFY_TABLE"]
     assert one.ground == (
-        "Nobody used it in 40 days; it gives Write to 2 people. "
-        "Usage reports cover 2 of 3 objects here; it was given today."
+        "Not used in 40 days; it gives Write to 2 people. "
+        "Usage data covers 2 of 3 objects here; granted today."
     )
 
 

@@ -76,8 +76,8 @@ def test_a_privilege_on_a_text_that_nobody_uses(
     told = {f"{one.row.pattern} {one.holder.name if one.holder else 0} {one.row.privilege}" for one in found}
     assert told == expected, case
     for one in found:
-        assert one.ground.startswith("Nobody used it in "), case
-        assert "Usage reports cover 1 of 1 object here; it was given today." in one.ground
+        assert one.ground.startswith("Not used in "), case
+        assert "Usage data covers 1 of 1 object here; granted today." in one.ground
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_the_coverage_of_reports_is_said() -> None:
 @pytest.mark.parametrize(
     ("case", "sentence", "holds", "groups", "expected"),
     [
-        ("given long ago", f"{READS} since -31", "reader:bo", "", "; it was given 31 days ago"),
+        ("given long ago", f"{READS} since -31", "reader:bo", "", "; granted 31 days ago"),
         ("before the history that is kept", READS, "reader:bo", "", ""),
         ("given yesterday", f"{READS} since -1", "reader:bo", "", None),
         ("recorded long ago, begun lately", f"{READS} since -90 from -3", "reader:bo", "", None),

@@ -90,7 +90,7 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
         "lead": f"Signs in as {one.label}." if one else "Bound to nobody: it can do nothing yet.",
         "actions": _actions(account, own=own),
         "facts": _facts(account, len(places)),
-        "reason": Reason(OWN, "Nobody can disable their own account; another service admin can.")
+        "reason": Reason(OWN, "Nobody can disable their own account; another site admin can.")
         if own
         else None,
         "account": account,

@@ -41,7 +41,7 @@ ADMIN = "why-not-admin"
 
 @dataclass(frozen=True)
 class Kept:
-    """A service account as one of its keepers, or a service admin, sees it."""
+    """A service account as one of its keepers, or a site admin, sees it."""
 
     service: Principal
     asker: Principal
@@ -129,9 +129,7 @@ def _show(request: Request, kept: Kept, form: tokens.Form, status: int = 200) ->
     service = kept.service
     seen = history.sight(kept.asker, [])
     latest = history.page(history.Filter(person=service), seen, limit=5).entries
-    text = (
-        f"Service accounts are made, disabled and handed over by service admins: {site_admins.who_words()}."
-    )
+    text = f"Only a site admin can create, disable or hand over a service account. {site_admins.who_words()}"
     context = {
         "crumbs": Crumbs((("Accounts", reverse("console:accounts")),) if kept.runs_the_site else ()),
         "heading": service.label,

@@ -1,4 +1,4 @@
-"""Who runs the site: the service admins, who they are, and what is told to everybody else."""
+"""Who runs the site: the site admins, who they are, and what is told to everybody else."""
 
 from __future__ import annotations
 
@@ -16,25 +16,27 @@ from policies.record import access_log
 
 
 def may(request: Request) -> bool:
-    """Whether the signed-in person is a service admin."""
+    """Whether the signed-in person is a site admin."""
     return is_service_admin(asker_of(request))
 
 
 def named() -> list[Principal]:
-    """The service admins whom the site knows, by name."""
+    """The site admins whom the site knows, by name."""
     rows = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
     return list(rows.order_by("display_name", "name"))
 
 
 def who_words() -> str:
-    """olivia and sam; or that there is nobody."""
+    """Site admins: olivia and sam.  Or a sentence that there is none."""
     names = [terms.spoken(one) for one in named()]
-    return words.listed(names) or "nobody: LAKEWARDEN_SERVICE_ADMINS is empty"
+    if not names:
+        return "No site admin is set up yet."
+    return f"{'Site admin' if len(names) == 1 else 'Site admins'}: {words.listed(names)}."
 
 
 def refused(request: Request, heading: str, *, back: str, back_words: str) -> HttpResponse:
-    """The page for who is no service admin, recorded: what it takes and who has it."""
+    """The page for everybody but site admins, recorded: what it takes and who can do it."""
     access_log.refused(asker_of(request), ADMIN, None, name=request.path, via="console")
-    text = f"It takes a service admin of this site: {who_words()}."
+    text = f"Only a site admin can do this. {who_words()}"
     context = {"verdict": Verdict("no", heading, text, level=1), "actions": (Action(back_words, back),)}
     return page(request, "errors/refused.html", context, room="accounts", status=403)

@@ -1,4 +1,4 @@
-"""Accounts: who can sign in and which programs act here, for the site's service admins."""
+"""Accounts: who can sign in and which programs act here, for the site's site admins."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Line:
 
 
 def admin_only(view: View) -> View:
-    """Let in service admins; tell everybody else who they are."""
+    """Let in site admins; tell everybody else who they are."""
 
     @wraps(view)
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -191,7 +191,7 @@ def _state(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any
     found, way = reached_by(access), was.lineage
     open_ = leading(place.asker, None, [way[:depth] for depth in range(1, len(way) + 1)])
     named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
-    text = f"{words.count(len(found), 'person', 'people')} reached by a rule then.{named}"
+    text = f"{words.count(len(found), 'person', 'people')} had access.{named}"
     return {
         "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
         "rows": [_row(access, person, open_) for person in found[asked.after : asked.after + SHOWN]],
@@ -269,7 +269,7 @@ def _times(course: Course, type_: str) -> Iterator[Time]:
 
 
 def _until(spell: Spell) -> str:
-    return _edge(spell.until) if spell.until else "not ended by then"
+    return _edge(spell.until) if spell.until else "still active"
 
 
 def _edge(edge: Past) -> str:

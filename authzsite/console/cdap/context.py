@@ -140,7 +140,7 @@ class Desk:
         names = [terms.spoken(self.administrator)] if self.administrator else []
         group = self.realm.settings.get("admin_group")
         names += [f"group {group}"] if group else []
-        who = words.listed(names, 3) or "a service admin"
+        who = words.listed(names, 3) or "a site admin"
         if self.by_pattern:
             return f"{who}, who administers {self.root.name}"
         return f"{who}, and whoever may administer {what}"

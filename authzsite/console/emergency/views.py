@@ -137,7 +137,7 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
     places = nodes(row.securable_id for row in (*mine, *theirs))
     context: dict[str, Any] = {
         "heading": "Emergency access",
-        "lead": "For when data must be reached at once and nobody who could give access can be.",
+        "lead": "For urgent access when no approver is available.",
         "notes": notes,
         "may": bool(desk.held),
         "barred": Reason("why-not-open", desk.barred) if desk.barred else None,

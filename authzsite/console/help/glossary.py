@@ -227,7 +227,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("duty", "Duty", "A task of the console's own, such as reading the history. It opens no data."),
             (
                 "service-admin",
-                "Service admin",
+                "Site admin",
                 "Makes realms and accounts and repairs a lock-out. Has no access to data by it.",
             ),
             (
@@ -250,7 +250,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "hint",
                 "Hint",
-                "Something given that may not be needed, with its ground. Nothing changes until somebody "
+                "Access that may no longer be needed, with the reason. Nothing changes until somebody "
                 "mends it, or dismisses it with a reason.",
             ),
             ("revision", "Revision", "The number of a change. The same everywhere, without gaps."),

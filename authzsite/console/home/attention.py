@@ -40,7 +40,7 @@ class Here:
         return [*self._record(), *self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
 
     def _record(self) -> Iterable[Item]:
-        """What was found wrong with the record, for service admins."""
+        """What was found wrong with the record, for site admins."""
         found = verifications.trouble() if is_service_admin(self.desk.asker) else None
         if found is not None:
             text = verifications.in_words(found.broken, found.differences)

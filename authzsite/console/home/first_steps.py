@@ -34,7 +34,7 @@ class First:
 
     @cached_property
     def admins(self) -> list[Principal]:
-        """The service admins who can sign in."""
+        """The site admins who can sign in."""
         rows = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
         found = list(rows.order_by("display_name", "name"))
         here = able([one.pk for one in found])

@@ -47,7 +47,7 @@ def room(request: Request) -> HttpResponse:
     account = account_of(request)
     account.email = address
     account.save(update_fields=["email"])
-    say(request, "Kept: you are told so from now on")
+    say(request, "Saved: notices now reach you this way")
     return redirect("console:inbox_settings")
 
 

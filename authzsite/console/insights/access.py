@@ -20,7 +20,7 @@ from policies.models import PipelineRun
 from policies.record import access_log
 from policies.sync import operations
 
-STARTERS = "its owner, who operates its sync, and service admins"
+STARTERS = "its owner, who operates its sync, and site admins"
 
 
 @dataclass(frozen=True)

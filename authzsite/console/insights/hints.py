@@ -85,7 +85,7 @@ def room(request: Request) -> HttpResponse:
     runs = _runs(chosen)
     context: dict[str, Any] = {
         "heading": _heading(counts, asked),
-        "lead": "What is given and may not be needed. Nothing changes until somebody mends it.",
+        "lead": "Access that may no longer be needed. Nothing changes until you act.",
         "toggles": _kinds(counts, asked),
         "realms": _realms(realms, asked),
         "switch": _switch(asked),

@@ -37,7 +37,7 @@ class Line:
 @reads
 @signed_in
 def site(request: Request) -> HttpResponse:
-    """Every realm whose figures one may see."""
+    """Every realm whose figures the viewer may see."""
     places = [one for one in watched(asker_of(request)) if one.root is not None]
     lines = list(_lines(places))
     context: dict[str, Any] = {
@@ -46,8 +46,8 @@ def site(request: Request) -> HttpResponse:
         "lines": lines,
         "heads": ("Objects", "People", "Can read something", "Grants"),
         "empty": Empty(
-            "No figures are yours to see",
-            "Those of a realm are shown to its owner, to who reviews access to it, and to service admins.",
+            "You can’t see reports for any realm",
+            "A realm's owner, its reviewers and site admins can.",
         ),
     }
     return page(request, "console/insights/site.html", context, room="overview", revision=revision_now())

@@ -55,8 +55,8 @@ def room(request: Request) -> HttpResponse:
             "Nothing has run yet", "They run each night, and when somebody starts one.", drawn=False
         ),
         "nothing": Empty(
-            "No pipeline is yours to watch",
-            "Runs over a realm are seen by its owner, by who reviews access to it, and by service admins.",
+            "You don’t have access to scheduled jobs",
+            "A realm's owner, its reviewers and site admins can see the jobs of a realm.",
         ),
     }
     return page(

@@ -34,7 +34,7 @@ KEYS_OFF = "keys_off"
 @dataclass(frozen=True)
 class Room:
     """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens;
-    `admins` is for service admins.  What waits in one that is `late` is counted after the page has come.
+    `admins` is for site admins.  What waits in one that is `late` is counted after the page has come.
     """
 
     code: str
@@ -89,7 +89,7 @@ NAV = (
 
 
 def rooms_of(principal: Principal | None) -> list[tuple[str, tuple[Room, ...]]]:
-    """The rooms somebody may enter; those for service admins are shown to them alone."""
+    """The rooms somebody may enter; those for site admins are shown to them alone."""
     runs_the_site = principal is not None and is_service_admin(principal)
     kept = [(head, tuple(one for one in some if runs_the_site or not one.admins)) for head, some in NAV]
     return [(head, some) for head, some in kept if some]

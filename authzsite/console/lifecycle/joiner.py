@@ -188,7 +188,7 @@ class Alike:
 
     def _reason(self, one: Holding) -> str:
         if one.kind in SITE:
-            return f"Ask a service admin: {site_admins.who_words()}."
+            return f"Ask a site admin. {site_admins.who_words()}"
         if one.may_give:
             return f"{self.person.label} is no member there yet. Ask the realm's owner."
         owner = self._askable.get(one.code)

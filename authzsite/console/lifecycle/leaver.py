@@ -173,8 +173,8 @@ class Plan:
     def _reason(self, one: Holding) -> str:
         if one.kind in SITE:
             if one.kind == "account" and self.holdings.runs_the_site:
-                return "Nobody can disable their own account; ask another service admin."
-            return f"Ask a service admin: {site_admins.who_words()}."
+                return "Nobody can disable their own account; ask another site admin."
+            return f"Ask a site admin. {site_admins.who_words()}"
         owner = self._askable.get(one.code)
         if one.kind == "duty":
             return "Ask the realm's owner."
@@ -300,7 +300,7 @@ def _show(request: Request, plan: Plan) -> HttpResponse:
 
 LEAD = (
     "Each line is handed over, removed or left, as you choose; nothing is saved until you carry it out. "
-    "What is not yours says whom to ask: who opens this page next finds what is left."
+    "Items that you don’t own show whom to ask; they stay listed here."
 )
 
 

@@ -112,7 +112,7 @@ class Line:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """What one may know of, by owner; what waits for one."""
+    """The objects that the viewer may know of, by owner."""
     chosen = Chosen(circle_of(request), request.GET)
     after = number_in(request.GET.get("after", ""))
     found = list(chosen.after(after)[: LISTED + 1])
@@ -120,7 +120,7 @@ def room(request: Request) -> HttpResponse:
     next_ = chosen.url(after=found[LISTED - 1].pk) if len(found) > LISTED else ""
     context = {
         "heading": "Owners",
-        "lead": "Whoever owns an object gives access to it and to all below it. Each needs one who is there.",
+        "lead": "Owners give access to their objects and everything inside. Each object needs an active one.",
         "actions": [],
         "asked": chosen.asked,
         "of": chosen.data.get("of", "")[:300],

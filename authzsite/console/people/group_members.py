@@ -1,4 +1,4 @@
-"""Who is in a group: made, filled and emptied by service admins alone, each with what it changes first."""
+"""Who is in a group: made, filled and emptied by site admins alone, each with what it changes first."""
 
 from __future__ import annotations
 

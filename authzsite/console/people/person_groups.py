@@ -98,8 +98,7 @@ def _joining(seen: Visit) -> Action:
 def _no_joining(seen: Visit) -> Reason | None:
     if seen.circle.runs_the_site:
         return None
-    admins = site_admins.who_words()
-    text = f"Who is in a group is the site's word; it is changed by its service admins, {admins}."
+    text = f"Only a site admin can change who is in a group. {site_admins.who_words()}"
     return Reason("why-not-join", text)
 
 

@@ -115,7 +115,7 @@ def _heading(form: Form) -> str:
 
 
 def _reason_help(least: int) -> str:
-    return f"What it is for, in at least {max(least, 3)} letters."
+    return f"What is it for? At least {max(least, 3)} characters."
 
 
 @writes

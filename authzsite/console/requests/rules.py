@@ -64,7 +64,7 @@ class Typed:
         return found
 
     def rule(self, *, no_ticket: bool) -> dict[str, Any]:
-        """The values as they are set; `no_ticket` says that none is needed here whatever is said above."""
+        """The values as they are set; `no_ticket` says that none is needed here whatever the parent says."""
         values: dict[str, Any] = {
             name: number_in(text) for name, text in self.values.items() if name not in TEXTS
         }
@@ -100,7 +100,7 @@ def _show(request: Request, place: Place, typed: Typed, notes: list[Note]) -> Ht
     context = {
         "heading": f"What requests for {node.name} must say",
         "crumbs": Crumbs(tuple((one.name, terms.page_of(one.id, one.type)) for one in (*above, node))),
-        "lead": "It counts for all below it, too. What is left empty is said further above.",
+        "lead": "Applies to everything inside. Empty fields inherit from the parent.",
         "notes": notes,
         "fields": [_field(one, typed, inherited) for one in FIELDS],
         "no_ticket": request.POST.get("no_ticket") or _says_none(place),

@@ -153,7 +153,7 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     if row.kind == ReviewRow.Kind.FOREIGN:
         yield DiffLine("lose", "The backend", "takes it from whoever has it there.")
     elif found.nothing and not found.keeps:
-        yield DiffLine("same", "Nobody", "can do less by it today.")
+        yield DiffLine("same", "No one", "loses access.")
 
 
 def _ways(kept: consequences.Kept) -> str:

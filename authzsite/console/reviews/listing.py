@@ -40,7 +40,7 @@ VIEWS = (("risk", "Risk"), ("person", "Person"), ("object", "Object"))
 HEADS = {
     Rank.CHANGED: ("Changed since the last review", "these first", "changed"),
     Rank.FAR: ("Reaches far", "decided one at a time", "far"),
-    Rank.UNUSED: ("Unused", "never used, as far as is told", "unused"),
+    Rank.UNUSED: ("Unused", "never used, as far as usage is reported", "unused"),
     Rank.OTHER: ("Everything else", "", ""),
 }
 KEYS = {Choice.KEEP: "1", Choice.REMOVE: "2", Choice.END: "3", Choice.UNSURE: "4"}

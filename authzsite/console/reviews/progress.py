@@ -128,12 +128,12 @@ def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
     yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
     yield Fact("State", visit.state_words.capitalize())
     yield Fact("Due", visit.due_words if visit.is_open else words.day(review.due))
-    yield Fact("If nobody says anything", SILENCE[review.silence])
+    yield Fact("Without a decision", SILENCE[review.silence])
     yield Fact(
         "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
     )
     if review.every:
-        yield Fact("Comes again", f"every {words.count(review.every, 'month')}")
+        yield Fact("Repeat", f"every {words.count(review.every, 'month')}")
 
 
 def _note(visit: Visit, counts: Mapping[str, int], told: list[Line]) -> Note | None:

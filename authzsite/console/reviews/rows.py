@@ -70,7 +70,7 @@ class Told:
 
     def who(self, row: ReviewRow, url: str = "") -> Who:
         if row.kind == Kind.RULE:
-            return Who(row.role_name, Face("thing", "role"), "role, for whoever holds it", url)
+            return Who(row.role_name, Face("thing", "role"), "role, for all its members", url)
         if row.kind == Kind.FOREIGN:
             where = self.backends.get(row.outside.get("backend", 0), "")
             name = str(row.outside.get("holder", ""))
@@ -156,7 +156,7 @@ class Told:
             case Kind.FOREIGN:
                 yield Chip("foreign", "Foreign")
             case Kind.RULE:
-                yield Chip("denied" if row.effect == "deny" else "role", "Said by the role")
+                yield Chip("denied" if row.effect == "deny" else "role", "Granted by role")
             case _:
                 yield Chip("denied", "Denied") if row.effect == "deny" else Chip("direct", "Direct")
         ends = terms.ends_chip(row.valid_until)
@@ -166,7 +166,7 @@ class Told:
     # What we suggest
 
     def suggests(self, row: ReviewRow) -> Suggestion:
-        word = LABELS.get(Choice(row.advice), "") if row.advice else "Nothing"
+        word = LABELS.get(Choice(row.advice), "") if row.advice else "No suggestion"
         if row.kind == Kind.FOREIGN and row.advice == Choice.REMOVE:
             word = "Adopt or remove"
         if row.advice == Choice.REDUCE and row.advised:
@@ -217,7 +217,7 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
     told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.unseen:
         told.append(f"{words.number(consequence.unseen)} more people are not worked out.")
-    return " ".join(told) or "Nobody can do less by it today."
+    return " ".join(told) or "No one loses access."
 
 
 def foreign_effect(row: ReviewRow) -> str:

@@ -39,24 +39,28 @@ from policies.services.personal_roles import is_personal
 
 OFFERED, MOST = 12, 40
 DAYS = (7, 14, 21, 30)
-EVERY = ((0, "Once"), (1, "Every month"), (3, "Every 3 months"), (6, "Every 6 months"), (12, "Every year"))
+EVERY = ((0, "Never"), (1, "Every month"), (3, "Every 3 months"), (6, "Every 6 months"), (12, "Every year"))
 SILENCE = (
-    ("keep", "Access stays", "Nothing is removed that nobody decided."),
-    ("remove", "Access is removed", "What nobody decides is taken away. People lose access by it."),
-    ("escalate", "I decide", "What is left over at the end waits for you."),
+    ("keep", "Access stays", "Rows without a decision stay as they are."),
+    ("remove", "Access is removed", "Rows without a decision are removed. People lose access."),
+    ("escalate", "I decide", "Rows without a decision wait for you at the end."),
 )
 REASONS = (
     ("never", "Never"),
-    ("changes", "For what is not kept"),
-    ("far", "For what is not kept, and what reaches far"),
+    ("changes", "For removals and other changes"),
+    ("far", "For changes and high-risk rows"),
     ("always", "Always"),
 )
 WHO = (
-    ("owner", "The owners", "Each row goes to who owns the object, or to the nearest owner above."),
-    ("keeper", "Who answers for it", "Service accounts go to who answers for them, the rest to owners."),
-    ("duty", "Who has the duty", "Whoever has the duty to review access there."),
+    ("owner", "The owners", "Each row goes to the owner of the object, or to the nearest owner above."),
+    (
+        "keeper",
+        "Those who answer for it",
+        "Service accounts go to the people who answer for them, the rest to owners.",
+    ),
+    ("duty", "Holders of the duty", "People with the duty to review access there."),
     ("people", "People I name", ""),
-    ("starter", "I", "Only you decide."),
+    ("starter", "Only me", ""),
 )
 
 

@@ -88,7 +88,7 @@ def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
     if one.choice == Choice.REDUCE and not one.takes:
         return "Say which rights go."
     if needs_reason(review, row, one.choice) and not (one.reason or reason).strip(" .-"):
-        return "Say why."
+        return "Add a reason."
     return ""
 
 
@@ -233,7 +233,7 @@ def _actions(work: Work) -> list[Action]:
     visit = work.visit
     found = [Action("How removal works", f"{visit.url('review_how')}", "plain")]
     if visit.is_open and work.counts["open"]:
-        found.append(Action("Pass rows on", visit.url("review_pass")))
+        found.append(Action("Reassign rows", visit.url("review_pass")))
     return found
 
 

@@ -40,7 +40,7 @@ class Desk:
 
     @cached_property
     def writes(self) -> bool:
-        """Whether they make and end rules: the realm's owner, and service admins."""
+        """Whether they make and end rules: the realm's owner, and site site_admins."""
         return bool(site_permissions.ask_realm(self.ward.asker, self.ward.root))
 
     @property
@@ -86,7 +86,7 @@ def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
 def refused(request: Request, desk: Desk, deed: str) -> HttpResponse:
     ward = desk.ward
     access_log.refused(ward.asker, site_permissions.REALM, ward.root, via="console")
-    text = f"That is done by {ward.owner_words()}, and by service admins."
+    text = f"Only {ward.owner_words()} or a site admin can do that."
     verdict = Verdict("no", f"You cannot {deed} of {ward.root.name}", text, level=1)
     context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}
     return show(request, "errors/refused.html", ward, context, status=403)
@@ -95,7 +95,7 @@ def refused(request: Request, desk: Desk, deed: str) -> HttpResponse:
 def locked(desk: Desk) -> Reason | None:
     if desk.writes:
         return None
-    return Reason("why-not-write", f"Rules are written by {desk.ward.owner_words()}, and by service admins.")
+    return Reason("why-not-write", f"Only {desk.ward.owner_words()} or a site admin can write rules.")
 
 
 # Words

@@ -166,7 +166,7 @@ def new(request: Request, id: int) -> HttpResponse:
         separation.make(desk.ward.root, form.name, *form.whole, by=actor, reason=reason, owners=form.owners)
     except PolicyError as problem:
         return _show(request, form, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"The rule {form.name} holds from now on", undo=done_before(actor))
+    say(request, f"The rule {form.name} applies from now on", undo=done_before(actor))
     return back
 
 
@@ -177,7 +177,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, fresh: bool = Fals
     roles = rows.exclude(name__startswith=MARK).order_by("name").values_list("securable", "name")
     context = {
         "heading": f"Make a rule for {root.name}",
-        "place": "What nobody may have both of, from now on.",
+        "place": "Nobody may hold both sides from now on.",
         "notes": notes,
         "nonce": secrets.token_hex(12),
         "name": form.name,

@@ -62,7 +62,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "locked": locked(desk),
         "empty": Empty(
             "Nothing is kept apart yet",
-            "A rule says that nobody both, for example, enters payments and approves them.",
+            "A rule keeps two duties apart: for example, nobody may both enter payments and approve them.",
         ),
     }
     return show(request, "console/separation/rules.html", desk.ward, context)

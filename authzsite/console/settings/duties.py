@@ -65,7 +65,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Office:
-    """An object and who looks at its duties: its readers, the realm's owner, and service admins."""
+    """An object and who looks at its duties: its readers, the realm's owner, and site admins."""
 
     place: Place
 
@@ -90,8 +90,8 @@ class Office:
             return None
         owner = owner_of(self.root)
         name = f"its owner, {terms.spoken(owner)}" if owner else "its owner"
-        admins_ = f", and by service admins: {site_admins.who_words()}"
-        return Reason(NO, f"Duties in {self.root.name} are given by {name}{admins_}.")
+        who = f"{name} or a site admin. {site_admins.who_words()}"
+        return Reason(NO, f"Duties in {self.root.name} are given by {who}")
 
     def lines(self) -> list[Line]:
         return [self._line(one) for one in self.rows]
@@ -120,7 +120,7 @@ class Office:
 
 
 def visit_office(request: Request, id: int) -> Office:
-    """The object, as everybody who may see it; and a whole realm also as service admin."""
+    """The object, as everybody who may see it; and a whole realm also as site admin."""
     asker, node = asker_of(request), find_node(id)
     if node is not None and len(node.levels) == 1 and site_permissions.ask_admin(asker):
         return Office(Place(asker, node, slices.current(asker, node), timezone.now()))
@@ -158,7 +158,7 @@ def room(request: Request, id: int) -> HttpResponse:
 
 
 def _bare(place: Place) -> dict[str, Any]:
-    """For a service admin whom the realm does not admit: the duties and nothing else of it."""
+    """For a site admin whom the realm does not admit: the duties and nothing else of it."""
     return {
         "heading": f"Duties in {place.node.name}",
         "kind": terms.kind_of(place.node.type),

@@ -217,9 +217,7 @@ def _switch(ward: Ward, code: str) -> Action:
 
 def _locked(ward: Ward) -> Reason:
     who = ward.owner_words()
-    return Reason(
-        "why-not-switch", f"What is set here is set by {who}. Service admins can set it back to on."
-    )
+    return Reason("why-not-switch", f"What is set here is set by {who}. Site admins can set it back to on.")
 
 
 def _settings(ward: Ward) -> list[tuple[str, str, str]]:

@@ -75,12 +75,12 @@ def seen_by(request: Request) -> Sequence[Node]:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """Every realm one knows of, with its owner and whether its law is enforced."""
+    """Every realm that the viewer knows, with its owner and whether its law is enforced."""
     found = seen_by(request)
     may = site_admins.may(request)
     context = {
         "heading": "Realms",
-        "lead": "Each is a world of its own with its own law; nothing given in one counts in another.",
+        "lead": "Each realm has its own rules. Access in one realm does not apply in another.",
         "actions": [
             Action(
                 "Make a realm",
@@ -91,9 +91,7 @@ def room(request: Request) -> HttpResponse:
         ],
         "reason": None
         if may
-        else Reason(
-            "why-no-realm", f"Realms are made by the site's service admins: {site_admins.who_words()}."
-        ),
+        else Reason("why-no-realm", f"Only a site admin can create a realm. {site_admins.who_words()}"),
         "rows": _rows(found),
         "count_words": words.count(len(found), "realm"),
         "empty": Empty(
@@ -142,7 +140,7 @@ def members_words(root: Node, many: int) -> str:
 @reads_and_writes
 @signed_in
 def new(request: Request) -> HttpResponse:
-    """A kind, a name and an owner; for service admins."""
+    """A kind, a name and an owner; for site site_admins."""
     if not site_admins.may(request):
         back = reverse("console:realms")
         return site_admins.refused(request, "You cannot make a realm", back=back, back_words="The realms")

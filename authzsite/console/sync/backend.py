@@ -46,7 +46,7 @@ AWAITS = {
     Backend.Awaits.SHARED: "Another connection governs the same system, or a part of it. Two that repair the "
     "same undo what the other decided.",
 }
-"""Why it only reports until a service admin agrees."""
+"""Why it only reports until a site admin agrees."""
 ALWAYS = ("In sync", "Differs", "Foreign")
 
 
@@ -191,10 +191,8 @@ def _note(one: There) -> Note | None:
         until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
         return Note("warn", f"Paused{by}{until}.", "What is decided is kept and applied when it is resumed.")
     if row.awaits:
-        heading = "It only reports until a service admin of this site agrees."
-        return Note(
-            "warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} Who may agree: {site_admins.who_words()}."
-        )
+        heading = "It only reports until a site admin of this site agrees."
+        return Note("warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} {site_admins.who_words()}")
     if row.restored:
         text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
         return Note("warn", "The console's database went back in time, so nothing is changed here.", text)

@@ -1,4 +1,4 @@
-"""Sync: is what was decided here true out there?"""
+"""Sync: do the databases match what was decided here?"""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def room(request: Request) -> HttpResponse:
     orders = ForeignOrder.objects.filter(inside, backend__in=owned)
     context = {
         "heading": "Sync",
-        "lead": "Is what was decided here true out there? It is read back after every change.",
+        "lead": "Do your databases match what was decided here? Every change is read back to check.",
         "backends": backends,
         "no_backend": Empty(
             "No catalog you may see is connected", "Only connected catalogs have a backend to keep true."

@@ -58,7 +58,7 @@ class Eyes:
     read: dict[int, Slice] = field(default_factory=dict)
 
     def may_ask(self, node: Node) -> bool:
-        """About oneself; about others as service admin, who gives access here or reads the history."""
+        """About oneself; about others as site admin, who gives access here or reads the history."""
         if self.asker == self.person or is_service_admin(self.asker):
             return True
         slice_ = slices.current(self.asker, node, now=self.now)
@@ -168,7 +168,7 @@ def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
         "pager": None,
         "empty": Empty(
             "You may not ask about others here",
-            "It takes giving access to something, the duty to read its history, or being a service admin.",
+            "It takes giving access to something, the duty to read its history, or being a site admin.",
         ),
     }
     return seen.page(request, "console/why/check_as.html", context)

@@ -68,7 +68,7 @@ class Words:
             "no_denial": f"{part.label} is denied"
             if part.denied
             else f"No denial of {terms.lower(part.label)}",
-            "service_admin": "Service admin of this site",
+            "service_admin": "Site admin of this site",
             "self": "About oneself",
             "mode": f"Authorization is {part.label}",
             "unknown": "Nothing in the law speaks of this",

@@ -99,7 +99,7 @@ class Question:
         return self.named[0] if len(self.named) == 1 else None
 
     def may_ask(self, place: Place) -> bool:
-        """About oneself always; about others where one may grant, read the history, or is service admin."""
+        """About oneself always; about others where one may grant, read the history, or is site admin."""
         if self.person == self.asker or is_service_admin(self.asker) or place.may_grant:
             return True
         return duties.has(self.asker, "view_history", place.node)

@@ -16,7 +16,7 @@ from policies.services import accounts
 
 
 class Command(OperatorCommand):
-    help = "Print a link by which somebody sets a password: the first service admin, or one who lost theirs."
+    help = "Print a link by which somebody sets a password: the first site admin, or one who lost theirs."
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("name", help="user name; its account is made when absent")
@@ -35,4 +35,4 @@ class Command(OperatorCommand):
         path = reverse("console:welcome", args=[number, default_token_generator.make_token(account)])
         self.stdout.write(f"{url.rstrip('/')}{path}")
         if name not in settings.LAKEWARDEN_SERVICE_ADMINS:
-            self.stderr.write(f"{name} is no service admin: LAKEWARDEN_SERVICE_ADMINS does not name them")
+            self.stderr.write(f"{name} is no site admin: LAKEWARDEN_SERVICE_ADMINS does not name them")

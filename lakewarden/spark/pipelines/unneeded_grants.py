@@ -164,11 +164,11 @@ class Least:
         return None if start is None else int((self.standing.realm.at - start) / DAY)
 
     def given(self, fact: Fact) -> str:
-        """How long ago something was given, as the end of a sentence."""
+        """How long ago something was granted, as the end of a sentence."""
         age = self._age(fact)
         if age is None:
             return ""
-        return f"; it was given {'today' if age == 0 else 'a day ago' if age == 1 else f'{age} days ago'}"
+        return f"; granted {'today' if age == 0 else 'a day ago' if age == 1 else f'{age} days ago'}"
 
     def _users(self, code: str, beneath: Beneath) -> Crowd:
         """Who did something here or below that the privilege serves."""

@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 def may_run(actor: Actor, root: Node | None) -> bool:
     """Whether somebody may start and stop pipelines over a realm, or over the site (`root` None).
 
-    Its owner may, who has the duty to operate its sync, and a service admin.
+    Its owner may, who has the duty to operate its sync, and a site admin.
     """
     if actor.via in ("operator", "system") and actor.principal is None:
         return True

@@ -24,13 +24,13 @@ HELD = notices.kind("sync.held", "plans of a sync that take so much that somebod
 RESTORED = notices.kind("sync.restored", "backends that only report after the database came back from a copy")
 SILENT = notices.kind("sync.silent", "backends that do not answer")
 OVERDUE = notices.kind("sync.overdue", "access that was taken away here and is not yet gone there")
-AWAITS = notices.kind("sync.awaits", "connections that only report until a service admin agrees")
+AWAITS = notices.kind("sync.awaits", "connections that only report until a site admin agrees")
 WHY: dict[str, str] = {
     Backend.Awaits.NEW: "was connected by somebody who does not run this site, so it only reports so far.",
     Backend.Awaits.MOVED: "leads to another system than before, so it only reports so far.",
     Backend.Awaits.SHARED: "governs what another connection governs, so it only reports so far.",
 }
-"""What is told of a connection that a service admin has to agree to."""
+"""What is told of a connection that a site admin has to agree to."""
 DUTY = "operate_sync"
 REVOKED_WITHIN = timedelta(seconds=60)
 """What takes access away and is not applied by then is overdue, and told."""

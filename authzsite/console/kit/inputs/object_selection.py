@@ -38,7 +38,7 @@ class Tickable(Protocol):
 def ticking(rows: Sequence[Tickable], name: str = "rows") -> dict[str, Any]:
     """Rows for a list with boxes: whether one of them is the viewer's to give, and why others are not."""
     able = [row.may_grant for row in rows]
-    locked = Reason(NO_TICK, "What is not yours to give is changed by its owner.")
+    locked = Reason(NO_TICK, "You can change access only on objects you own.")
     return {
         name: rows,
         "ticks": bool(rows),

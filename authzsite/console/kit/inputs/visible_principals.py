@@ -74,7 +74,7 @@ class Circle:
 
     @cached_property
     def runs_the_site(self) -> bool:
-        """Whether they are a service admin, who knows everybody's name and nobody's access by that."""
+        """Whether they are a site admin, who knows everybody's name and nobody's access by that."""
         return is_service_admin(self.asker)
 
     def _known(self) -> Q:

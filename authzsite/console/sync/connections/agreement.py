@@ -27,7 +27,7 @@ from policies.sync import operations
 @reads_and_writes
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """Ask back, then agree; for service admins alone, who need not be in the realm."""
+    """Ask back, then agree; for site admins alone, who need not be in the realm."""
     if not site_admins.may(request):
         one = there(request, id)
         heading = f"You cannot agree to the connection of {one.place.node.name}"

@@ -159,7 +159,7 @@ def _several(kind: str) -> str:
 
 
 def _logins(one: There) -> str:
-    """Who signs in there and is known here: told in numbers, as the rest is on the pages of people."""
+    """Logins there that are members here, as a number: the pages of people have the rest."""
     row = BackendLogins.objects.filter(backend=one.row).first()
     if row is None:
         return ""
@@ -170,9 +170,9 @@ def _logins(one: There) -> str:
     if not strangers:
         return f"{told} of {one.place.node.realm} too."
     named = words.listed(strangers, NAMED)
-    verb = "is" if len(strangers) == 1 else "are"
+    verb = "is not a member" if len(strangers) == 1 else "are not members"
     realm = one.place.node.realm
-    return f"{told} of {realm} too; {named} {verb} nobody here. Adopting a grant makes its holder a member."
+    return f"{told} of {realm} too; {named} {verb}. Adopting a grant makes its holder a member."
 
 
 def _owners(one: There) -> list[Line]:

@@ -129,7 +129,7 @@ def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source:
         except (PolicyError, BackendError) as problem:
             return _show(request, wanted, kind, [Note("bad", "Not connected.", str(problem))], status=422)
     row = Wanted(wanted.ward, {"catalog": name, "kind": kind.code}).before
-    waits = ". It only reports until a service admin agrees" if row is not None and row.awaits else ""
+    waits = ". It only reports until a site admin agrees" if row is not None and row.awaits else ""
     say(request, f"{name or root.name} is connected; read what it holds next{waits}")
     if row is None:
         return redirect(wanted.ward.url)
