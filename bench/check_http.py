@@ -1,4 +1,4 @@
-"""How dear a check over HTTP is: its median beside an empty authenticated DRF view with one indexed query.
+"""The cost of a check over HTTP: its median beside an empty authenticated DRF view with one indexed query.
 
 python bench/check_http.py
 Real gunicorn, real PostgreSQL, questions of the two kinds in turn on kept connections, in one run.

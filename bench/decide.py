@@ -1,4 +1,4 @@
-"""How dear a decision is: its time beside that of the bare look-ups it cannot do without, in one run.
+"""How expensive a decision is: its time beside that of the bare look-ups it cannot do without, in one run.
 
 python bench/decide.py
 """

@@ -128,7 +128,7 @@ def measure(url: str, rounds: int) -> bool:
         p95 = sorted(each)[int(len(each) * 0.95)]
         print(f"{name}: {median(each):7.0f} ms p50 {p95:7.0f} ms p95, {len(each)} rounds")
     good = all(median(each) < LIMIT for each in times.values())
-    print(f"{'ok' if good else 'TOO SLOW'}: half of all are to be true out there within {LIMIT:.0f} ms")
+    print(f"{'ok' if good else 'TOO SLOW'}: half of all are to be true in the backends within {LIMIT:.0f} ms")
     return good
 
 

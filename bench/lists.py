@@ -1,4 +1,4 @@
-"""How dear a filtered list is: the tables of a schema of 10,000, beside the same list unfiltered.
+"""How expensive a filtered list is: the tables of a schema of 10,000, beside the same list unfiltered.
 
 python bench/lists.py
 Real PostgreSQL, the two kinds in turn, in one run; for a reader of all, of all but some, and of a few.

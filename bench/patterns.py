@@ -1,4 +1,4 @@
-"""How dear 50,000 patterns of one principal are: a decision beside trying each of them.
+"""How expensive 50,000 patterns of one principal are: a decision beside trying each of them.
 
 python bench/patterns.py; fails when a decision takes longer than its limit.
 """

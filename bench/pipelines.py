@@ -1,4 +1,4 @@
-"""How dear it is to know who reaches what: by sets and levels, beside pair by pair, in one run.
+"""How expensive it is to know who reaches what: by sets and levels, beside pair by pair, in one run.
 
 python bench/pipelines.py [workers]
 Lakes M (10,000 tables, 1,000 people) and L (100,000 tables, 10,000 people, 60,000 grants), on Spark; with

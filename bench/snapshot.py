@@ -1,4 +1,4 @@
-"""How dear a snapshot of 10,000 facts is: bytes on the wire, and milliseconds to read it in a program.
+"""How expensive a snapshot of 10,000 facts is: bytes on the wire, and milliseconds to read it in a program.
 
 python bench/snapshot.py
 Real PostgreSQL, the site's own view, read as the client reads it.

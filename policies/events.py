@@ -25,7 +25,7 @@ HISTORY_ARCHIVED = event(
 )
 RECORD_RESTORED = event(
     "record.restored",
-    "said that entries {first} to {last} of the record were lost when its database was put back from a copy",
+    "said that entries {first} to {last} of the record were lost when its database was restored from a copy",
 )
 FACTS_SEALED = event("facts.sealed", "sealed {many} that bore no good seal, as the record has them: {facts}")
 FACTS_SET_RIGHT = event("facts.set_right", "set right {many} that were written past the console: {facts}")

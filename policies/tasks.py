@@ -95,7 +95,7 @@ def look_after_requests() -> None:
 
 @shared_task(name="policies.tasks.look_again")
 def look_again() -> None:
-    """Have every backend looked at in turn, so that what others change out there is seen within a minute."""
+    """Have every backend looked at in turn, so that a change by others is seen within a minute."""
     discover.apply_async(expires=60)
     worker.end_pauses(timezone.now())
     rows = Backend.objects.exclude(state=Backend.State.PAUSED).order_by(F("looked_at").asc(nulls_first=True))

@@ -189,7 +189,7 @@ def _sync() -> Seen:
     overdue = sum(many for many, _ in late.values())
     told = [
         f"{rows['silent']} not answering" if rows["silent"] else "",
-        f"{rows['restored']} only report since the database was put back" if rows["restored"] else "",
+        f"{rows['restored']} only report since the database was restored" if rows["restored"] else "",
         f"{overdue} revocations overdue in {len(late)}" if overdue else "",
     ]
     troubles = ", ".join(filter(None, told))

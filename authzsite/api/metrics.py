@@ -169,7 +169,7 @@ def _settings(backends: Sequence[Backend]) -> Iterator[Metric]:
     )
     yield _gauge(
         "backend_mode",
-        "1 for whether the law of its realm is enforced; nothing is changed out there unless it is on.",
+        "1 for whether the law of its realm is enforced; nothing is changed in the backend unless it is on.",
         [
             (_of(row.pk, mode=mode), modes.get(row.realm_id) == mode)
             for row in backends

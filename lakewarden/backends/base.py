@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
 ObjectKind = str
-"""What an object is out there, in the backend's word: catalog, schema, table, view, folder, topic and so on.
+"""What an object is there, in the backend's word: catalog, schema, table, view, folder, topic and so on.
 
 `sequence` and `role` are only found (a left-over right, a membership), never desired.
 """
@@ -53,7 +53,7 @@ class FoundObject:
 
 @dataclass(frozen=True)
 class Foreign:
-    """A right that somebody else gave out there; shown, never touched.
+    """A right that somebody else gave in the backend; shown, never touched.
 
     A membership is `Right("role", (role,), "MEMBER")`.
     """
@@ -91,7 +91,7 @@ class Observation:
     `groups` maps the roles of others to their members; `unknown` names what looks like ours and is not.
     `in_force` says in words where what was read is in force by now, when others enforce it than keep it.
     `barred` are those who own or gave something and in whose name our account may not act.
-    A backend that is dear to read has a method `position` too, which answers in few calls what `position`
+    A backend that is expensive to read has a method `position` too, which gives in few calls what `position`
     here would be: while that stays the same nobody has changed who may do what, as far as it can tell.
     """
 
@@ -113,7 +113,7 @@ class Observation:
 
 @dataclass(frozen=True)
 class Desired:
-    """What should be true out there: roles with their rights, and who is in which.
+    """What should be true in the backends: roles with their rights, and who is in which.
 
     A role's key is ours and stable (`role:17`, `rights:3f9c…`); `labels` say in words what each is for.
     """

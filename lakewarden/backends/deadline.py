@@ -1,7 +1,7 @@
 """Deadlines on this side of the line, for whatever is asked of another system.
 
 Who works on a backend may lose it while a call hangs.  So the console hands in, by `asking_before`, a
-question that is asked before each call out there; where it raises, nothing more is done.
+question that is asked before each call to the backend; where it raises, nothing more is done.
 """
 
 from __future__ import annotations

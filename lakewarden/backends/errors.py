@@ -1,4 +1,4 @@
-"""What went wrong out there, named by what to do next."""
+"""What went wrong in the backend, named by what to do next."""
 
 from __future__ import annotations
 

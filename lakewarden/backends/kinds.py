@@ -86,8 +86,8 @@ class Kind:
 
     `open` is called `open(url, realm=…, mark=…)`, and with what the kind `needs` of the console besides, each
     by its name: see `NEEDS`.  `schemes` are
-    how its URLs begin, with `://`.  `objects` says which type of securable is what out there, `carried` which
-    operation of the law is which privilege there, by what the object is out there.  `by_person`: there are
+    how its URLs begin, with `://`.  `objects` says which type of securable is what there, `carried` which
+    operation of the law is which privilege there, by what the object is there.  `by_person`: there are
     no roles, so each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is
     connected to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` says, for a kind
     with roles and denials of its own, what should be there and what is not.  `discovers` says which type of

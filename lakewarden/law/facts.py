@@ -79,7 +79,7 @@ class Slice:
     """The facts of one principal in one realm at one revision, ready to be asked.
 
     `bits` holds the dialect's numbers for each object with facts, true from `since` until `next_change_at`.
-    `selves` are the keys (roles held, own groups, own user) for conditions on oneself.  `texts` are the rules
+    `selves` are the keys (roles held, own groups, own user) for conditions on itself.  `texts` are the rules
     about texts, compiled.  Made by `lakewarden.law.engine.build`.
     """
 

@@ -1,4 +1,4 @@
-"""What a site lost of a log when its database was put back from a copy, as the site itself signed it.
+"""What a site lost of a log when its database was restored from a copy, as the site itself signed it.
 
 A statement names the log, where the copy ended, how far had been signed, and each lost checkpoint by its size
 and root.  It excuses exactly these checkpoints, and is told whenever the log is checked.
@@ -33,7 +33,7 @@ class Lost(NamedTuple):
     def __str__(self) -> str:
         what = "refusals and looks" if self.log.endswith("/access") else "revisions"
         return (
-            f"lost: {what} {self.ended + 1} to {self.signed}, when the database was put back from a copy: "
+            f"lost: {what} {self.ended + 1} to {self.signed}, when the database was restored from a copy: "
             f"{self.reason}"
         )
 

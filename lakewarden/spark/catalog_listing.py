@@ -1,4 +1,4 @@
-"""`spark.catalog.listDatabases()` under a guard: what one may use, and no failure at the others."""
+"""`spark.catalog.listDatabases()` under a guard: what the user may use, and no failure at the others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Symbolic links: a name below a folder of one's own may lead into somebody else's."""
+"""Symbolic links: a name below a user's own folder may lead into somebody else's."""
 
 from __future__ import annotations
 

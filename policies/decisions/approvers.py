@@ -28,7 +28,7 @@ GRANT = "grant"
 APPROVE, REVIEW = "approve_requests", "review_access"
 OWNS, OFFICE = "owner", "service_admin"
 MANAGING = "manage"
-"""The category of the privileges by which one may say who does what."""
+"""The category of the privileges that let a principal give access."""
 ON_TEXTS = ("ADMIN", "ALL")
 """The same among the privileges on texts."""
 

@@ -1,4 +1,4 @@
-"""Slices kept in this process for as long as none of their holders was touched.
+"""Slices kept in this process as long as none of their holders was touched.
 
 There is no time to live: each use asks the database, in one query, whether a holder was touched since.
 """
@@ -108,7 +108,7 @@ def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, S
 
 
 def following(slice_: Slice, what: str, make: Callable[[], Made]) -> Made:
-    """What follows from a slice's facts alone, worked out once for as long as they are good.
+    """What follows from a slice's facts alone, worked out once and kept while they are good.
 
     `what` is its name.
     """

@@ -1,4 +1,4 @@
-"""Snapshots as they were sent, kept in this process for as long as no change was made on the site.
+"""Snapshots as they were sent, kept in this process as long as no change was made on the site.
 
 There is no time to live: each use asks the database, in one query, for the number of the last change.
 """

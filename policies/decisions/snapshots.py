@@ -240,7 +240,7 @@ class _Wire:
         return any(ask.may_see(one, node, now=self.now) for one in self.viewers)
 
     def selves(self) -> Iterable[int]:
-        """The roles held, one's own groups and oneself, as objects of the law."""
+        """The roles held, the principal's groups and the principal, as objects of the law."""
         roles = sorted(key for key in self.held.slice.selves if isinstance(key, int))
         yield from (self.number(self.held.nodes[key]) for key in roles if key in self.held.nodes)
         own = self.held.slice.principal

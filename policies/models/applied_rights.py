@@ -17,7 +17,7 @@ WRITTEN = States(
     },
     (
         Move("prove", ("giving", "taking"), "there", "A look found it there."),
-        Move("take", ("giving", "there"), "taking", "Written down before it is taken out there."),
+        Move("take", ("giving", "there"), "taking", "Written down before it is taken in the backend."),
         Move("repeat", ("there", "taking"), "giving", "It is wanted and was not there: it is given again."),
         Move("own", ("shared",), "there", "What others gave was adopted or revoked: it is ours alone."),
     ),

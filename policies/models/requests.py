@@ -301,7 +301,7 @@ class RequestRule(models.Model):
     escalate_hours = models.PositiveIntegerField(null=True)
     lapse_hours = models.PositiveIntegerField(null=True)
     longest_days = models.PositiveIntegerField(null=True)
-    """No access for longer than so many days; 0 for as long as anybody likes."""
+    """No access for longer than so many days; 0 for no limit."""
 
     def __str__(self) -> str:
         return f"rule of requests for {self.securable_id}"

@@ -58,7 +58,7 @@ class Backend(models.Model):
     confirmed = models.CharField(max_length=64, blank=True)
     """The digest of a held plan that somebody has looked at and let through."""
     rate = models.PositiveIntegerField(default=0)
-    """At most so many rights and memberships are changed out there each second; 0 is as many as it takes."""
+    """How many rights and memberships are changed in the backend each second at most; 0 for no limit."""
     paced_until = models.DateTimeField(null=True)
     """Until then the rate is used up, whichever worker used it."""
     read_at = models.DateTimeField(null=True)
@@ -133,7 +133,7 @@ class BackendLogins(models.Model):
 
 
 class FoundOwner(models.Model):
-    """Whose an object is out there, as of the last reading: a suggestion, as ownership is decided here."""
+    """The owner of an object in the backend, as last read: a suggestion, as ownership is decided here."""
 
     backend = models.ForeignKey(Backend, models.CASCADE, related_name="found_owners")
     securable = models.OneToOneField(Securable, models.CASCADE, related_name="found_owner")
@@ -157,14 +157,14 @@ class Heartbeat(models.Model):
 
 
 class OutboxEntry(models.Model):
-    """Look here, not before `due`.  Deleted only after what was read then is true out there."""
+    """Look here, not before `due`.  Deleted only after what was read then is true in the backend."""
 
     backend = models.ForeignKey(Backend, models.CASCADE, related_name="entries")
     key = models.CharField(max_length=32)
     revision = models.BigIntegerField()
     due = models.DateTimeField()
     since = models.DateTimeField(null=True)
-    """When it was first due, once it was put back for later; until then `due` says it."""
+    """When it was first due, once it was postponed; until then `due` says it."""
     revokes = models.BooleanField(default=False)
     attempts = models.IntegerField(default=0)
     lease = models.CharField(max_length=32, blank=True)
@@ -208,7 +208,7 @@ STUCK = Q(attempts__gte=STUCK_AFTER, error_kind__in=LASTING)
 
 
 class BackendFinding(Tried):
-    """Something out there that differs from what was decided, or that nobody decided here."""
+    """Something in the backend that differs from what was decided, or that nobody decided here."""
 
     class Kind(models.TextChoices):
         MISSING = "missing", "missing"

@@ -127,9 +127,9 @@ class Sight:
         return (f"p{self.viewer.pseudonym}", *places, *(("o",) if self.site else ()))
 
     def of_records(self) -> Q:
-        """The same for the access log: below these objects, the site's own, and what oneself did.
+        """The same for the access log: below these objects, the site's own, and the viewer's own actions.
 
-        What oneself did may name what one may not see, so of that `reads` has the last word.
+        The viewer's own actions may name hidden objects, so of these `reads` has the last word.
         """
         seen = Q(actor=self.viewer.pseudonym) | any_in("lineage", self.numbers)
         if self.site:

@@ -27,7 +27,7 @@ from policies.record import access_log
 
 log = logging.getLogger(__name__)
 ASKS = "access of others"
-"""As the access log has it that a service account asked about others."""
+"""The words of the access log for a service account that asked about others."""
 WRITTEN_EVERY = 10.0
 """Seconds for which questions are counted in memory before the count is written."""
 
@@ -36,13 +36,13 @@ def admits(asker: Principal, root: Node, slice_: Slice) -> bool:
     """Whether a realm admits a principal, itself or through a group; `slice_` is its slice of the realm.
 
     Where everybody belongs to the realm by its law, so does every service account, until the realm admits
-    one by name: from then on only those.  No query; in such a realm one, and one more for as long as the
+    one by name: from then on only those.  No query; in such a realm one, and one more as long as the
     slice is good.
     """
     if dialects.get(root.kind).open_to_all:
         named = slices.following(slice_, f"admitted to {root.id}", lambda: _admitted_by_name(root, slice_))
         return named or not _admits_services_by_name(root)
-    # the law counts a group among one's own only where the realm admits it
+    # the law counts a group as a selfhood only where the realm admits it
     return slice_.member or any(pk != asker.pk for pk in principals_in(slice_.selves))
 
 

@@ -1,4 +1,4 @@
-"""What of the record is gone after a copy of the database was put back, and saying so in the record itself.
+"""What of the record is gone after a copy of the database was restored, and saying so in the record itself.
 
 A copy that is older than the last checkpoint ends before what was signed.  Nothing tells that from an end
 that somebody cut off, so it stays broken until an operator answers for it, in a change signed by itself.
@@ -78,7 +78,7 @@ def look(outside: str = "") -> list[End]:
 def accept(revision: int, reason: str, *, authority: Authority, outside: str = "") -> list[Lost]:
     """Say in the record that what follows the revision was lost, up to what was signed.  Raises Invalid."""
     if not reason.strip():
-        raise Invalid("Say why the database was put back: --reason TEXT.")
+        raise Invalid("Say why the database was restored: --reason TEXT.")
     ends = look(outside)
     changes = ends[0]
     if not any(end.gone for end in ends):

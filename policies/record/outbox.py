@@ -43,7 +43,7 @@ def ask(backend: Backend, revision: int, *, key: str = "look", revokes: bool = T
 
 
 def look(backend: Backend) -> None:
-    """Have a backend looked at because somebody says that it changed out there; nothing was decided here."""
+    """Have a backend looked at because somebody says that it changed; nothing was decided here."""
     now = timezone.now()
     # one that still waits will see this change too
     if not OutboxEntry.objects.filter(backend=backend, key=CHANGED, due__lte=now, lease="").exists():
@@ -90,7 +90,7 @@ def _nudge_after_commit(backend: int, *, urgent: bool) -> None:
 
 
 def queue_of(*, revokes: bool) -> str:
-    """Where workers take a delivery from: what takes access away has hands of its own."""
+    """The queue that workers take a delivery from: revocations have a separate queue."""
     return "urgent" if revokes else "work"
 
 

@@ -13,7 +13,7 @@ def planned_anew() -> Iterator[None]:
     """Within, each statement is planned for the values it is asked with, however often it was asked before.
 
     Elsewhere one that comes again and again gets one plan for all values.  Where the best way turns on how
-    frequent a value is, or on how much of a table a range leaves, that one may read a whole index.
+    frequent a value is, or on how much of a table a range leaves, that a plan may read a whole index.
     """
     connection.ensure_connection()
     held = connection.connection

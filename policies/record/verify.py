@@ -42,7 +42,7 @@ class Verdict:
     differing: tuple[str, ...] = ()
     """The first of what is not as the record says, each a sentence with who could have made it."""
     lost: tuple[str, ...] = ()
-    """What the record itself says is gone since a copy of the database was put back."""
+    """What the record itself says is gone since a copy of the database was restored."""
 
     def __bool__(self) -> bool:
         return self.broken is None and not self.differences

@@ -82,7 +82,7 @@ def approve(
 
 
 def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) -> AccessRequest:
-    """Say no to parts, or to all one may decide, and why.  Raises as `approve`."""
+    """Say no to parts, or to all that the actor may decide, and why.  Raises as `approve`."""
     said = _text(reason)
     if len(said) < 3:
         raise Invalid("Say why it is refused.")

@@ -128,7 +128,7 @@ def page(
     Rows come with holder, group, decided_by and desk; `next` is what to pass as `after`.
     """
     if view not in VIEWS or only not in ONLY:
-        raise Invalid(f"known views are {', '.join(VIEWS)}; one may keep to {', '.join(ONLY)}")
+        raise Invalid(f"known views are {', '.join(VIEWS)}; a view may keep to {', '.join(ONLY)}")
     rows = _found(rows_of(review, reviewer).filter(ONLY[only]), text)
     rows = rows.annotate(who=Coalesce("holder__name", Value("")))
     order = VIEWS[view]

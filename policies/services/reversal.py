@@ -1,4 +1,4 @@
-"""The facts of one change, each the other way round, each by who may make and end such a fact."""
+"""The facts of a change reversed one by one, each by the right to make and end such a fact."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def seal_what_is_told() -> Findings:
 
 
 def set_right() -> list[str]:
-    """Put the open facts to what the record says: take out what it does not know, put back what is missing.
+    """Put the open facts to what the record says: remove what it does not know, restore what is missing.
 
     One recorded change.  Raises ArchiveBroken.
     """

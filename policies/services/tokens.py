@@ -1,4 +1,4 @@
-"""Tokens made for oneself or for a service account one answers for; each on the record, its text nowhere."""
+"""Tokens that people make for themselves or a service account of theirs; recorded, without their text."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def made(holder: Principal, text: str) -> Said:
 
 
 def revoke(holder: Principal, number: int, *, by: Actor) -> bool:
-    """Take a token of one's own or of one's service back; False when it was before.  Raises NotFound."""
+    """Revoke the actor's own token or one of their service's; False when it was before.  Raises NotFound."""
     with change(TOKEN_REVOKED, realm=None, by=by) as current:
         row = Token.objects.filter(pk=number, principal=holder, run="").first()
         try:
@@ -62,5 +62,5 @@ def _authority(holder: Principal, by: Actor) -> Authority:
     if by.principal == holder:
         return of_system("own token")
     if holder.kind != Principal.Kind.SERVICE:
-        raise Invalid("A token is made for oneself.")
+        raise Invalid("A token is made for yourself.")
     return site_permissions.of_keeper(by, holder)

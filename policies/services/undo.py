@@ -1,4 +1,4 @@
-"""Undoing one's own change by a change the other way round; the record keeps both."""
+"""Undoing an actor's own change by the opposite change; the record keeps both."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ UNDONE = {
 
 
 def undo(revision: int, *, by: Actor) -> Node | Principal:
-    """Bring back what was before one's own change; answers the object, role or group it was about.
+    """Restore what was before the actor's own change; answers the object, role or group it was about.
 
     Raises NotFound, Invalid (such a change is not undone), Conflict (it changed again since), Refused.
     """

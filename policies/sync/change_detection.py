@@ -43,7 +43,7 @@ def unchanged(row: Backend) -> bool:
 
 
 def _position(row: Backend, out_there: base.Backend, now: datetime) -> str:
-    """Where a backend stands that is dear to read and was read wholly not long ago; "" for any other."""
+    """Where a backend stands that is expensive to read and was read wholly not long ago; "" for any other."""
     tells = getattr(out_there, "position", None)
     lately = row.whole_at is not None and now - row.whole_at < WHOLE_EVERY
     return str(tells()) if tells and row.position and lately else ""

@@ -150,7 +150,7 @@ class Wanted:
 
 
 PERSON = "person:"
-"""How the keys of roles begin that hold one person's rights, where there are no roles out there."""
+"""How the keys of roles begin that hold one person's rights, where there are no roles in the backend."""
 
 
 def targets_below(node: Node, kind: Kind) -> list[Target]:

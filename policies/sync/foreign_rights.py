@@ -1,4 +1,4 @@
-"""What an owner does about a right that others gave out there: adopt it, have it taken, accept it."""
+"""What an owner does about a right that others gave in the backend: adopt it, revoke it, accept it."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ def foreign(finding: int) -> Foreign:
 
 
 def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None = None) -> Foreign:
-    """Make a foreign grant ours: a grant here, and out there a role of ours in the place of what was given.
+    """Make a foreign grant ours: a grant here, and there a role of ours in the place of what was given.
 
     The holder is admitted to the realm when the actor may do that.  What was given goes only when ours was
     read back.  Raises Refused, Invalid, NotFound.
@@ -296,7 +296,7 @@ def _admit(about: Foreign, by: Actor) -> Principal:
 
 
 def revoke(finding: int, *, by: Actor, reason: str = "") -> Foreign:
-    """Have a foreign grant taken out there.  Raises Refused, Conflict, NotFound."""
+    """Have a foreign grant taken in the backend.  Raises Refused, Conflict, NotFound."""
     about = foreign(finding)
     with change(FOREIGN_REVOKED, realm=realm_of(about.node), by=by, reason=reason) as current:
         about = foreign(finding)

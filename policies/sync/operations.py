@@ -91,7 +91,7 @@ def set_policy(row: Backend, policy: str, *, by: Actor, reason: str = "") -> Non
 
 
 def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
-    """At most so many rights and memberships are changed out there each second; 0 is as many as it takes."""
+    """How many rights and memberships are changed in the backend each second at most; 0 for no limit."""
     if not 0 <= rate <= FASTEST:
         raise Invalid(f"Give a number of changes a second up to {FASTEST:,}, or 0 for no limit.")
     told = f"at most {rate:,} a second" if rate else "without a limit"
@@ -177,7 +177,7 @@ def something_failed(row: Backend) -> bool:
 
 
 def waiting_again(row: Backend) -> None:
-    """Make due now what is stuck, parked or put back for later because it failed."""
+    """Make due now what is stuck, parked or postponed because it failed."""
     items.try_again(row)
     failed: QuerySet[OutboxEntry] = OutboxEntry.objects.filter(backend=row, attempts__gt=0)
     failed.update(parked=False, parked_at=None, attempts=0, due=timezone.now())

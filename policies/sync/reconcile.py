@@ -148,7 +148,7 @@ class Look:
         return replace(wanted.desired(self.seen.people), revision=revision), absent
 
     def _must_be_ours(self) -> None:
-        """Nothing is given or taken out there by facts that were written past the console."""
+        """Nothing is given or taken in the backend by facts that were written past the console."""
         many = unsealed.standing(self.catalog.realm_id).count()
         if many:
             raise Transient(

@@ -39,7 +39,7 @@ class StatusQuestion:
 
 @dataclass(frozen=True)
 class SyncStatus:
-    """Who has out there what was decided, as of the last comparison; the rest by why not.
+    """Who has in the backend what was decided, as of the last comparison; the rest by why not.
 
     `waiting`: it is missing and tried again; `refused`: the backend refused it for good, and said why
     (`error`); `coming`: it was decided after the comparison and is on its way; `parked`: nothing could be
@@ -67,7 +67,7 @@ EVERYBODY = "everybody"
 
 
 class StatusReader:
-    """What was found out there at the last comparisons, read once for many questions.
+    """What was found in the backend at the last comparisons, read once for many questions.
 
     Four queries, and one more where something differs.
     """

@@ -1,4 +1,4 @@
-"""A program that changed something out there says so; the console looks at once, not within a minute."""
+"""A program that changed something in the backend says so; the console looks at once, not within a minute."""
 
 from __future__ import annotations
 

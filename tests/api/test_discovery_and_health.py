@@ -95,7 +95,7 @@ def test_the_sync_says_what_is_not_enforced(shop: Shop, client: Client) -> None:
     due = timezone.now() - timedelta(seconds=90)
     OutboxEntry.objects.create(backend=backend, key="p:1", revision=1, due=due, revokes=True)
     assert ready(client)[1]["sync"] == (
-        "late - backends: 1 not answering, 1 only report since the database was put back, "
+        "late - backends: 1 not answering, 1 only report since the database was restored, "
         "1 revocations overdue in 1"
     )
 

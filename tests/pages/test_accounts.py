@@ -317,7 +317,7 @@ def test_names_from_outside_need_no_account_of_ours(shop: Node, settings: Any) -
     assert one.pk in able([one.pk])
 
 
-# One's own sessions
+# The viewer's own sessions
 
 
 def test_one_sees_where_one_is_signed_in_and_ends_the_others(shop: Node, signed_in: Enter) -> None:

@@ -1,4 +1,4 @@
-"""What one may not use stays in its place, disabled, with the reason and whom to ask; it never just goes."""
+"""A locked control stays in its place, disabled, with the reason and whom to ask; it never vanishes."""
 
 from __future__ import annotations
 

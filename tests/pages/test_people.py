@@ -1,4 +1,4 @@
-"""People: whom one may look up, what somebody reaches, as far as one may know it; one's own settings."""
+"""People: whom the viewer may look up, what people reach as far as the viewer may know, own settings."""
 
 from __future__ import annotations
 

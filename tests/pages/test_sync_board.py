@@ -270,7 +270,7 @@ def test_an_objects_page_says_to_how_many_it_was_applied(looked: Backend, signed
     admit(the("metalake"), "nina")
     worker.deliver(looked)
     page = text(signed_in("olivia").get(f"/objects/{the('table', 'shop.sales.orders').id}"))
-    # marek owns the metalake, and has no login out there either
+    # marek owns the metalake, and has no login in the backend either
     assert "Applied to 2 of 4 people. No login in PostgreSQL: marek and nina." in page
 
 

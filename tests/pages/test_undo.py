@@ -1,4 +1,4 @@
-"""Undo: what one just did to roles, owners, members and rights, taken back by the opposite change."""
+"""Undo: what the viewer just did to roles, owners, members and rights, taken back by the opposite change."""
 
 from __future__ import annotations
 

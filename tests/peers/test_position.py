@@ -1,4 +1,4 @@
-"""A metalake is dear to read: between whole looks its roles and who holds them are enough."""
+"""A metalake is expensive to read: between whole looks its roles and who holds them are enough."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finding objects by a part of their name: the likeliest first, in pages, and nothing one may not see."""
+"""Finding objects by a part of their name: the likeliest first, in pages, and nothing hidden."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A copy older than the last checkpoint was put back: an operator says so, and it is told for good."""
+"""A copy older than the last checkpoint was restored: an operator says so, and every report repeats it."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from tests.policies.test_checkpoints import kept
 
 pytestmark = pytest.mark.django_db
 __all__ = ["kept"]  # a fixture
-REASON = "The disk of the database broke; the copy of the night was put back."
+REASON = "The disk of the database broke; the copy of the night was restored."
 
 
 @pytest.fixture
 def ended(shop: Node, kept: Path) -> int:
-    """The record after a copy of some changes ago was put back: the file of checkpoints knows of more."""
+    """The record after a copy of some changes ago was restored: the file of checkpoints knows of more."""
     copy = Counter.objects.get().revision
     admit(shop, "lost1", "lost2", "lost3")
     access_log.looked_all([Look(people.ensure("user", "mia"), "access", shop)], via="console")
@@ -83,7 +83,7 @@ def test_an_operator_answers_for_it_and_the_record_is_whole_and_tells_the_gap(
     ended: int, shop: Node, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command("--accept-end", ended, "--reason", REASON)
-    gap = f"lost: revisions {ended + 1} to {ended + 3}, when the database was put back from a copy: {REASON}"
+    gap = f"lost: revisions {ended + 1} to {ended + 3}, when the database was restored from a copy: {REASON}"
     assert gap in capsys.readouterr().out
     admit(shop, "xenia", "yara", "zoe", "zack")  # past what was signed then
     checkpoints.make()
@@ -147,7 +147,7 @@ def test_without_the_statement_the_cut_shows_again(ended: int) -> None:
 @pytest.mark.parametrize(
     ("revision", "reason", "words"),
     [
-        (0, "", "Say why the database was put back"),
+        (0, "", "Say why the database was restored"),
         (-2, REASON, "The copy ended between revision"),
         (1, REASON, "The copy ended between revision"),
     ],

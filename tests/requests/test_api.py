@@ -248,7 +248,7 @@ def test_rules_are_set_and_read_by_who_may_grant(shop: Node) -> None:
     put = caller("olivia").put(path, body, content_type="application/json")
     assert put.json()["counts"]["ticket"] == "DATA-#"
     assert caller("ben").put(path, body, content_type="application/json").status_code == 404
-    # what one may not see asks nothing of its own
+    # what the viewer may not see asks nothing of its own
     assert caller("ana").send(BASE, READ).status_code == 201
 
 

@@ -49,7 +49,7 @@ LEADING = {
 
 @pytest.fixture(scope="module")
 def zone(plain: Any, place: Path) -> Path:
-    """A zone that one may read with a table in it that one may not, and a folder of one's own."""
+    """A zone open to the user with a table in it that is not, and a folder of the user's own."""
     folder = place / "openings"
     for name, number in (("zone/open", 1), ("zone/closed", 666), ("drop/mine", 2)):
         plain.range(number, number + 1).write.parquet(str(folder / name))

@@ -1,4 +1,4 @@
-"""What owners do about rights that others gave out there: adopt, have taken, accept until a date."""
+"""What owners do about rights that others gave in the backend: adopt, have taken, accept until a date."""
 
 from __future__ import annotations
 

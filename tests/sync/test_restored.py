@@ -26,7 +26,7 @@ ORDERS = "shop.sales.orders"
 
 @pytest.fixture
 def revoked_since(governed: Backend, source: Source) -> Backend:
-    """Ana was granted orders when the copy was made; out there it was revoked since."""
+    """Ana was granted orders when the copy was made; in the backend it was revoked since."""
     restored.check()
     wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
     grants.add(wish, by=acting("olivia"))

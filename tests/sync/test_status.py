@@ -1,4 +1,4 @@
-"""How many of those who were given something have it out there, by what was read back last."""
+"""How many of those who were given something have it in the backend, by what was read back last."""
 
 from __future__ import annotations
 

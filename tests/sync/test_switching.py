@@ -1,4 +1,4 @@
-"""What is switched off here can be used by nobody out there either, until it is switched on again."""
+"""What is switched off here can be used by nobody in the backend either, until it is switched on again."""
 
 from __future__ import annotations
 

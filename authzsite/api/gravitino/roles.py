@@ -152,7 +152,7 @@ def weigh_of_object(call: Call) -> None:
 
 
 def of_object(call: Call) -> Wire:
-    """The roles that hold something on one object, as far as one may see them there."""
+    """The roles that hold something on one object, as far as the viewer may see them there."""
     if call.place.column:
         return {"names": []}
     holding = in_role_on(call.node.id)

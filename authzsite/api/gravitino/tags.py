@@ -159,7 +159,7 @@ def delete(call: Call) -> Wire:
 
 
 def marked(call: Call) -> Wire:
-    """The objects that bear a mark, as far as one may look at them."""
+    """The objects that bear a mark, as far as the viewer may look at them."""
     rows = list(Mark.objects.filter(mark=call.node.id).order_by("pk"))
     there = nodes(row.securable_id for row in rows)
     shown = []
@@ -177,7 +177,7 @@ def marked(call: Call) -> Wire:
 
 
 def borne(call: Call, kind: Kind) -> list[tuple[int, bool]]:
-    """The marks on the object and above it that one may see, each with whether it comes from above."""
+    """The marks on the object and above it that the viewer may see, each with whether it comes from above."""
     node, column = call.node, call.place.column
     own = node.lineage[-2] if column else node.id
     rows = Mark.objects.filter(securable__in=[key for key in node.lineage if key != path_objects.ABSENT])

@@ -70,7 +70,7 @@ def identifier(container: Node, name: str) -> Wire:
 
 
 def listed(type: str) -> Callable[[Call], Wire]:
-    """A list of the identifiers of what one may see in a container."""
+    """A list of the identifiers of what the viewer may see in a container."""
 
     def handle(call: Call) -> Wire:
         rows = visible_objects.children(call.slice, call.node, type, now=call.now)

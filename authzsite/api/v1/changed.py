@@ -1,4 +1,4 @@
-"""`POST /authz/v1/backends/{id}/changed`: something was changed out there; look now."""
+"""`POST /authz/v1/backends/{id}/changed`: something was changed in the backend; look now."""
 
 from __future__ import annotations
 

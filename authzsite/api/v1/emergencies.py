@@ -95,7 +95,7 @@ class Emergencies(_Call):
         return respond(named.listed(lines, after, SALT))
 
     @described(
-        "Open an object for oneself in an emergency; `Idempotency-Key` makes it one",
+        "Open an object for yourself in an emergency; `Idempotency-Key` makes it one",
         "manage",
         EmergencySerializer,
         body=NewEmergency,

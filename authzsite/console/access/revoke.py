@@ -1,4 +1,4 @@
-"""Taking access back, with who really loses and who keeps it by another path; undoing what one just did."""
+"""Revoking access, with who really loses it and who keeps it by another path; undoing the last change."""
 
 from __future__ import annotations
 
@@ -188,7 +188,7 @@ def _show(
 @reads_and_writes
 @signed_in
 def undo(request: Request, revision: int) -> HttpResponse:
-    """Take back a change of one's own by one the other way round; the record keeps both."""
+    """Undo the viewer's own change by the opposite change; the record keeps both."""
     if request.method != "POST":
         return redirect(f"{reverse('console:history')}?revision={revision}")
     try:

@@ -1,4 +1,4 @@
-"""What is one's own: dates and numbers, the keys, where one is signed in, tokens, the services one keeps."""
+"""A person's own page: formats, keys, sessions, tokens, and the service accounts they answer for."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens on a page: made for oneself or for a service account, listed by how they begin, taken back."""
+"""Tokens on a page: made for the viewer or a service account, listed by how they begin, revoked."""
 
 from __future__ import annotations
 

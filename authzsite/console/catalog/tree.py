@@ -33,7 +33,7 @@ def shown_types(node: Node) -> list[str]:
 
 
 def inside(place: Place, type_: str = "") -> QuerySet[Any]:
-    """What one may see directly below an object, by name across kinds."""
+    """What the viewer may see directly below an object, by name across kinds."""
     types = [type_] if type_ in shown_types(place.node) else shown_types(place.node)
     return children_of(place.slice, place.node, types, now=place.now)
 

@@ -1,4 +1,4 @@
-"""Catalog: the tree beside a list, both holding what one may see and nothing else."""
+"""Catalog: the tree beside a list, both holding what the viewer may see and nothing else."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def _empty(node: Node, *, filtered: bool) -> Empty:
 
 
 def list_rows(place: Place, found: Sequence[Placement]) -> list[Row]:
-    """Rows with owner, what one can do oneself, and the comment.  Two queries, however many rows."""
+    """Rows with owner, what the viewer can do, and the comment.  Two queries, however many rows."""
     keys = [row.securable_id for row in found]
     owners = _owners_of(keys)
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
@@ -240,7 +240,7 @@ def _facts(place: Place, level: str, owner: Principal | None) -> Iterable[Fact]:
 @reads
 @signed_in
 def as_csv(request: Request, id: int) -> HttpResponseBase:
-    """Everything one may see directly below an object, as a file."""
+    """Everything the viewer may see directly below an object, as a file."""
     place = visit(request, id)
     rows = Shelf(place, request.GET).rows
     lines = ([f"{place.node.ref.id}", row.type, row.name] for row in rows.iterator(2000))

@@ -106,7 +106,7 @@ class Names:
 @reads
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """What is given on which names: everybody's for who may look, else one's own."""
+    """What is given on which names: everybody's for reviewers, else the viewer's own."""
     names = listed(request, id)
     desk = names.desk
     reason = "" if desk.administers else "why-not-grant"

@@ -40,7 +40,7 @@ from policies.services.personal_roles import is_personal
 @reads
 @signed_in
 def of_people(request: Request) -> HttpResponseBase:
-    """Whom one may look up, with their groups."""
+    """Whom the viewer may look up, with their groups."""
     circle = circle_of(request)
     asked = people_views.asked_in(request)
     head = ["kind", "name", "shown as", "groups"]
@@ -57,7 +57,7 @@ def _people(circle: Circle, rows: Iterable[Principal]) -> Iterator[list[object]]
 @reads
 @signed_in
 def of_members(request: Request, id: int) -> HttpResponseBase:
-    """The people of a group, or the groups of a person, that one may know of."""
+    """The people of a group, or the groups of a person, that the viewer may know of."""
     circle = circle_of(request)
     one = circle.meet(id)
     known = circle.people().values("pk")
@@ -134,7 +134,7 @@ def _compared(desk: compare.Desk, lines: Iterable[compare.Line]) -> Iterator[lis
 @reads
 @signed_in
 def of_roles(request: Request) -> HttpResponseBase:
-    """The roles one may see, with how many hold each and what it is given on."""
+    """The roles the viewer may see, with how many hold each and what it is given on."""
     circle = circle_of(request)
     text, personal = roles_views.asked_in(request)
     found = (
@@ -156,7 +156,7 @@ def _roles(circle: Circle, found: Iterable[Placement]) -> Iterator[list[object]]
 @reads
 @signed_in
 def of_holders(request: Request, id: int) -> HttpResponseBase:
-    """Who holds a role, directly or by a group, as far as one may know."""
+    """Who holds a role, directly or by a group, as far as the viewer may know."""
     seen = visit_role(request, id)
     if seen.all_holders:
         access_log.looked(seen.place.asker, "holders as a file", seen.node, via="console")
@@ -182,7 +182,7 @@ def _holders(seen: Seen) -> Iterator[list[object]]:
 @reads
 @signed_in
 def of_gifts(request: Request, id: int) -> HttpResponseBase:
-    """What a role allows and denies, on which objects one may see."""
+    """What a role allows and denies, on which objects the viewer may see."""
     seen = visit_role(request, id)
     lines = (
         [seen.node.name, one.ref.id, one.type, rights(one, seen.grants[one.id], effect), effect]
@@ -196,7 +196,7 @@ def of_gifts(request: Request, id: int) -> HttpResponseBase:
 @reads
 @signed_in
 def of_owned(request: Request) -> HttpResponseBase:
-    """What one may know of by owner, to its end."""
+    """What the viewer may know of by owner, to its end."""
     chosen = Chosen(circle_of(request), request.GET)
     if chosen.root and chosen.circle.gives_access:
         access_log.looked(chosen.circle.asker, "owners as a file", chosen.root, via="console")
@@ -245,7 +245,7 @@ def _rules(node: Node) -> Iterator[list[object]]:
 @reads
 @signed_in
 def of_duties(request: Request, id: int) -> HttpResponseBase:
-    """Who has which duty on an object, from it or from above it, as far as one may know."""
+    """Who has which duty on an object, from it or from above it, as far as the viewer may know."""
     office = duties.visit_office(request, id)
     node = office.place.node
     access_log.looked(office.place.asker, "duties", node, via="console")
@@ -256,7 +256,7 @@ def of_duties(request: Request, id: int) -> HttpResponseBase:
 @reads
 @signed_in
 def of_findings(request: Request) -> HttpResponseBase:
-    """What differs between here and the backends, on what one owns or may grant."""
+    """What differs between here and the backends, on what the viewer owns or may grant."""
     asker = asker_of(request)
     realms = realms_of(asker)
     rows = asked_for(sync_views.visible_findings(asker, realms), request.GET.get("s", ""))

@@ -1,4 +1,4 @@
-"""Opening something in an emergency, what one opened, and what waits for one's review."""
+"""Opening an object in an emergency, the viewer's openings, and those that wait for their review."""
 
 from __future__ import annotations
 

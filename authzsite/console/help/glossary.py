@@ -110,7 +110,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ),
     ),
     (
-        "Out there",
+        "In the backend",
         (
             ("backend", "Backend", "The system behind a catalog, in which decisions are made true."),
             ("in-sync", "In sync", "What was decided here was read back there and found equal."),
@@ -125,7 +125,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ("foreign", "Foreign", "Found there, not made here. Left alone until somebody decides."),
             ("unknown", "Unknown", "Not readable for our account. It is not a no."),
             ("bypass", "Bypass", "Power that no grant of ours can limit, such as a superuser's."),
-            ("report", "Only report", "What differs is shown, and nothing is changed out there."),
+            ("report", "Only report", "What differs is shown, and nothing is changed in the backend."),
         ),
     ),
     (

@@ -27,7 +27,7 @@ from policies.record import access_log
 @reads
 @signed_in
 def of_namespaces(request: Request, id: int) -> HttpResponseBase:
-    """Every namespace with its data owners, and what one may do in it."""
+    """Every namespace with its data owners, and what the viewer may do in it."""
     herd = listed(request, id)
     rows: Iterable[Placement] = herd.without_owner if herd.lacking else herd.named.iterator(csv_file.CHUNK)
     return csv_file.answer(
@@ -46,7 +46,7 @@ def _namespaces(herd: Herd, rows: Iterable[Placement]) -> Iterator[list[object]]
 @reads
 @signed_in
 def of_mine(request: Request, id: int) -> HttpResponseBase:
-    """One's own permissions, namespace by namespace."""
+    """The viewer's own permissions, namespace by namespace."""
     lines = map(_held, held_oneself(herd_at(request, id)))
     return csv_file.answer(f"mine-{id}", ["namespace", "may", "how"], lines)
 
@@ -74,7 +74,7 @@ def _roles(desk: Desk) -> Iterator[list[object]]:
 @reads
 @signed_in
 def of_user(request: Request, id: int) -> HttpResponseBase:
-    """Every entry of one user id that one may review."""
+    """Every entry of one user id that the viewer may review."""
     user = user_at(request, id)
     if not user.told:
         return refused(request, user.desk.place, ANY_DATA_OWNER)

@@ -113,7 +113,7 @@ def user_at(request: Request, id: int) -> User:
 @reads
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """The entries of a user id, on the namespaces one may read."""
+    """The entries of a user id, on the namespaces the viewer may read."""
     user = user_at(request, id)
     desk = user.desk
     if not user.told:

@@ -1,4 +1,4 @@
-"""A Herd: its namespaces with their data owners, making one, and what one may do oneself."""
+"""A Herd: its namespaces with their data owners, making one, and what the viewer may do."""
 
 from __future__ import annotations
 
@@ -265,12 +265,12 @@ def _form(request: Request, desk: Desk, notes: list[Note]) -> HttpResponse:
     return show(request, "console/herd/new.html", desk, context, status=422 if notes else 200)
 
 
-# What one may do oneself
+# What the viewer may do
 
 
 @dataclass(frozen=True)
 class Held:
-    """What one entry gives on a namespace; `through` is the pattern that speaks of oneself, if it is one."""
+    """What one entry gives on a namespace; `through` is the pattern that matches the viewer, if it is one."""
 
     what: Who
     may: str
@@ -280,7 +280,7 @@ class Held:
 @reads
 @signed_in
 def mine(request: Request, id: int) -> HttpResponse:
-    """One's own permissions, namespace by namespace, own and wildcard entries apart."""
+    """The viewer's own permissions, namespace by namespace, own and wildcard entries apart."""
     desk = herd_at(request, id)
     moment = desk.place.now.timestamp()
     roles = [

@@ -1,4 +1,4 @@
-"""What one may ask the record for: kinds of events under the words by which people look for them."""
+"""The kinds of events that the history can be filtered by, under the words people use for them."""
 
 from __future__ import annotations
 

@@ -245,7 +245,7 @@ def _arrived(
 
 @dataclass(frozen=True)
 class Claim:
-    """What a line of the record says is true out there since: what was given or taken, where, and whose."""
+    """The change of access that a line of the record stands for: what was given or taken, where, whose."""
 
     lineage: tuple[int, ...]
     people: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""History: everything that ever changed and that one may know of, filtered, newest first."""
+"""History: everything that ever changed and that the viewer may know of, filtered, newest first."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def _nothing(asked: Question) -> Empty:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """Everything one may know of, on the whole site or from one object down."""
+    """Everything the viewer may know of, on the whole site or from one object down."""
     asker = asker_of(request)
     place = _object(request)
     node = place.node if place else None

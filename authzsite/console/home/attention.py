@@ -49,7 +49,7 @@ class Here:
             yield Item(Face("thing", "warn"), "The record", f": {text}", note, look)
 
     def _ownerless(self) -> Iterable[Item]:
-        """What lies in what one owns and belongs to somebody who cannot sign in any more."""
+        """What lies in the viewer's objects and belongs to somebody who cannot sign in any more."""
         for realm in self.desk.realms:
             many = ownership.places(Asked(realm, how=GONE), self.desk.owned).count() if self.desk.owned else 0
             if many:

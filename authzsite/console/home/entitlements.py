@@ -41,7 +41,7 @@ class Has:
     desk: Desk
 
     def ending(self) -> list[End]:
-        """What ends soon on what one owns."""
+        """What ends soon on what the viewer owns."""
         return [
             End(
                 holder_of(one),
@@ -70,7 +70,7 @@ class Has:
         return f"{kind} with {words.count(many, 'object')}" if many else kind
 
     def reach(self) -> list[Reach]:
-        """One line an object and a way, what one was given directly first, then by name."""
+        """A line for each object and way: direct grants first, then by name."""
         ways: dict[tuple[Any, ...], list[Rule]] = {}
         for rule in self.desk.reached:
             ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)

@@ -1,4 +1,4 @@
-"""The four numbers of Home: who reaches what one owns, what changed there, what ends, what backends say."""
+"""The four numbers of Home: who reaches the viewer's objects, changes there, what ends, what backends say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What one person finds on coming in, as facts: each read once, in a fixed number of queries."""
+"""What a person finds on Home, as facts: each read once, in a fixed number of queries."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ASIDE = ("role", "tag", "policy", "job_template", "job")
 
 @dataclass
 class Desk:
-    """What one person finds on coming in.  The number of queries does not depend on how much that is."""
+    """What a person finds on Home.  The number of queries does not depend on how much that is."""
 
     asker: Principal
 
@@ -54,7 +54,7 @@ class Desk:
 
     @cached_property
     def endings(self) -> list[Ending]:
-        """What ends soon on what one owns, the soonest first."""
+        """What ends soon on what the viewer owns, the soonest first."""
         return endings.on(self.owned, self.now, self.now + SOON) if self.owned else []
 
     @cached_property
@@ -95,7 +95,7 @@ class Desk:
 
     @cached_property
     def first_owned(self) -> list[int]:
-        """The highest of what one owns, by name; what lies deeper has a list of its own."""
+        """The highest of what the viewer owns, by name; what lies deeper has a list of its own."""
         if not self.owned:
             return []
         rows = Placement.objects.open().filter(any_of("securable_id", self.owned)).exclude(type__in=ASIDE)

@@ -1,4 +1,4 @@
-"""Home: what waits, four numbers, what ends, what one owns, what one reaches, what changed."""
+"""Home: what waits, four numbers, what ends, what the viewer owns and reaches, what changed."""
 
 from __future__ import annotations
 

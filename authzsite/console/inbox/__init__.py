@@ -1,1 +1,1 @@
-"""What one was told, and how one wants to be told."""
+"""A person's notices, and how they want to get them."""

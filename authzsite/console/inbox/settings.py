@@ -1,4 +1,4 @@
-"""How one wants to be told of each kind of thing, and where mail goes."""
+"""How they want to be told of each kind of thing, and where mail goes."""
 
 from __future__ import annotations
 

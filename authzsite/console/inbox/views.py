@@ -1,4 +1,4 @@
-"""The inbox: what one was told, the newest first; marked as read by a post, which following it sends."""
+"""The inbox: notices, the newest first; following one marks it as read by a post."""
 
 from __future__ import annotations
 

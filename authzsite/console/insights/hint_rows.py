@@ -1,4 +1,4 @@
-"""A hint as a line: what it is about, its ground, revision and age, and what one can do about it."""
+"""A hint as a line: what it is about, its ground, revision and age, and what the viewer can do about it."""
 
 from __future__ import annotations
 

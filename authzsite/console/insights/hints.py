@@ -74,7 +74,7 @@ def _place_in(text: str) -> Place | None:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """Every hint that one may see, those first that concern most people."""
+    """Every hint that the viewer may see, those first that concern most people."""
     asker, asked = asker_of(request), _asked(request)
     realms = realms_of(asker)
     chosen = asked.among(realms)

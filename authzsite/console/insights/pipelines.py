@@ -87,7 +87,7 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
 @reads
 @signed_in
 def as_csv(request: Request) -> HttpResponseBase:
-    """Every run that one may see, to the oldest."""
+    """Every run that the viewer may see, to the oldest."""
     by_realm = {one.realm_id: one for one in watched(asker_of(request))}
     head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
     rows = _of(by_realm).iterator(csv_file.CHUNK)

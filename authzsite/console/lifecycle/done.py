@@ -45,7 +45,7 @@ def done_by(asker: Principal, nonce: str) -> list[Done]:
 @reads
 @signed_in
 def room(request: Request, nonce: str) -> HttpResponse:
-    """What one just did, also when one may no longer know whom it was about."""
+    """What the viewer just did, also when they may no longer know whom it was about."""
     circle = circle_of(request)
     done = done_by(circle.asker, nonce)
     if not done:
@@ -55,7 +55,7 @@ def room(request: Request, nonce: str) -> HttpResponse:
     context = {
         "crumbs": Crumbs((("People", reverse("console:people")),)),
         "heading": f"{words.spelled(len(done))} {'change is' if len(done) == 1 else 'changes are'} saved",
-        "lead": "Each can be taken back by itself, for as long as nobody changed the same since.",
+        "lead": "Each can be taken back by itself, as long as nobody changed the same since.",
         "done": done,
         "whom": about,
     }

@@ -271,7 +271,7 @@ class WhoHas:
         codes = frozenset[str]() if OWNER in gives else frozenset(gives)
         return StatusQuestion(self.node.lineage, frozenset(person.name for person in people), last, codes)
 
-    # What one can do about a line
+    # What the viewer can do about a line
 
     def _action(self, access: Access) -> Action | None:
         name = access.principal.label

@@ -1,4 +1,4 @@
-"""The top of an object's page: lineage, name, facts line, tabs, and what one may do."""
+"""The top of an object's page: lineage, name, facts line, tabs, and what the viewer may do."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Head:
         url = reverse("console:object_state", args=[self.node.id])
         return f"{url}?words" if self.tab == "object" else url
 
-    # What one may do
+    # What the viewer may do
 
     def actions(self) -> list[Action]:
         asked = {

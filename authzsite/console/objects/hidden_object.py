@@ -24,7 +24,7 @@ SHAPES = {1: "catalog", 2: "schema", 3: "table"}
 
 
 def answer(asker: Principal, action: str, what: str, type_: str, request: Request) -> dict[str, Any] | None:
-    """The parts of the page for a question about oneself; None where programs are told no more either."""
+    """The parts of the page for a question about the viewer; None where programs are told no more either."""
     realm, slash, name = what.partition("/")
     if not slash:
         return None

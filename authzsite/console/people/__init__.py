@@ -1,1 +1,1 @@
-"""People, groups and service accounts: whom one may look up, and what each reaches and how."""
+"""People, groups and service accounts: whom the viewer may look up, and what each reaches and how."""

@@ -134,7 +134,7 @@ def _coming(node: Node, rules: Sequence[Rule]) -> Coming:
 
 @dataclass
 class Reach:
-    """What one person, group or service reaches, as far as the viewer may know it."""
+    """What a person, group or service reaches, as far as the viewer may know it."""
 
     circle: Circle
     person: Principal

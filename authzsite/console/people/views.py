@@ -1,4 +1,4 @@
-"""People: whom one may look up, and choosing what to grant to one."""
+"""People: whom the viewer may look up, and choosing what to grant to one."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Line:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """Whom one may look up, by name."""
+    """Whom the viewer may look up, by name."""
     circle = circle_of(request)
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
@@ -88,7 +88,7 @@ def asked_in(request: Request) -> tuple[str, str]:
 
 
 def _adding(circle: Circle) -> Iterable[Action]:
-    """For each realm with members, the button; with the reason where one may not."""
+    """For each realm with members, the button; with the reason where it is locked."""
     for realm in (one for one in circle.realms if one.type == "metalake"):
         slice_, now = slices.current(circle.asker, realm), timezone.now()
         adds = ("User.addUser", "Group.addGroup")

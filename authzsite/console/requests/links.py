@@ -35,7 +35,7 @@ def ask_for(nodes: Iterable[Node], action: str = "", holder: Principal | None = 
 
 
 def may_ask_for(asker: Principal, holder: Principal) -> bool:
-    """For oneself, for groups one is in, for service accounts one answers for."""
+    """For the viewer, their groups, and the service accounts they answer for."""
     return asker == holder or holder in parties.holders(asker)
 
 

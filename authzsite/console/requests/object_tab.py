@@ -29,7 +29,7 @@ SHOWN = 25
 @reads
 @signed_in
 def room(request: Request, id: int) -> HttpResponse:
-    """Those that one may see, the newest first."""
+    """Those that the viewer may see, the newest first."""
     place = visit(request, id)
     if place.node.type in terms.ROOMS:
         asked = urlencode({"tab": "all", "q": place.node.ref.id})

@@ -20,7 +20,7 @@ RECENT = timedelta(days=14)
 
 @dataclass(frozen=True)
 class Lately:
-    """The last request of one's own, as a line of what happened."""
+    """The viewer's last request, as a line of what happened."""
 
     text: str
     url: str

@@ -1,4 +1,4 @@
-"""The room of requests: those one decides, one's own, all that one may see, those that ended."""
+"""The room of requests: those the viewer decides, made, or may see, and those that ended."""
 
 from __future__ import annotations
 

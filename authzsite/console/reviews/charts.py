@@ -100,7 +100,7 @@ def line(
 
 
 def being_built(request: Request, visit: Visit) -> HttpResponse:
-    """While the population is written down: how many rows, and that one may leave."""
+    """While the population is written down: how many rows, and that the page can be left."""
     rows = visit.review.progress.get("rows", 0)
     context = {
         "visit": visit,

@@ -1,4 +1,4 @@
-"""Passing rows on: one's own to a colleague; for who leads the review, what somebody else owes."""
+"""Reassigning rows: a reviewer's own to a colleague; for the review's leader, what another owes."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def _facts(told: Told, row: ReviewRow) -> Iterable[Fact]:
         yield Fact("Since the last review", row.get_rank_display(), note=terms.lower(CHANGED[row.change]))
     outside = _outside(row)
     if outside is not None:
-        yield Fact("Out there", state=outside)
+        yield Fact("In the backend", state=outside)
     if row.risks:
         yield Fact("Worth a look", f"It {words.listed([RISKS[one] for one in row.risks if one in RISKS])}")
 

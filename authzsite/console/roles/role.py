@@ -216,7 +216,7 @@ class Seen:
         when = terms.window_chip(row.valid_from, row.valid_until)
         return Holder(who, words.listed(people, INSIDE), when, action)
 
-    # What one may do
+    # What the viewer may do
 
     def actions(self) -> list[Action]:
         number = [self.node.id]

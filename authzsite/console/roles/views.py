@@ -1,4 +1,4 @@
-"""Roles: those one may see, by name, personal ones folded away; making a role."""
+"""Roles: those the viewer may see, by name, personal ones folded away; making a role."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Row:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """The roles one may see."""
+    """The roles the viewer may see."""
     circle = circle_of(request)
     (text, personal), after = asked_in(request), number_in(request.GET.get("after", ""))
     named = _named(circle, text)
@@ -106,7 +106,7 @@ def _url(text: str, how: str, after: int = 0) -> str:
 
 
 def _named(circle: Circle, text: str) -> QuerySet[Placement]:
-    """The roles one may see in all realms, whose name holds a text."""
+    """The roles the viewer may see in all realms, whose name holds a text."""
     seen = Placement.objects.none()
     for realm in circle.admitting:
         seen |= children(slices.current(circle.asker, realm), realm, "role")

@@ -1,4 +1,4 @@
-"""Search: objects one may see and people one may look up, by name."""
+"""Search: objects the viewer may see and people the viewer may look up, by name."""
 
 from __future__ import annotations
 

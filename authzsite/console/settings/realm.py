@@ -251,7 +251,7 @@ def _no_connect(ward: Ward) -> Reason:
 
 
 def _lines(ward: Ward) -> Iterable[Line]:
-    """The connections of catalogs one may see.  Three queries."""
+    """The connections of catalogs the viewer may see.  Three queries."""
     rows = Backend.objects.filter(realm=ward.root.realm_id).order_by("pk")
     found = list(rows)
     waiting = waiting_for([row.pk for row in found])

@@ -81,7 +81,7 @@ def _on_its_way(row: Backend) -> State:
 
 
 def _decided_since(found: SyncStatus, row: Backend) -> State | None:
-    """Of what was decided after the last comparison nothing is known out there yet."""
+    """Of what was decided after the last comparison nothing is known in the backend yet."""
     if found.parked:
         return State("failed", f"{row.get_kind_display()} fails", "waits for somebody")
     if not found.coming:

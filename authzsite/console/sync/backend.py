@@ -149,7 +149,7 @@ def _going(one: There) -> Going | None:
 
 def _lead(one: There) -> str:
     if one.row.does == Backend.Policy.REPORT:
-        return "It is only watched: what differs is shown, and nothing is changed out there."
+        return "It is only watched: what differs is shown, and nothing is changed in the backend."
     return "What was decided here is applied there and read back; what others granted there is left alone."
 
 

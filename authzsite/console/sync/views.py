@@ -152,7 +152,7 @@ def _catalog_of(node: Node) -> str:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """Every backend of a catalog one may see."""
+    """Every backend of a catalog the viewer may see."""
     asker = asker_of(request)
     realms = realms_of(asker)
     found = visible_backends(asker, realms)
@@ -192,7 +192,7 @@ class Visible:
 
 
 def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
-    """Those of catalogs one may see, in these realms."""
+    """Those of catalogs the viewer may see, in these realms."""
     found = list(Backend.objects.filter(realm__in=[realm.realm_id for realm in realms]).order_by("pk"))
     places = nodes({row.catalog_id for row in found})
     by_realm = {realm.realm_id: realm for realm in realms}

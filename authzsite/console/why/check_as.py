@@ -58,7 +58,7 @@ class Eyes:
     read: dict[int, Slice] = field(default_factory=dict)
 
     def may_ask(self, node: Node) -> bool:
-        """About oneself; about others as site admin, who gives access here or reads the history."""
+        """About the viewer; about others as site admin, or with grant or history rights here."""
         if self.asker == self.person or is_service_admin(self.asker):
             return True
         slice_ = slices.current(self.asker, node, now=self.now)
@@ -108,7 +108,7 @@ class Eyes:
         return terms.can(can, node.type, owns=owns)
 
     def starts(self, realms: Iterable[Node], governed: Collection[int]) -> list[Node]:
-        """Where one may begin: realms as a whole, or else the objects one governs."""
+        """Where the viewer may begin: realms as a whole, or else the objects they govern."""
         some = realms_of(self.person) if is_service_admin(self.asker) else list(realms)
         whole = [one for one in some if self.may_ask(one)]
         inside = {one.realm_id for one in whole}

@@ -69,7 +69,7 @@ class Words:
             if part.denied
             else f"No denial of {terms.lower(part.label)}",
             "service_admin": "Site admin of this site",
-            "self": "About oneself",
+            "self": "About yourself",
             "mode": f"Authorization is {part.label}",
             "unknown": "Nothing in the law speaks of this",
         }

@@ -99,7 +99,7 @@ class Question:
         return self.named[0] if len(self.named) == 1 else None
 
     def may_ask(self, place: Place) -> bool:
-        """About oneself always; about others where one may grant, read the history, or is site admin."""
+        """About the viewer always; about others where they may grant, read the history, or are site admin."""
         if self.person == self.asker or is_service_admin(self.asker) or place.may_grant:
             return True
         return duties.has(self.asker, "view_history", place.node)
@@ -171,7 +171,7 @@ def _people(asked: Question) -> list[tuple[str, str]]:
 
 
 def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
-    """About oneself there is an answer even where nothing may be seen; it names what programs are told."""
+    """About the viewer there is an answer even where nothing may be seen; it names what programs get."""
     if asked.what and not asked.places and asked.person == asked.asker:
         told = hidden_object.answer(asked.asker, asked.action, asked.full, asked.type, request)
         if told:

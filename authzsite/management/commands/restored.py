@@ -19,7 +19,7 @@ WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and
 
 class Command(OperatorCommand):
     help = (
-        "Say that this database was put back from a copy: every backend only reports until somebody has seen "
+        "Say that this database was restored from a copy: every backend only reports until somebody has seen "
         "its plan; and tell what the record lost. With --accept-end the record itself says so."
     )
 
@@ -30,7 +30,7 @@ class Command(OperatorCommand):
             type=int,
             help="the last revision of the copy: what was signed after it is lost, and the record says so",
         )
-        parser.add_argument("--reason", default="", help="why the copy was put back; it stays on record")
+        parser.add_argument("--reason", default="", help="why the copy was restored; it stays on record")
         parser.add_argument(
             "--checkpoints", metavar="FILE", type=Path, help="signed checkpoints that were kept elsewhere"
         )
@@ -57,7 +57,7 @@ class Command(OperatorCommand):
             self.stdout.write(_in_words(end))
         if any(end.gone for end in ends):
             self.stdout.write(
-                "if this is a copy that you put back, say so: manage.py restored --accept-end "
+                "if this is a copy that you restored, say so: manage.py restored --accept-end "
                 f"{ends[0].copy_ended} --reason TEXT (name the revision at which the copy ended)"
             )
 

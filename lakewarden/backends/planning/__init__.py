@@ -165,7 +165,7 @@ def _ordered(orders: Iterable[Order], observed: Observation) -> Iterator[Step]:
 
 
 def gives(observed: Observation, person: str, right: Right) -> bool:
-    """Whether one of our roles gives a person a right out there now."""
+    """Whether one of our roles gives a person a right in the backend now."""
     return any(
         person in people - observed.amiss_members.get(key, frozenset())
         and right in observed.roles.get(key, frozenset()) - observed.amiss_rights.get(key, frozenset())

@@ -41,10 +41,10 @@ class Mortal(Site, Protocol):
     """A site that can let a worker die in the midst of a step, and be read only in part."""
 
     def dying(self, change: int) -> AbstractContextManager[None]:
-        """Inside, `Crash` is raised just before the backend's n-th change out there."""
+        """Inside, `Crash` is raised just before the backend's n-th change to the system."""
 
     def blinded(self) -> AbstractContextManager[None]:
-        """Inside, not everything out there can be read."""
+        """Inside, not everything in the backend can be read."""
 
 
 class Crash(BaseException):

@@ -72,7 +72,7 @@ class TextDialect(Dialect):
         return numbers
 
     def tested(self, operation: Operation, condition: Condition) -> Test:
-        # here `whole` says that what is below counts, the one thing that is dear to ask
+        # here `whole` says that what is below counts, the one thing that is expensive to ask
         test = super().tested(operation, condition)
         return test._replace(whole=any(atom.kind == BELOW for atom in atoms(condition)))
 

@@ -2,7 +2,7 @@
 
 Beside the snapshot it reads, from `--acls`, what the site wrote of each of the `backends`: `targets` (which
 objects it has), `logins` (who can sign in there), `rights` (what a privilege or an operation comes to there),
-`seen` and `members` (the rights and members of our roles out there); `wanted` and `joined` (what should be
+`seen` and `members` (the rights and members of our roles there); `wanted` and `joined` (what should be
 there) of a kind with a way of its own to say so.  Written to the output folder: `differences`, a row for each
 right or membership that is missing or extra, and `summary.json` with the counts of each backend.
 """
@@ -42,7 +42,7 @@ class Wanted:
     """What should be true in backends, by sets.
 
     `logins` are who can sign in to each; `given` what a privilege comes to there, by (backend, kind of
-    object), and `asked` what an operation that is allowed comes to.  A console role is mirrored out there for
+    object), and `asked` what an operation that is allowed comes to.  A console role is mirrored there for
     those whose mirrored roles add up to exactly what the law gives them; `apart` are the others, who get one
     role of their own with what is resolved.  In a backend that is `by_person` everybody has their own.
     """
@@ -153,7 +153,7 @@ def _parts(wanted: Wanted) -> dict[str, Any]:
 
 
 def _should(spark: Any, wanted: Wanted, mirrored: Any, resolved: Any) -> tuple[Any, Any]:
-    """The rights and the members that should be out there, by our role's key and the person's name."""
+    """The rights and the members that should be in the backend, by our role's key and the person's name."""
     from pyspark.sql import functions as f
 
     names = _names(spark, wanted)

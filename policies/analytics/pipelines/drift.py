@@ -150,7 +150,7 @@ def _read(row: Backend, catalog: Node, into: Tables) -> int:
 
 
 def _here(work: Work) -> Callable[[], Result]:
-    """The same by the sync's own comparison, which changes nothing out there."""
+    """The same by the sync's own comparison, which changes nothing in the backend."""
     told = _compared(work, _backends(work))
     return lambda: {"backends": told}
 

@@ -1,4 +1,4 @@
-"""The other ways round of one question: on what may somebody do it, and who may do it here?
+"""Reverse lookups: on which objects may somebody do it, and who may do it here?
 
 Every result was decided as the question itself would be.  A page reads a bounded number of candidates, so one
 with few results, or none, may still have a next.

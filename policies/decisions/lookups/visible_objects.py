@@ -1,4 +1,4 @@
-"""Lists that hold what one may see, and nothing else; each starts from the viewer's slice, not all rows."""
+"""Lists that hold what the viewer may see, and nothing else; each starts from the viewer's slice."""
 
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def owned_by(principal: Principal, realm: Node) -> Numbers:
 
 
 def owned_in(slice_: Slice) -> Numbers:
-    """The same of a slice.  One query where that is very much, once for as long as the slice is good."""
+    """The same of a slice.  One query for very many, kept while the slice is good."""
     return slices.following(slice_, "owned", lambda: _owned_in(slice_))
 
 

@@ -1,6 +1,6 @@
 """What backends were given, as far as the kept runs of the sync tell: by a moment, since then, and at making.
 
-Steps and runs are no part of the chained record, and are kept for as long as the operator says; so each
+Steps and runs are no part of the chained record, and are kept as long as the operator says; so each
 answer says how far back it goes, and what is only true of the moment at which it was made.
 """
 

@@ -1,4 +1,4 @@
-"""What is ours in a system without marks: what we wrote down before we wrote it out there.
+"""What is ours in a system without marks: what we wrote down before we wrote it in the backend.
 
 A right that is there is ours when it stands in this record, and somebody else's when it does not.  The record
 is written before each call that gives and after each that takes, so stopping anywhere leaves a right of ours
@@ -91,7 +91,7 @@ class Record:
         self._move(facts, "prove")
 
     def take(self, facts: Iterable[Fact]) -> list[Fact]:
-        """Write down what is about to be taken; those that are ours to take out there.
+        """Write down what is about to be taken; those that are ours to take in the backend.
 
         What is shared is only no longer wanted here, and what is not in the record is not ours.
         """
@@ -108,7 +108,7 @@ class Record:
         self._rows.filter(pk__in=pks).delete()
 
     def own(self, facts: Iterable[Fact]) -> list[Fact]:
-        """What others gave is adopted or revoked; those that are not ours besides and are to go out there."""
+        """What others gave is adopted or revoked; those that are not ours besides are to go there."""
         known = self._known(facts := list(facts))
         self._move(facts, "own")
         return [fact for fact in facts if fact not in known]

@@ -13,7 +13,7 @@ from policies.sync.connections.opening import check_allowed
 from policies.sync.connections.sources import refuse_own, source_of
 
 MARK = "trial"
-"""No connection bears this mark, so nothing out there is taken for ours."""
+"""No connection bears this mark, so nothing in the backend is taken for ours."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Trial:
 
 
 def tried(code: str, url: str, *, realm: str, beside_us: bool = False) -> Trial:
-    """What a connection by this URL finds; nothing is changed out there.  Raises Misconfigured.
+    """What a connection by this URL finds; nothing is changed in the backend.  Raises Misconfigured.
 
     `beside_us`: whoever runs this site lets what lies in the cluster of the console's database be connected.
     """

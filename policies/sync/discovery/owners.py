@@ -1,4 +1,4 @@
-"""Whose objects are out there, as a suggestion: who owns them here is decided here."""
+"""Whose objects are in the backend, as a suggestion: who owns them here is decided here."""
 
 from __future__ import annotations
 

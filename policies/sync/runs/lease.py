@@ -3,7 +3,7 @@
 The lock is one of the worker's session in the console's database, so it goes with the session, however the
 worker ends.  While it works it says so there by asking now and then; from one that says nothing (it is
 stopped, its machine is frozen, the network between is cut) the session is taken, and the lock with it.  It
-asks before each call out there too, so one that wakes up later does nothing more: its session is gone.
+asks before each call to the backend too, so one that wakes up later does nothing more: its session is gone.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def only_worker(backend: Backend, *, wait: bool = False) -> Iterator[bool]:
 
 
 def still_ours() -> None:
-    """Say that one still works on it, before a call out there.  Raises OperationalError once it was taken."""
+    """Renew the lease, before a call to the backend.  Raises OperationalError once it was taken."""
     last = _last_word.get()
     if last is not None and _now() - last > EVERY:
         with connection.cursor() as cursor:

@@ -42,7 +42,7 @@ class Pace:
         self.rate, self._until = self._mine.values_list("rate", "paced_until").get()
 
     def spend(self, changes: int) -> None:
-        """Note changes that were made; what follows has to wait for as long as they take at that rate."""
+        """Note changes that were made; what follows has to wait as long as they take at that rate."""
         if self.rate:
             begin = max(self._until or timezone.now(), timezone.now())
             self._until = begin + timedelta(seconds=changes / self.rate)

@@ -8,7 +8,7 @@ from policies.models import Backend
 
 
 def only_reports(row: Backend) -> bool:
-    """Whether nothing may be changed out there: in report mode, until an operator has agreed where somebody
+    """Whether nothing may be changed there: in report mode, until an operator has agreed where somebody
     has to, and while the realm's law is not enforced.
 
     With authorization off everything is allowed; written out, that would open the database to everybody.

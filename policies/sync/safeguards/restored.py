@@ -1,6 +1,6 @@
 """Noticing that the console's own database came back from a copy, so that nothing revoked comes back with it.
 
-A copy that was put back has another identity than the database it was made of: another number in its server,
+A restored copy has another identity than the database it was made of: another number in its server,
 another server, or another timeline.  Until somebody has looked at the plan the backends only report.  A part
 that the server refuses to tell is unknown and compared with nothing; a question that got no answer is no
 answer, and its error rises.
@@ -38,7 +38,7 @@ _LOCK = 0x7075_7462
 
 
 def check() -> bool:
-    """Whether the database was put back since the last look; then every backend only reports from now on.
+    """Whether the database was restored since the last look; then every backend only reports from now on.
 
     Raises what Django raises when the database does not answer: that says nothing about where it came from.
     """

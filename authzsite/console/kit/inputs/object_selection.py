@@ -1,4 +1,4 @@
-"""The objects ticked in a list: which of them one may see, and which are left out, and why."""
+"""The objects ticked in a list: which of them the viewer may see, and which are left out, and why."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_TICK = "why-no-tick"
 
 
 class Tickable(Protocol):
-    """A row of a list that can be chosen where one may give access to what it stands for."""
+    """A row of a list that can be chosen where the viewer may give access to what it stands for."""
 
     @property
     def may_grant(self) -> bool: ...
@@ -49,7 +49,7 @@ def ticking(rows: Sequence[Tickable], name: str = "rows") -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Chosen:
-    """The objects ticked that one may see, and those of them whose access one may change."""
+    """The objects ticked that the viewer may see, and those of them whose access they may change."""
 
     asker: Principal
     data: QueryDict

@@ -121,7 +121,7 @@ class Circle:
 
 
 def unknown_words(text: str, found: Sequence[Principal]) -> str:
-    """Why a name does not say who is meant: it fits nobody one may know, or several people."""
+    """Why a name does not say who is meant: it fits nobody the viewer may know, or several people."""
     if not found:
         return f"Nobody is called {text}. Type a sign-in name, a first name or a full name."
     names = ", ".join(f"{row.label} ({row.name})" for row in found)

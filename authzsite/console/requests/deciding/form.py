@@ -47,7 +47,7 @@ class Choice:
 
     @cached_property
     def parts(self) -> list[int]:
-        """The parts that are decided now; all that one may, until the form says otherwise."""
+        """The parts decided now; all that the viewer may decide, until the form says otherwise."""
         numbers = [part.number for part in self.mine]
         asked = {number_in(text) for text in self.data.getlist("part")}
         return [number for number in numbers if not self.sent or number in asked]

@@ -20,7 +20,7 @@ from policies.models import Backend
 from policies.secrets import decrypt, encrypt
 
 POLICIES = (
-    ("report", "Only report", "What differs is shown. Nothing is changed out there."),
+    ("report", "Only report", "What differs is shown. Nothing is changed in the backend."),
     ("repair", "Repair", "What is decided here is made true there; what others granted is left alone."),
 )
 SERVER = ("host", "port", "user")

@@ -264,7 +264,7 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
         word = f"{word}, tried again" if not order.is_stuck else word.replace("Being", "Not")
         return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
-        return f"{word}; it stays until ours gives the same out there"
+        return f"{word}; it stays until ours gives the same in the backend"
     return f"{word}, decided {words.said(words.moment(order.at))}"
 
 

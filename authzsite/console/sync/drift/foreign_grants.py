@@ -1,4 +1,4 @@
-"""Deciding about a foreign grant: adopt it, have it revoked out there, accept it until a date."""
+"""Deciding about a foreign grant: adopt it, have it revoked in the backend, accept it until a date."""
 
 from __future__ import annotations
 
@@ -88,14 +88,14 @@ def _accepting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
             "same",
             about.first.holder,
             f"keeps {_what(about)} on {_on(about)}",
-            "Nothing changes out there. After the date it waits for a decision again.",
+            "Nothing changes in the backend. After the date it waits for a decision again.",
         ),
     )
 
 
 def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     text = "waits for a decision again"
-    return (DiffLine("change", about.first.holder, text, "Nothing changes out there."),)
+    return (DiffLine("change", about.first.holder, text, "Nothing changes in the backend."),)
 
 
 def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:

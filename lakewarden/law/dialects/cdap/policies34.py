@@ -102,5 +102,5 @@ CORE: dict[str, tuple[tuple[str, str], ...]] = {
     "add_metadata": (("ADMIN", ENTITY),),
     "get_metadata": (("READ", ENTITY),),
 }
-"""The core policies for whatever the table does not list.  Two more: a list shows what one holds READ, WRITE
-or ADMIN on, and deleting all takes what one may delete."""
+"""The core policies for all that the table leaves out.  Two more: a list shows what the caller holds READ, WRITE
+or ADMIN on, and deleting all takes what the caller may delete."""

@@ -155,7 +155,7 @@ class Files:
         return None
 
     def _do(self, steps: Sequence[Step]) -> dict[int, BackendError]:
-        """Errors by step; steps for which there is nothing to do out there are done."""
+        """Errors by step; steps for which there is nothing to do in the backend are done."""
         if not steps or steps[0].kind not in ("give", "take", "take_foreign"):
             return {}
         with self._tree.alone():

@@ -1,6 +1,6 @@
 """Calls that nothing can cut, such as those on a mounted tree whose server is gone, made in a thread apart.
 
-Who called waits for as long as the call comes further, and then leaves it behind: it does nothing more when
+Who called waits as long as the call comes further, and then leaves it behind: it does nothing more when
 it wakes up, and until then nothing else is tried at the same place.
 """
 
