@@ -87,7 +87,7 @@ def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: b
     if all(map(_is_loopback, hosts)):
         return []
     found = {
-        "LAKEWARDEN_AUTHENTICATORS has simple: whoever sends a name is let in by it": "simple"
+        "LAKEWARDEN_AUTHENTICATORS has simple: any caller is let in by sending a name": "simple"
         in authenticators,
         "DEBUG=1 shows strangers the inside of every error": debug,
         "ALLOWED_HOSTS=* answers under any name that a stranger makes up": "*" in hosts,

@@ -1,4 +1,4 @@
-"""Asking before a service's handler runs: for the caller, whoever the service itself runs as.
+"""Asking before a service's handler runs: for the caller, whatever account the service runs as.
 
     guard = Guard(Cache(Client()))
 

@@ -202,7 +202,7 @@ def bootstrap_namespaces() -> None:
 
 @shared_task(name="policies.tasks.verify")
 def verify_record() -> None:
-    """Read the whole record for whoever asked, and keep what was found."""
+    """Read the whole record for the requester, and keep what was found."""
     verifications.run_waiting()
 
 

@@ -57,7 +57,7 @@ class TokenAuthentication(BaseAuthentication):
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
-        # whoever sends credentials is judged by them alone, and never falls back to a session
+        # a caller with credentials is judged by them alone, and never falls back to a session
         scheme, _, rest = header.partition(" ")
         bearer = (
             _bearer(scheme.lower(), rest.strip()) if "token" in settings.LAKEWARDEN_AUTHENTICATORS else None
@@ -102,7 +102,7 @@ class SessionAuthentication(DrfSession):
 
 
 def by_mere_name(name: str, request: HttpRequest) -> tuple[Caller, str]:
-    """Whoever comes with this name where `simple` is on; nobody whose account is disabled.
+    """The principal of this name where `simple` is on; nobody whose account is disabled.
 
     From another machine nobody is let in so, whatever host they say they mean, unless LAKEWARDEN_INSECURE
     says that it is meant.  Raises AuthenticationFailed.

@@ -60,7 +60,7 @@ def asking_of(
     if len(subjects) > 1:
         raise BadBody("ask for each subject apart")
     if emergency:
-        raise BadBody("access in an emergency is not asked for; whoever has the duty takes it")
+        raise BadBody("access in an emergency is not asked for; holders of the duty take it")
     [(kind, name)] = subjects
     wanted = tuple(Wanted(each.resource.type, each.resource.id, each.action.name) for each in questions)
     holder = people.find(kind, name) if kind in Principal.Kind.values else None

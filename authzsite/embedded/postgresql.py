@@ -83,7 +83,7 @@ class PostgreSQL(Server):
             self._keep_password()
 
     def refresh(self) -> None:
-        """A server that an older version of this started trusts whoever comes; not any longer."""
+        """End the trust in every caller that a server of an older version still has."""
         import psycopg
         from psycopg import sql
 

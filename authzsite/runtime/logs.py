@@ -1,4 +1,4 @@
-"""Log lines that carry no secrets, whoever wrote them."""
+"""Log lines without secrets, by any writer."""
 
 from __future__ import annotations
 

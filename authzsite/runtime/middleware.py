@@ -25,7 +25,7 @@ def page_headers(get_response: Answer) -> Answer:
 
 
 class BusyAnswers:
-    """Whoever comes with a password while too many are looked at is told to try again, on any page."""
+    """A password sent while too many are checked is answered with "try again", on any page."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response

@@ -335,7 +335,7 @@ def _bury_orphans() -> None:
 
 
 def _make_private(var: Path) -> None:
-    """What lies in `var/` is for whoever runs this, whatever an older version left it open to."""
+    """`var/` is for the account that runs this, however open an older version left it."""
     os.umask(0o077)
     var.mkdir(mode=0o700, parents=True, exist_ok=True)
     var.chmod(var.stat().st_mode & 0o710)  # the account of an embedded server may pass

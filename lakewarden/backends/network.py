@@ -182,5 +182,5 @@ def _is_below(folder: str, allowed: list[Path]) -> bool:
 
 
 def _refused(host: str) -> Misconfigured:
-    who = "whoever runs this Lakewarden adds it there"
+    who = "the operator of this Lakewarden adds it there"
     return Misconfigured(f"{host} is not among the hosts in LAKEWARDEN_CONNECT_ALLOW; {who}")

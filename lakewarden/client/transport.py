@@ -142,7 +142,7 @@ class Transport:
             tell()
 
     def tidy(self, text: str) -> str:
-        """Text for people: one line without control characters, nor the token, whoever put it there."""
+        """Text for people: one line without control characters, nor the token, by whatever way it came."""
         hidden = text.replace(self._token, "******")
         return "".join(char if char.isprintable() else " " for char in hidden)
 

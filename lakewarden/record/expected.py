@@ -56,7 +56,7 @@ def a_time(text: str) -> str:
 
 
 def _same_time(wanted: str, told: str) -> bool:
-    """A day is meant as the archive writes it, in the zone of whoever asked for it."""
+    """A day is meant as the archive writes it, in the requester's zone."""
     return told[:10] == wanted if _is_day(wanted) else _moment(told) == _moment(wanted)
 
 

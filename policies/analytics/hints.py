@@ -157,7 +157,7 @@ def dismiss(number: int, *, by: Actor, reason: str) -> Told:
     Raises NotFound, Refused, Invalid, and Conflict when somebody else has dismissed it.
     """
     if not reason.strip():
-        raise Invalid("Say why it stays; whoever looks at it next will ask.")
+        raise Invalid("Say why it stays: the next reader will ask.")
     about = hint(number, by)
     with change(HINT_DISMISSED, realm=realm_of(about.node), by=by, reason=reason) as current:
         authority = authority_over(about, by)

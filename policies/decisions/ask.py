@@ -137,7 +137,7 @@ def may_see(slice_: Slice, node: Node, *, now: datetime) -> bool:
     """Whether the object exists for the asker: the condition of using it, or else of loading it."""
     law = dialects.get(node.kind)
     if law.by_text:
-        # whoever says who may do what must see on what
+        # people who give access must see on what
         shown = engine.shows(slice_, node.levels, now=now.timestamp())
         return shown or bool(answer(slice_, "grant", node, now=now))
     used = "use" in law.actions_for(node.type)

@@ -2,7 +2,7 @@
 
 The duty is given beforehand; it gives nothing by itself.  Opening writes rights with an end, as any grant,
 tells the owners at once, and leaves a review open until somebody else closes it.  A denial stays: it is said,
-and whoever denies must lift it.
+and its author must lift it.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _check(wanted: Wanted, person: Principal, now: datetime) -> tuple[str, ...]:
     if why := barred(person, wanted.node, now):
         raise Conflict(why)
     if denied := denials(person, wanted.node, codes, now):
-        raise Refused(f"{denied} An emergency does not lift a denial; ask whoever denies.")
+        raise Refused(f"{denied} An emergency does not lift a denial; ask the author of the denial.")
     return codes
 
 
@@ -265,7 +265,7 @@ def _show_to(person: Principal) -> None:
 
 
 def end(number: int, *, by: Actor, reason: str = "") -> Emergency:
-    """End it sooner: whoever opened it, or who may say who has access.
+    """End it sooner: by its opener, or an approver of the object.
 
     Raises NotFound, Refused, Conflict.
     """
@@ -355,7 +355,7 @@ def may_review(person: Principal, row: Emergency, node: Node) -> bool:
 def _reviews(person: Principal | None, row: Emergency, node: Node) -> bool:
     """Another person who governs it.
 
-    No program, since whoever opened it may be who keeps that; nor, where a program opened it, who keeps it.
+    No program, since the opener may keep it; nor, where a program opened it, its keeper.
     """
     if person is None or person.kind != Principal.Kind.USER:
         return False

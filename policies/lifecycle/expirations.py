@@ -82,7 +82,7 @@ def _between(start: datetime, end: datetime, on_objects: Q, on_roles: Q) -> list
 
 
 def _by_roles(rows: Sequence[Grant]) -> list[Ending]:
-    """What made roles give and no longer will; whoever holds them.  At most one query."""
+    """What roles gave and no longer will, with their holders.  At most one query."""
     keys = {key for one in rows for key in (one.role_id, one.securable_id) if key}
     places = nodes(keys) if keys else {}
     there = [one for one in rows if one.role_id in places and one.securable_id in places]

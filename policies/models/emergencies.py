@@ -19,7 +19,7 @@ EMERGENCY = States(
             "end",
             ("open",),
             "ended",
-            "Its time is over, or whoever opened it or answers for the object ended it sooner.",
+            "Its time is over, or the person who opened it or an approver of the object ended it sooner.",
         ),
         Move(
             "close",

@@ -49,7 +49,7 @@ class PipelineRun(models.Model):
     asked = models.DateTimeField()
     by = models.CharField(max_length=40)
     wished = models.TextField(blank=True)
-    """The Spark that whoever asked for it named; empty for the site's own choice."""
+    """The Spark that the requester named; empty for the site's own choice."""
     master = models.TextField(blank=True)
     started = models.DateTimeField(null=True)
     told = models.DateTimeField(null=True)

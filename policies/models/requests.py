@@ -45,7 +45,7 @@ REQUEST = States(
             "Every decision has come, and something of it is given: less, for less long, or not all of it.",
         ),
         Move("refuse", ("asked", "asked_back"), "refused", "Every decision has come, and nothing is given."),
-        Move("withdraw", ("asked", "asked_back"), "withdrawn", "Whoever asked takes it back."),
+        Move("withdraw", ("asked", "asked_back"), "withdrawn", "The requester takes it back."),
         Move("lapse", ("asked", "asked_back"), "lapsed", "Nobody decided in time."),
         Move(
             "reopen",
@@ -62,7 +62,7 @@ PART = States(
     {**WORDS, "needless": "not needed any more"},
     (
         Move("ask_back", ("asked",), "asked_back", "A decider of this part asks something."),
-        Move("answer", ("asked_back",), "asked", "Whoever asked answers."),
+        Move("answer", ("asked_back",), "asked", "The requester answers."),
         Move("approve", ("asked", "asked_back"), "approved", "Somebody who may decide it says yes."),
         Move(
             "approve_less",
@@ -75,7 +75,7 @@ PART = States(
             "reopen",
             ("approved", "approved_less"),
             "asked",
-            "Before it was carried out, whoever had said yes lost the right to say it.",
+            "Before it was carried out, an approver lost the right to approve it.",
         ),
         Move(
             "drop",

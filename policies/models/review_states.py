@@ -17,7 +17,7 @@ REVIEW = States(
     },
     (
         Move("open", ("building",), "open", "The whole population is written down; reviewers are told."),
-        Move("end", ("open",), "closing", "Its time is over, or whoever started it closed it early."),
+        Move("end", ("open",), "closing", "Its time is over, or the starter closed it early."),
         Move("carry", ("closing",), "proving", "Every removal was carried out, or it is said why not."),
         Move("prove", ("proving",), "closed", "Every backend was read again, or it is listed as not proved."),
         Move("cancel", ("building", "open"), "cancelled", "Called off; nothing is removed."),

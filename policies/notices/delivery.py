@@ -1,4 +1,4 @@
-"""Carrying letters out: each is claimed before it goes, so that none goes twice, whoever dies meanwhile.
+"""Carrying letters out: each is claimed before it goes, so that none goes twice, whichever worker dies.
 
 A mail server cannot be asked what it took.  So a letter is marked as handed over once the server listens, and
 one whose worker died after that is left alone: it may have arrived, and its notice stands in the inbox.  A

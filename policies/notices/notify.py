@@ -32,7 +32,7 @@ def tell(
     """Tell people something once: a second call with the same key tells nobody twice.  Answers how many.
 
     To be called in the change or transaction that it tells of.  Each member of a group is told, and for a
-    service account whoever answers for it; who cannot sign in is not.  `text` is a sentence; write `{who}`
+    service account its keepers; people who cannot sign in are not.  `text` is a sentence; write `{who}`
     where the name of the person `who` goes, and no other names, so that an erased person is forgotten here
     too.  `link` is a path of the console (`/requests/12`).  What is `urgent` goes by mail at once, whatever
     its reader chose.

@@ -161,7 +161,7 @@ def _telling(node: Node, since: Past, until: Past) -> Iterable[Fact]:
     holders |= Q(pk__in=owned.values("owner"))
     groups = Principal.objects.filter(holders, kind=Principal.Kind.GROUP)
     inside = _between(Membership.objects.filter(group__in=groups), since, until)
-    # being let into the realm, or out of it, matters to whoever holds something here, groups included
+    # being let into the realm, or out of it, matters to the holders of something here, groups included
     concerned = Principal.objects.filter(holders | Q(pk__in=inside.values("member")))
     admitted = RealmMember.objects.filter(realm=node.realm_id, principal__in=concerned)
     yield from _some(grants)

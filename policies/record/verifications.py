@@ -1,4 +1,4 @@
-"""Readings of the record, run by a worker: of all of it for whoever asks, of what is new each hour.
+"""Readings of the record, run by a worker: of all of it on request, of what is new each hour.
 
 What is found is told at once: to site admins in the inbox and by mail, on Home, in `/health/ready` and in
 `/metrics`; while something is wrong every reading is of the whole record.
@@ -54,7 +54,7 @@ def ask_hourly() -> Verification | None:
 
 
 def run_waiting() -> None:
-    """Read the record for whoever waits for it; each reading is run by one worker."""
+    """Read the record for those who wait for it; each reading is run by one worker."""
     stale = Q(started__lt=timezone.now() - GIVEN_UP)
     for row in Verification.objects.filter(Q(started__isnull=True) | stale, finished__isnull=True):
         mine = Verification.objects.filter(pk=row.pk, started=row.started)

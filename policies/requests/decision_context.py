@@ -34,7 +34,7 @@ Kind = RequestPart.Kind
 
 @dataclass(frozen=True)
 class Present:
-    """What whoever is to have it can do already with what is wanted; `node` is None where there is none."""
+    """What the future holder can do already with what is wanted; `node` is None where there is none."""
 
     want: RequestWant
     node: Node | None
@@ -147,7 +147,7 @@ def _question(holder: Principal, part: RequestPart, place: decision_places.Place
 
 
 def _denials(seen: Seen, end: datetime | None) -> tuple[Denial, ...]:
-    """What is denied now to whoever is to have it, as the decider may know it."""
+    """What is denied now to the future holder, as the decider may know it."""
     wanted = [Wanted(want.type, want.name, want.action) for want in seen.wants]
     try:
         worked = needs.work_out(wanted, seen.request.holder, seen.viewer, now=seen.now, end=end)

@@ -59,7 +59,7 @@ def approve(
 ) -> AccessRequest:
     """Say yes to parts; what is complete by that is given in the same change.
 
-    Without numbers it is the parts that are put to whoever decides, or else all that they may decide.
+    Without numbers it is the parts that are put to the decider, or else all that they may decide.
 
     Raises NotFound, Refused, Invalid, Conflict.
     """
@@ -97,7 +97,7 @@ def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) 
 
 
 def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = ()) -> AccessRequest:
-    """Ask whoever asked something before deciding.  Raises as `approve`."""
+    """Ask the requester something before deciding.  Raises as `approve`."""
     said = _text(question)
     if len(said) < 3:
         raise Invalid("Write what you want to know.")
@@ -171,7 +171,7 @@ def _held(
 
 
 def _addressed(mine: Sequence[Mandate], now: datetime) -> list[Mandate]:
-    """Those of the parts that are put to whoever decides here; others lie nearer to somebody else."""
+    """Those of the parts that are put to the decider here; others lie nearer to somebody else."""
     people = {one.actor.decides_as for one in mine}
     put = {key for one in mine for key in one.part.addressed}
     keys = {key for one in people if one for key in decision_places.decided_by(one, now=now, among=put)}

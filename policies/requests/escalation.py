@@ -85,7 +85,7 @@ def _begin(now: datetime) -> int:
 
 
 def _begun(number: int) -> bool:
-    """Give what was approved ahead, if whoever approved it still may and nothing else forbids it."""
+    """Give what was approved ahead, if its approvers still may and nothing else forbids it."""
     request = AccessRequest.objects.select_related("realm", "asker", "holder").get(pk=number)
     try:
         with change(GIVEN, realm=request.realm, by=SYSTEM) as current:
@@ -96,7 +96,7 @@ def _begun(number: int) -> bool:
                 notifications.became(request, state)
     except PolicyError as problem:
         log.warning("request %s could not begin: %s", number, problem)
-        # whoever asked reads it, and a rule of separation may speak of others and of what they have
+        # the requester reads it, and a rule of separation may speak of others and of what they have
         _open_again(request, SEPARATED if isinstance(problem, Separated) else str(problem))
     return True
 

@@ -131,7 +131,7 @@ class _One:
 
 @dataclass(frozen=True)
 class _Ground:
-    """The law a question is put to, the way to the object, and the facts about whoever is to have it."""
+    """The law a question is put to, the way to the object, and the facts about the future holder."""
 
     law: Dialect
     lineage: Lineage

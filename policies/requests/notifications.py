@@ -77,7 +77,7 @@ def asked_back(request: AccessRequest) -> None:
 
 
 def became(request: AccessRequest, state: str) -> None:
-    """Tell whoever asked, and for whom, what a request has come to."""
+    """Tell the requester, and for whom, what a request has come to."""
     words = {
         "approved": "Your request was approved",
         "approved_less": "Your request was approved in part",

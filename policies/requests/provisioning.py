@@ -115,7 +115,7 @@ def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
         return "behind", ""
     if without and len(without) == len(names):
         told = ", ".join(without[:NAMED])
-        return "stuck", f"{told} cannot sign in to {backend}; whoever keeps it has to make a login first."
+        return "stuck", f"{told} cannot sign in to {backend}; its keeper has to make a login first."
     return "proved", ""
 
 

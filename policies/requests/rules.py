@@ -1,4 +1,4 @@
-"""What a request must say, set by whoever may grant: for a realm, or for an object and all below it."""
+"""What a request must say, set by people who may grant: for a realm, or for an object and all below it."""
 
 from __future__ import annotations
 

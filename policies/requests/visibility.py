@@ -64,7 +64,7 @@ class Seen:
     def steps(self) -> list[RequestStep]:
         """All that was done to it, the oldest first.
 
-        How often the next level was asked tells how many there are, so that it is kept from whoever may not
+        How often the next level was asked tells how many there are, so it is kept from viewers who may not
         know what is there.
         """
         found = list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
@@ -104,7 +104,7 @@ class Seen:
         return decision_places.of_rows(self.parts, self.request.holder.kind)
 
     def _known(self, part: RequestPart) -> bool:
-        """Whether the very object of a part is one that whoever asked, or is to have it, may know of."""
+        """Whether the very object of a part is one that the requester or the future holder may know of."""
         place = self._places[part.pk]
         if place is None or not place.exact:
             return False

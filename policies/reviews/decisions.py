@@ -109,7 +109,7 @@ def _person(by: Actor) -> Principal:
 
 
 def _acting(by: Actor, review: Review) -> Actor:
-    """The reviewer acts for whoever started the review."""
+    """The reviewer acts for the review's starter."""
     return Actor(by.principal, by.via, by.request_id, on_behalf_of=review.starter)
 
 

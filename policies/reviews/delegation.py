@@ -1,4 +1,4 @@
-"""Passing rows on: a reviewer to a colleague, whoever leads the review to anybody; and to the next stage."""
+"""Passing rows on: a reviewer to a colleague, the review's leader to anybody; and to the next stage."""
 
 from __future__ import annotations
 

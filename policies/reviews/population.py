@@ -59,7 +59,7 @@ def build(review: Review, *, told: Callable[[int], None] | None = None) -> bool:
     except (Lost, Conflict):
         return False
     except Exception as error:
-        # whatever it is: it is raised on, and whoever started the review sees it until the next worker
+        # whatever it is: it is raised on, and the review's starter sees it until the next worker
         # tries again
         Review.objects.filter(pk=review.pk, lease=review.lease).update(
             error=str(error)[:2000], lease="", leased=None

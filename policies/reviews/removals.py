@@ -1,6 +1,6 @@
 """Carrying out what was decided: each removal through the service that anybody else would use, one at a time.
 
-It is done on behalf of whoever started the review, whose right is decided again now.  A row and what it ends
+It is done on behalf of the review's starter, whose right is decided again now.  A row and what it ends
 are one change, so whatever is killed in between, no row is done twice and none is half done.
 """
 
@@ -236,7 +236,7 @@ class Deed:
         members.leave_group(self.row.group, self.holder, by=self.actor, authority=self.authority)
 
     def ownership(self) -> None:
-        """What somebody owns; it then belongs to whoever owns what it is in."""
+        """What somebody owns; it then belongs to the owner of what it is in."""
         rows = list(self.facts(Ownership))
         self.authority = owners.may_set_all([self.node], self.actor)
         self._end("ownership", rows)

@@ -1,4 +1,4 @@
-"""What reviewers and whoever leads a review look at: lists that take the same few queries at any size."""
+"""What reviewers and a review's leader look at: lists that take the same few queries at any size."""
 
 from __future__ import annotations
 

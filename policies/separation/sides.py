@@ -1,6 +1,6 @@
 """What a rule of separation speaks of, and by which ways a person has it.
 
-Windows are read conservatively: whoever has both sides at any one moment from now on, has both.  A denial
+Windows are read conservatively: both sides at any one moment from now on count as both.  A denial
 dissolves nothing, because it may be lifted; owning an object is having every privilege on it, unless the
 rule says otherwise.
 """

@@ -89,7 +89,7 @@ def set_keeper(
 def bind(account: User, principal: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Let an account act as a person; its sessions end, and the tokens of whom it acted as are revoked.
 
-    Whoever held them is not that person any more.  False when it was bound to them before.  Raises Invalid.
+    Their former holder is not that person any more.  False when it was bound to them before.  Raises Invalid.
     """
     if principal.kind != Principal.Kind.USER:
         raise Invalid("An account is bound to a person.")

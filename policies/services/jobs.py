@@ -1,4 +1,4 @@
-"""Starting a job: whoever may execute it starts it, and it runs as the account that registered it."""
+"""Starting a job: anybody who may execute it starts it, and it runs as the account that registered it."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def start(program: Node, *, by: Actor, lasting: timedelta) -> Started:
 
 
 def _account(program: Node) -> Principal | None:
-    """Whoever registered it; in a CDAP whom it, its application or namespace impersonates, or the master."""
+    """Its registrar; in a CDAP whom it, its application or namespace impersonates, or the master."""
     if not dialects.get(program.kind).by_text:
         owned = Ownership.objects.open().filter(securable=program.id).select_related("owner").first()
         return owned.owner if owned else None

@@ -33,9 +33,9 @@ AHEAD = timedelta(minutes=10)
 """So long before its beginning something is asked about first, and then at every look."""
 BACK = timedelta(days=7)
 """So long after it, in case no look came in time: the worker may have been down."""
-NO_MEMBER = "whoever was to hold it is no member of the realm any more"
-CONFLICT = "a rule of separation made since keeps it from whoever was to hold it"
-DISABLED = "the account of whoever was to hold it is disabled"
+NO_MEMBER = "the future holder is no member of the realm any more"
+CONFLICT = "a rule of separation made since keeps it from the future holder"
+DISABLED = "the account of the future holder is disabled"
 Fact = Grant | Assignment
 
 

@@ -313,7 +313,7 @@ def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
     """Leave a foreign grant knowingly, until a date.  Raises Refused, Invalid, NotFound."""
     about = foreign(finding)
     if not reason.strip():
-        raise Invalid("Say why it is left; whoever looks at it next will ask.")
+        raise Invalid("Say why it is left: the next reader will ask.")
     if until <= timezone.now():
         raise Invalid("The date lies in the past.")
     with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:

@@ -52,7 +52,7 @@ class Claim:
 def claim(backend: Backend, *, now: datetime) -> Claim | None:
     """Take the due entries of a backend; None when there are none.
 
-    Whoever holds the backend's lock is its only worker, so a mark of another was left by one that died.
+    The holder of the backend's lock is its only worker, so a mark of another was left by one that died.
     """
     lease = secrets.token_hex(16)
     with transaction.atomic():
@@ -96,7 +96,7 @@ def look(backend: Backend, *, whole: bool = False) -> Report | None:
 
 
 def now(backend: Backend, *, dry_run: bool = False) -> Report:
-    """Compare and repair here and now, after whoever is at it.  Raises BackendError.
+    """Compare and repair here and now, after the worker at it.  Raises BackendError.
 
     A paused backend is only looked at: that it is paused was somebody's decision.
     """
@@ -118,7 +118,7 @@ def _compare(backend: Backend, only: Picks | None = None, *, patient: bool = Fal
 
 
 def _bury(backend: Backend) -> None:
-    # whoever holds the lock is the only worker, so a run that still goes on was left by one that died
+    # the holder of the lock is the only worker, so a run that still goes on was left by one that died
     left = SyncRun.objects.filter(backend=backend, state=SyncRun.State.RUNNING)
     left.update(state=SyncRun.State.FAILED, ended=timezone.now(), errors=["The worker stopped halfway."])
 

@@ -59,7 +59,7 @@ def test_a_link_fills_the_form_and_tells_who_is_asked(staff: Node, signed_in: Si
     shown = text(signed_in("ana").get(f"/requests/new?{urlencode(asked)}"))
     assert "Ask for access to shop.sales.orders" in shown
     assert "Two decisions, all asked for at once" in shown
-    assert "Read on orders Decided by whoever may give it" in shown  # Ana may not know that there is one
+    assert "Read on orders Decided by an approver" in shown  # Ana may not know that there is one
     assert "would end on" in shown
 
 
@@ -78,7 +78,7 @@ def test_asking_deciding_and_using(staff: Node, signed_in: SignedIn) -> None:
     page = text(ana.get(sent["Location"]))
     assert "You ask to read sales.orders" in page
     assert "Waiting for a decision" in page
-    assert "Whoever may give it" in page  # Ana may not know that there is such a table
+    assert "An approver" in page  # Ana may not know that there is such a table
     assert "1 request waits" not in text(ana.get("/requests"))
     assert "One request waits for you" in text(olivia.get("/requests"))
     assert "One request waits for you" in text(olivia.get("/"))

@@ -49,7 +49,7 @@ def test_hints_are_told_with_ground_revision_and_age(
     page = text(olivia, "/hints")
     assert "Nobody uses it" in page
     assert "Read tables, by role sales_read" in page
-    assert "Usage reports cover 1 of" in page
+    assert "Usage data covers 1 of" in page
     assert f"Revision {unused.revision}, " in page
     assert f"demo: looked through at revision {unused.revision}, " in page
     assert "browse" not in page  # on the catalog, where Olivia gives nothing

@@ -116,7 +116,7 @@ def alter(call: Call) -> Later:
 
 
 def weigh_switch(call: Call) -> None:
-    """Owners switch; in a realm set to do as release 1.3.1 whoever may use the catalog does too."""
+    """Owners switch; in a realm set to do as release 1.3.1 users of the catalog may too."""
     as_released = Realm.objects.get(pk=call.root.realm_id).settings.get("switching") == "release"
     call.decide("Catalog.loadCatalog" if as_released else "Catalog.setCatalog", call.node)
 

@@ -59,7 +59,7 @@ class RequestedAccess(Body):
     requested_until = Moment(**MAYBE)
     starts_at = Moment(**MAYBE)
     time_zone = OptionalText()
-    emergency = Flag(default=False, help_text="refused: whoever has the duty takes it")
+    emergency = Flag(default=False, help_text="refused: holders of the duty take it")
 
 
 class NewRequest(Wanted):

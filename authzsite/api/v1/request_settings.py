@@ -66,7 +66,7 @@ class Substitutes(Call):
     http_method_names = ["get", "post"]
 
     def reader(self) -> Caller:
-        """Whoever may decide, or read what was decided.  Raises Forbidden."""
+        """Callers who may decide, or read what was decided.  Raises Forbidden."""
         return self.caller if self.caller.covers("audit") else self.require_scope("manage")
 
     @described(

@@ -45,7 +45,7 @@ _LATE = {409: "somebody was faster, or it has lapsed"} | _GONE
 
 class _Call(Call):
     def reader(self) -> Caller:
-        """Whoever may read requests: with any scope that has to do with them."""
+        """Callers who may read requests: with any scope about them."""
         if not any(self.caller.covers(scope) for scope in SCOPES):
             raise Forbidden(f"this token lacks the scope {SCOPES[0]}")
         return self.caller
@@ -175,7 +175,7 @@ class Refuse(_Call):
 
 
 class AskBack(_Call):
-    @described("Ask whoever asked", "manage", RequestSerializer, body=QuestionBack, others=_LATE)
+    @described("Ask the requester", "manage", RequestSerializer, body=QuestionBack, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         actor, body = self.require_scope("manage").actor(), QuestionBack.read(request)
         decisions.ask_back(id, body["question"], by=actor, parts=body["parts"])

@@ -154,7 +154,7 @@ def _seconds(body: Mapping[str, Any]) -> float | None:
 
 
 class Deed(_OfOne):
-    """Close, extend, call off, repeat: what whoever leads a review does with it."""
+    """Close, extend, call off, repeat: what a review's leader does with it."""
 
     http_method_names = ["post"]
     deed = ""

@@ -238,7 +238,7 @@ def out_there(there: Behind | None, *, removal: bool = False) -> str:
             f"{there.system} changes nothing until somebody has seen its plan: decided at once, applied then."
         )
     if there.row.does == "report":
-        return f"{there.system} is only watched: it is decided here, and somebody else must carry it in the backend."
+        return f"{there.system} is only watched: it is decided here, and somebody else must apply it there."
     if removal:
         return f"In {there.system} within seconds."
     return f"In {there.system} within seconds: added first, then removed, so nobody is cut off in between."

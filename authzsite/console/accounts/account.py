@@ -103,7 +103,7 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
 
 
 _LINK_WORDS = (
-    f"It is shown this once, works once, for {DAYS} days, and whoever has it can sign in as this person."
+    f"It is shown this once, works once, for {DAYS} days, and anybody who has it can sign in as this person."
 )
 
 

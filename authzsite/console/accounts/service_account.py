@@ -195,7 +195,7 @@ def keeper(request: Request, id: int) -> HttpResponse:
 
     frame = {
         "heading": f"Who answers for {kept.service.label}",
-        "place": "Whoever answers for a service account makes its tokens and is asked about what it does.",
+        "place": "Its keeper makes the tokens of a service account and answers for what it does.",
         "back": reverse("console:service", args=[id]),
         "button": f"Let {terms.spoken(asked.chosen[0])} answer" if asked.chosen else "Name who answers",
         "preview_empty": "Name a person or a group. A group outlives the people in it.",

@@ -81,7 +81,7 @@ def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
 
 
 def shown(holder: Principal, form: Form, *, who: str, may: bool = True) -> dict[str, Any]:
-    """What `tokens.html` draws; `who` is the word for whoever a token acts as.  One query."""
+    """What `tokens.html` draws; `who` names the principal a token acts as.  One query."""
     rows = Token.objects.filter(principal=holder, run="").order_by("revoked", "-created")
     note = Note("warn", "Copy the token now.", "It is shown this once and kept nowhere.")
     return {

@@ -1,4 +1,4 @@
-"""The past as files: what a page about the past lists, to its end, for whoever may see the page."""
+"""The past as files: what a page about the past lists, to its end, for those who may see the page."""
 
 from __future__ import annotations
 

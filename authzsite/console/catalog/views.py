@@ -83,7 +83,7 @@ def top(request: Request) -> HttpResponse:
         "pager": None,
         "empty": Empty(
             "No realm has admitted you yet",
-            "Whoever runs this Lakewarden, or the owner of a realm, can add you.",
+            "The operator of this Lakewarden, or the owner of a realm, can add you.",
         ),
     }
     return page(request, "console/catalog/catalog.html", context, room="catalog", revision=revision_now())

@@ -143,7 +143,7 @@ class Desk:
         who = words.listed(names, 3) or "a site admin"
         if self.by_pattern:
             return f"{who}, who administers {self.root.name}"
-        return f"{who}, and whoever may administer {what}"
+        return f"{who}, and administrators of {what}"
 
     def no_grant(self, what: str = "it") -> Reason | None:
         told = f"Who may do what on {what} is said by {self.granting_words(what)}."

@@ -101,7 +101,7 @@ class Name:
         if self.reach.now:
             more = words.count(self.reach.now - self.reach.then, noun_of(self.target))
             said = f"{more} came since it was first given."
-            return Note("warn", said, "Whoever has rights on this name has them on those too.")
+            return Note("warn", said, "Rights on this name count on those too.")
         if self.target.is_pattern:
             return Note(
                 "warn", "It matches nothing now.", "What is made later and is like it will be reached."

@@ -1,4 +1,4 @@
-"""Tables as files: what a page lists, to its end, for whoever may see the page and under the same filter."""
+"""Tables as files: a page's list to its end, for those who may see the page and under the same filter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a Herd as files, to their end, for whoever may see the page and under the same filter."""
+"""The tables of a Herd as files, to their end, for those who may see the page and under the same filter."""
 
 from __future__ import annotations
 

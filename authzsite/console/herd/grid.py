@@ -127,7 +127,7 @@ class Grid:
             return None
 
     def _holder(self, name: str) -> Principal:
-        """Whoever has an entry under that name in any case; else the user, or the pattern, of that name."""
+        """The holder of an entry under that name in any case; else the user, or the pattern, of that name."""
         if "/" in name or "\\" in name:
             raise BadName("a user id has no slashes")
         known = bearers(checked_name(name), KINDS)

@@ -88,7 +88,7 @@ def room(request: Request) -> HttpResponse:
     given = history.given_to(asker)
     seen = history.sight(asker, history.realms(asker, given=given), given=given)
     asked, actor, problem = _asked(request, seen)
-    # of whoever is seldom in it the newest are found by their index, of others from the end
+    # of people seldom in it the newest are found by their index, of others from the end
     with planned_anew():
         found = Found() if problem else _found(_records(asked, seen, actor), seen, given)
     context = {

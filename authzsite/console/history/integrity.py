@@ -56,7 +56,7 @@ def room(request: Request) -> HttpResponse:
 
 
 def may_verify(asker: Principal) -> bool:
-    """Whoever may see the whole history of a realm, and site admins."""
+    """Viewers of the whole history of a realm, and site admins."""
     return is_service_admin(asker) or history.views_a_realm(asker)
 
 

@@ -63,7 +63,7 @@ class Waiting:
             return " ".join(leads)
         desk = self.desk
         if not desk.realms:
-            return "No realm has admitted you yet. The owner of a realm, or whoever runs this site, can."
+            return "No realm has admitted you yet. The owner of a realm, or the site's operator, can."
         names = words.listed([realm.name for realm in desk.realms])
         owned = f"You own {words.count(len(desk.owned), 'object')}" if desk.owned else "You own nothing here"
         return f"{owned}; you are a member of {names}."

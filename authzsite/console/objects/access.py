@@ -73,7 +73,7 @@ class Place:
 def visit(request: Request, id: int) -> Place:
     """The object of that number; the same Http404 when it is absent and when it is hidden (recorded).
 
-    Where links lead to, whoever may read the history of what is gone or hidden is led on there: SeeHistory.
+    Where a link leads to a gone or hidden object, a reader of its history is led on there: SeeHistory.
     """
     place = _place(request, id)
     if not place.only_past:
@@ -86,7 +86,7 @@ def visit(request: Request, id: int) -> Place:
 
 
 def visit_past(request: Request, id: int) -> Place:
-    """The same for its history: also what is gone or hidden, for whoever may read the history of it."""
+    """The same for its history: also a gone or hidden object, for readers of its history."""
     place = _place(request, id)
     if place.only_past and not place.may_read_history:
         _refuse(place)

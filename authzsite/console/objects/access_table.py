@@ -364,7 +364,7 @@ def able_words(people: int, services: int) -> str:
 
 
 def owner_words(who_has: WhoHas, depth: int) -> str:
-    """its owner, Marek Malik; whoever owns what is above it."""
+    """its owner, Marek Malik; the owner of what is above it."""
     for row in who_has.all:
         if any(path.owner and path.depth <= depth and not path.rule.via for path in row.paths):
             return (
@@ -372,7 +372,7 @@ def owner_words(who_has: WhoHas, depth: int) -> str:
                 if row.principal.kind != "group"
                 else f"its owner, group {row.principal.label}"
             )
-    return "whoever owns what is above it"
+    return "the owner of what is above it"
 
 
 def ends_of(access: Access) -> float | None:

@@ -92,7 +92,7 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Decider], form: For
     text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
     face = Face("thing", terms.icon_of(need.ref.type))
     if not _is_whole(need, way):
-        return Step(text, "", "whoever may give it", face)
+        return Step(text, "", "an approver", face)
     if not found:
         return Step(text, "", "Nobody can give it yet; it waits until somebody can", face, nobody=True)
     first = [one.principal.label for one in found[:NAMED]]

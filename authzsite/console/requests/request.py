@@ -37,7 +37,7 @@ from policies.requests.visibility import Seen
 from policies.services.grants import revision_now
 
 NAMED = 4
-NOT_TOLD = "Whoever may give it"
+NOT_TOLD = "An approver"
 """Who decides, in the words for a viewer who may not know what is there or that others are asked."""
 SAID = {
     "asked": "asked",

@@ -151,7 +151,7 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     if found.unseen:
         yield DiffLine("lack", words.number(found.unseen), "more people are not worked out here.")
     if row.kind == ReviewRow.Kind.FOREIGN:
-        yield DiffLine("lose", "The backend", "takes it from whoever has it there.")
+        yield DiffLine("lose", "The backend", "takes it from its holders there.")
     elif found.nothing and not found.keeps:
         yield DiffLine("same", "No one", "loses access.")
 

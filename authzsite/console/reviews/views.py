@@ -82,7 +82,7 @@ def room(request: Request) -> HttpResponse:
         "csv": reverse("console:reviews_csv"),
         "empty": Empty(
             "No review waits for you",
-            "Whoever may give access starts one; who owns what is looked at is asked.",
+            "Anybody who may give access can start one; the owners of its objects are asked.",
             level=2,
         ),
     }

@@ -240,7 +240,7 @@ def _actions(work: Work) -> list[Action]:
 SILENCE = {
     "keep": "Access stays",
     "remove": "Access is removed",
-    "escalate": "Whoever started it decides",
+    "escalate": "The starter decides",
 }
 
 

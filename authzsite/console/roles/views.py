@@ -180,7 +180,7 @@ def _empty(text: str) -> Empty:
 @reads_and_writes
 @signed_in
 def new(request: Request) -> HttpResponse:
-    """A name; whoever makes a role owns it."""
+    """A name; the maker of a role owns it."""
     number = number_in(request.GET.get("in", ""))
     if number is None:
         raise Http404

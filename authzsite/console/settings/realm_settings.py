@@ -109,7 +109,7 @@ def _refused(request: Request, ward: Ward) -> HttpResponse:
 
 
 def not_yours(request: Request, ward: Ward, heading: str) -> HttpResponse:
-    """A page for whoever may see the realm and not set it; the refusal is recorded."""
+    """The page for viewers who may see the realm and not set it; the refusal is recorded."""
     access_log.refused(ward.asker, site_permissions.SWITCH, ward.root, via="console")
     context = {
         "verdict": Verdict("no", heading, f"That is done by {ward.owner_words()}.", level=1),

@@ -160,9 +160,7 @@ def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
         heading = f"How fast may {one.name} be changed?"
         return {"heading": heading, "text": text, "button": "Keep to this rate", "look": "primary"}
     if deed == "share":
-        text = (
-            "A mistake here would be carried in the backend at once; a plan that takes much waits for a look."
-        )
+        text = "A mistake here would be applied there at once; a plan that takes much waits for a look."
         heading = f"When is a plan for {one.name} held?"
         return {"heading": heading, "text": text, "button": "Hold it above this share", "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")

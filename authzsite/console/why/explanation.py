@@ -82,7 +82,7 @@ class Words:
 
     def _note(self, part: Node) -> str:
         if part.denied:
-            return "A grant does not lift a denial; whoever made it can."
+            return "A grant does not lift a denial; its author can."
         if part.kind == "right" and not part.holds and part.needed:
             return MISSING_NOTE.format(who=self.person.label)
         if part.kind == "owner" and not part.holds:
@@ -116,7 +116,7 @@ class Words:
                 "stop",
                 "",
                 f"{self.right(lack)} is denied {self.denier(lack)}",
-                "It must be lifted by whoever denies.",
+                "It must be lifted by the author of the denial.",
             )
         if lack.kind == "ownership":
             return DiffLine(

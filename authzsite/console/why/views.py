@@ -354,7 +354,7 @@ def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str
     gives = (
         f"{who} can give {many}."
         if givers
-        else "It has no owner who could give it; whoever runs this Lakewarden can set one."
+        else "It has no owner who could give it; the operator of this Lakewarden can set one."
     )
     if any(lack.kind == "denied" for lack in way):
         gives = f"{who} can lift it." if givers else gives

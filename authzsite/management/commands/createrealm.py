@@ -29,7 +29,7 @@ class Command(OperatorCommand):
         parser.add_argument(
             "--switching",
             choices=("owner", "release"),
-            help="of a metalake: who enables and disables catalogs; release: whoever may use them, as 1.3.1",
+            help="of a metalake: who enables and disables catalogs; release: all who may use them, as 1.3.1",
         )
         cdap = parser.add_argument_group("of a CDAP instance")
         cdap.add_argument(

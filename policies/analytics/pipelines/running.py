@@ -138,7 +138,7 @@ def _fail(row: PipelineRun, trouble: str) -> None:
 
 
 def words_of(error: Exception) -> str:
-    """Why it ended, for whoever looks at the run."""
+    """Why it ended, for readers of the run."""
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         free = shutil.disk_usage(settings.ENVIRONMENT.var).free // 2**20
         return f"the disk is full ({free} MB free): {error.filename or folders.top()}"

@@ -29,7 +29,7 @@ def own_site() -> str:
 
 
 def told() -> dict[str, Any]:
-    """What this site tells of itself to whoever thinks of carrying into it."""
+    """What this site says of itself to a site that would carry into it."""
     site = own_site()
     rows = Peer.objects.exclude(site="").values_list("source", "site", "target")
     return {SITE: site, INTO: sorted(_pair(site, source, there, target) for source, there, target in rows)}

@@ -61,8 +61,8 @@ def connect(
     """Connect a catalog, made when absent, to a backend; connecting again renews the URL.
 
     A kind that stands for a whole realm is connected to the realm itself, with an empty `catalog_name`.
-    `source` is which system it led to when it was tried; without it the first run asks.  `shared`: whoever
-    runs the site lets it be governed by another connection too.  Raises Invalid, Conflict.
+    `source` is which system it led to when it was tried; without it the first run asks.  `shared`: the
+    site's operator lets it be governed by another connection too.  Raises Invalid, Conflict.
     """
     known = _kind(kind, root, url)
     if known.whole_realm is bool(catalog_name):

@@ -29,7 +29,7 @@ LONGEST = 255
 OWN = "this is the console's own database"
 OWN_CLUSTER = (
     "this database lies in the same cluster as the console's own, where whoever governs it comes near that; "
-    "only whoever runs this Lakewarden may let it be connected"
+    "only the operator of this Lakewarden may let it be connected"
 )
 
 

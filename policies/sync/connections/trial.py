@@ -32,7 +32,7 @@ class Trial:
 def tried(code: str, url: str, *, realm: str, beside_us: bool = False) -> Trial:
     """What a connection by this URL finds; nothing is changed in the backend.  Raises Misconfigured.
 
-    `beside_us`: whoever runs this site lets what lies in the cluster of the console's database be connected.
+    `beside_us`: the site's operator lets what lies in the cluster of the console's database be connected.
     """
     kind = kinds.get(code)
     check_allowed(kind, url)

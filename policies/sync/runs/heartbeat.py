@@ -1,6 +1,6 @@
 """That workers take what each queue holds, and that the beat goes on: kept in the database, seconds apart.
 
-The beat asks each queue for a sign of life, and whoever works it off writes it down with when it was asked.
+The beat asks each queue for a sign of life, and the worker that takes it writes down when it was asked.
 """
 
 from __future__ import annotations

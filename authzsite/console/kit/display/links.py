@@ -1,4 +1,4 @@
-"""Which of the objects that the record names have a page for whoever looks at it."""
+"""Which of the objects that the record names have a page for the viewer."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def _notes(found: Consideration, seen: Seen) -> Iterable[Note]:
         label = terms.right(one.privilege, one.ref.type, requests_rows.law_of(seen.request))
         by = f" by role {one.role}" if one.role else ""
         name = one.ref.full_name or one.ref.realm
-        text = "A yes does not lift a denial; whoever denies it can."
+        text = "A yes does not lift a denial; its author can."
         yield Note("warn", f"{label} on {name} is denied{by}.", text)
 
 

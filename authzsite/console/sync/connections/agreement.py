@@ -1,4 +1,4 @@
-"""Agreeing to a connection: until whoever runs the site has, it only reports."""
+"""Agreeing to a connection: until the site's operator has, it only reports."""
 
 from __future__ import annotations
 

@@ -102,5 +102,5 @@ CORE: dict[str, tuple[tuple[str, str], ...]] = {
     "add_metadata": (("ADMIN", ENTITY),),
     "get_metadata": (("READ", ENTITY),),
 }
-"""The core policies for all that the table leaves out.  Two more: a list shows what the caller holds READ, WRITE
+"""The core policies for what the table lacks.  Two more: a list shows what the caller holds READ, WRITE
 or ADMIN on, and deleting all takes what the caller may delete."""

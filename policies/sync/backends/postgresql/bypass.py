@@ -39,7 +39,7 @@ class _Powerful:
         for row in look.memberships:
             if look.conveys(row) or (row.admin and row.role in look.managed and row.member != look.server.me):
                 self._members[row.role].add(row.member)
-        # whoever owns the database is a member of this one without any row saying so
+        # the owner of the database is a member of this one without any row saying so
         for oid, role in look.roles.items():
             if role.name == "pg_database_owner":
                 self._members[oid].add(look.server.owner)

@@ -35,7 +35,7 @@ _ATTEMPTS = 3
 _SETTINGS = {
     # ours are system catalogs only; a function or operator somebody put into `public` must never run for us
     "search_path": "pg_catalog",
-    # whoever owns the database may have silenced the warnings by which a grant says that it did nothing
+    # the owner of the database may have silenced the warnings by which a grant says that it did nothing
     "client_min_messages": "warning",
     # shorter than we wait here, so that what is only slow is ended by the server, in words
     "statement_timeout": "35s",
