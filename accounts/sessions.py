@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.addresses import address_of
 from accounts.models import SignIn, User
-from accounts.text import told
+from accounts.text import recordable
 
 NOTED_AGAIN = timedelta(minutes=10)
 NOTED = "noted"
@@ -25,7 +25,7 @@ def seen(request: HttpRequest, account: User) -> None:
     if key is None or now.timestamp() - request.session.get(NOTED, 0) < NOTED_AGAIN.total_seconds():
         return
     agent, address = request.META.get("HTTP_USER_AGENT", ""), address_of(request)
-    note(account, key, agent=told(agent, 200), address=told(address, 45), now=now)
+    note(account, key, agent=recordable(agent, 200), address=recordable(address, 45), now=now)
     request.session[NOTED] = now.timestamp()
 
 

@@ -12,6 +12,6 @@ def holdable(text: str) -> bool:
     return _BEYOND.search(text) is None
 
 
-def told(text: str, longest: int) -> str:
+def recordable(text: str, longest: int) -> str:
     """A text to be recorded whatever it holds: cut to so many characters, each unholdable one replaced."""
     return _BEYOND.sub("\N{REPLACEMENT CHARACTER}", text[:longest])

@@ -76,7 +76,7 @@ def world(url: str) -> tuple[Callable[[], object], Callable[[], object]]:
     from accounts import people
     from catalog.nodes import node
     from policies.services import grants
-    from policies.services.grants import Wish
+    from policies.services.grants import GrantRequest
     from policies.sync.connections import registration
     from policies.sync.connections.opening import open_backend
     from policies.sync.discovery.objects import discover
@@ -91,12 +91,12 @@ def world(url: str) -> tuple[Callable[[], object], Callable[[], object]]:
     discover(catalog, open_backend(row, catalog).observe(), by=BY, authority=AUTHORITY)
     by = acting("marek")
     for what, codes in ((catalog, ["USE_CATALOG"]), (the("schema", "shop.s"), ["USE_SCHEMA"])):
-        grants.add(Wish(what, (ana,), tuple(codes)), by=by)
+        grants.add(GrantRequest(what, (ana,), tuple(codes)), by=by)
     table = the("table", "shop.s.t")
     assert people.ensure("user", "ana") == ana
 
     def give() -> object:
-        return grants.add(Wish(table, (ana,), ("SELECT_TABLE",)), by=by)
+        return grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",)), by=by)
 
     def take() -> object:
         return grants.remove(table, [ana], ["SELECT_TABLE"], by=by)

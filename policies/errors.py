@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lakewarden.law.engine import Decision
-    from policies.separation.rules import Clash
+    from policies.separation.rules import Violation
 
 
 class PolicyError(Exception):
@@ -36,7 +36,7 @@ class Gone(PolicyError):
 class Separated(Conflict):
     """It would give somebody both sides of a rule of separation; `clashes` says whom."""
 
-    def __init__(self, message: str, clashes: tuple[Clash, ...] = ()):
+    def __init__(self, message: str, clashes: tuple[Violation, ...] = ()):
         super().__init__(message)
         self.clashes = clashes
 

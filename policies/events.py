@@ -128,7 +128,7 @@ HINT_BROUGHT_BACK = event("hint.brought_back", "brought back the hint `{hint}` a
 
 
 @dataclass(frozen=True)
-class Said:
+class EventDraft:
     """One event before it is numbered: what happened, to which object, which people it concerns."""
 
     kind: str

@@ -15,7 +15,7 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 from pyspark.sql.types import StructType
 
 from lakewarden.spark import data_source, data_source_reader
-from lakewarden.spark.data_source_reader import Part, Plan, Wanted
+from lakewarden.spark.data_source_reader import Part, Plan, ReadOptions
 
 
 class DefaultSource(DataSource):
@@ -42,10 +42,10 @@ class DefaultSource(DataSource):
         self.options = data_source.without_secrets(self.options)
         return Reader(wanted, plan)
 
-    def _wanted(self) -> Wanted:
-        return Wanted.read({name.lower(): value for name, value in dict(self.options).items()})
+    def _wanted(self) -> ReadOptions:
+        return ReadOptions.read({name.lower(): value for name, value in dict(self.options).items()})
 
-    def _pinned(self, wanted: Wanted) -> Plan:
+    def _pinned(self, wanted: ReadOptions) -> Plan:
         # Spark keeps this object from load() on, so every action of the DataFrame reads the same state
         if self._plan is None:
             self._plan = data_source_reader.planned(wanted)
@@ -55,7 +55,7 @@ class DefaultSource(DataSource):
 class Reader(DataSourceReader):
     """Reads one view at one revision."""
 
-    def __init__(self, wanted: Wanted, plan: Plan) -> None:
+    def __init__(self, wanted: ReadOptions, plan: Plan) -> None:
         self.wanted, self.plan = wanted, plan
         self.where: dict[str, tuple[str, ...]] = {}
         # Spark refuses a reader with a method of its own for this unless the setting is on; this one takes

@@ -12,7 +12,7 @@ from authzsite.api.authzen.questions import Body, Question, read_question
 from authzsite.api.strictjson import BadBody
 from policies.errors import Refused
 from policies.record.revisions import moment_in
-from policies.requests.submission import Asking, Wanted
+from policies.requests.submission import Asking, WantedAction
 
 MOST_ITEMS = 50
 NOT_YOURS_TO_ASK = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
@@ -62,7 +62,7 @@ def asking_of(
     if emergency:
         raise BadBody("access in an emergency is not asked for; holders of the duty take it")
     [(kind, name)] = subjects
-    wanted = tuple(Wanted(each.resource.type, each.resource.id, each.action.name) for each in questions)
+    wanted = tuple(WantedAction(each.resource.type, each.resource.id, each.action.name) for each in questions)
     holder = people.find(kind, name) if kind in Principal.Kind.values else None
     if holder is None:
         raise Refused(NOT_YOURS_TO_ASK)

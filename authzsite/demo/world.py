@@ -13,12 +13,12 @@ from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.law.objects import ObjectRef
 from policies.analytics import uses
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.events import PASSWORD_SET
 from policies.models import AccessRequest, Backend, Event, Review, Use
 from policies.requests import submission
-from policies.requests.submission import Asking, Wanted
+from policies.requests.submission import Asking, WantedAction
 from policies.reviews import start
 from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.services import duties, members, owners, realms, roles
@@ -164,7 +164,7 @@ def questions(place: Node) -> None:
     if AccessRequest.objects.exists() or Review.objects.exists() or customers is None or sales is None:
         return
     dora, olivia = (people.ensure("user", name) for name in ("dora", "olivia"))
-    wanted = (Wanted("table", customers.ref.id, "read"),)
+    wanted = (WantedAction("table", customers.ref.id, "read"),)
     submission.ask(Asking(wanted, dora, reason=REASON, lasts="P30D"), by=Actor(dora, "console"))
     plan = Plan("Who has access to sales", Scope((sales,)), (Stage("owner"),), purpose=PURPOSE)
     start.start(plan, by=Actor(olivia, "console"))
@@ -178,7 +178,9 @@ def told(place: Node) -> None:
     for days in TOLD:
         at = now - timedelta(days=days)
         found = [
-            Used(people.ensure("service" if name in SERVICES else "user", name), node, action, True, at)
+            ReportedUse(
+                people.ensure("service" if name in SERVICES else "user", name), node, action, True, at
+            )
             for name, text, action in USES
             if (node := _object(text)) is not None
         ]

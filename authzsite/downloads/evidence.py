@@ -37,7 +37,7 @@ def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
     """Answer the question and write the archive."""
     made = timezone.now()
     found = evidence.gather(question)
-    given = applied.told(question.node, question.past, made)
+    given = applied.backend_states(question.node, question.past, made)
     asked = _question(question, made)
     objects = evidence.objects_named(found)
     access = {

@@ -28,7 +28,7 @@ GRACE = 1.0
 """A console that failed once is waited for so many seconds while something good is held."""
 
 
-class Held:
+class FreshSnapshot:
     """The snapshot of one principal, else of the token's own, in one realm; may be shared between threads.
 
     `refresh` is the seconds after which it is asked for again, `failures` how many refreshes in a row may
@@ -53,7 +53,7 @@ class Held:
         self._empty()
 
     @classmethod
-    def fixed(cls, snapshot: Snapshot, *, clock: Callable[[], float] = time.time) -> Held:
+    def fixed(cls, snapshot: Snapshot, *, clock: Callable[[], float] = time.time) -> FreshSnapshot:
         """One that asks nobody: for tests, and where the console cannot be reached."""
         held = cls.__new__(cls)
         held._client, held._clock, held._refresh, held._limit = None, clock, float("inf"), 1

@@ -60,7 +60,7 @@ class BadSnapshot(ConsoleError, ValueError):
         return type(self), (self.code, str(self))
 
 
-class Reach(NamedTuple):
+class ReachableObjects(NamedTuple):
     """The objects whose data a place may hold.
 
     `around` are those that it lies in, the nearest first, and `within` those whose places lie inside it;
@@ -237,7 +237,7 @@ class Snapshot:
         """The objects of the nearest place that a place lies in."""
         return next((self.locations[place] for place in above(location) if place in self.locations), ())
 
-    def reach(self, location: str) -> Reach:
+    def reach(self, location: str) -> ReachableObjects:
         """Everything that a place lies in, or that lies in it: what reading all of it would read."""
         around: list[ObjectRef] = []
         places = list(above(location))
@@ -245,10 +245,10 @@ class Snapshot:
         for place in places:
             around += self.locations.get(place, ())
         if not places:
-            return Reach((), (), whole)
+            return ReachableObjects((), (), whole)
         whole = whole and not self._veils(inside_of(places[0]))
         within = [ref for place in self._inside(places[0]) for ref in self.locations[place]]
-        return Reach(tuple(dict.fromkeys(around)), tuple(dict.fromkeys(within)), whole)
+        return ReachableObjects(tuple(dict.fromkeys(around)), tuple(dict.fromkeys(within)), whole)
 
     def _veils(self, place: str) -> bool:
         return bool(self.hidden) and veiled(self.salt, place) in self.hidden

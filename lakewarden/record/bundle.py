@@ -44,7 +44,7 @@ class Broken(Exception):
 
 
 @dataclass
-class Found:
+class ProvedStatements:
     """What was proved, as sentences."""
 
     lines: list[str] = field(default_factory=list)
@@ -60,7 +60,7 @@ def check(
     person: str = "",
     expected: Expected = ANY,
     record: Path | None = None,
-) -> Found:
+) -> ProvedStatements:
     """Check an archive; of evidence, tell about everybody or one `person`.
 
     Evidence about an object is held against the archive of the whole `record`, where there is one.
@@ -92,7 +92,7 @@ def _check(
     person: str,
     expected: Expected,
     whole: zipfile.ZipFile | None = None,
-) -> Found:
+) -> ProvedStatements:
     manifest = _manifest(archive, keys)
     if differs := expected.differs(manifest):
         raise Broken(differs)
@@ -123,7 +123,7 @@ def _checked(
     kept: LogRoots,
     person: str,
     whole: zipfile.ZipFile | None,
-) -> Found:
+) -> ProvedStatements:
     if manifest["kind"] == "record":
         return _record(archive, keys, manifest, kept)
     from lakewarden.record import evidence, review  # they build on what is below
@@ -218,7 +218,9 @@ def _same_files(archive: zipfile.ZipFile, listed: Mapping[str, Mapping[str, Any]
                 raise Broken(f"{name} was changed")
 
 
-def _record(archive: zipfile.ZipFile, keys: Keys, manifest: Mapping[str, Any], kept: LogRoots) -> Found:
+def _record(
+    archive: zipfile.ZipFile, keys: Keys, manifest: Mapping[str, Any], kept: LogRoots
+) -> ProvedStatements:
     """The whole record: every digest follows, and every signed checkpoint comes out."""
     site = manifest["site"]
     roots = _signed(archive, keys, "checkpoints.txt", site)
@@ -239,7 +241,7 @@ def _record(archive: zipfile.ZipFile, keys: Keys, manifest: Mapping[str, Any], k
     log.end()
     if on_record != manifest.get("lost", []):
         raise Broken("what was lost by a restore is not what the record says")
-    found = Found(
+    found = ProvedStatements(
         [
             f"whole: {log.size} changes up to {last}",
             f"signed: {len(roots)} checkpoints, the last over {max(roots)} changes",

@@ -7,14 +7,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from lakewarden.record.bundle import Broken
-from lakewarden.record.placement import Place
+from lakewarden.record.placement import Placement
 from lakewarden.record.stated_facts import GIFTS, ROLE, kind, receiver
 
 Event = Mapping[str, Any]
 
 
 def check(
-    changes: Iterable[Mapping[str, Any]], told: Mapping[str, Any], place: Place, *, everybody: bool
+    changes: Iterable[Mapping[str, Any]], told: Mapping[str, Any], place: Placement, *, everybody: bool
 ) -> str:
     """Hold evidence against every change there is; of `everybody` nobody may be missing.  Raises Broken.
 
@@ -51,7 +51,7 @@ def _codes(row: Mapping[str, Any]) -> Iterator[str]:
 class _Whole:
     """The facts that held at the moment and can matter to the object, by all changes."""
 
-    def __init__(self, place: Place, rests_on: Collection[str]):
+    def __init__(self, place: Placement, rests_on: Collection[str]):
         self.place, self.facts, self.rests_on = place, place.facts, rests_on
         self.open: dict[str, Event] = {}
         self.empty: set[str] = set()

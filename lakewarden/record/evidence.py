@@ -14,8 +14,8 @@ from typing import Any
 
 from lakewarden.law.facts import Rule
 from lakewarden.record import complete, notes
-from lakewarden.record.bundle import Broken, Found, proved
-from lakewarden.record.placement import Place
+from lakewarden.record.bundle import Broken, ProvedStatements, proved
+from lakewarden.record.placement import Placement
 from lakewarden.record.stated_facts import ROLE, Facts, kind, moment_of
 
 
@@ -25,7 +25,7 @@ def check(
     manifest: Mapping[str, Any],
     person: str = "",
     record: Iterable[Mapping[str, Any]] | None = None,
-) -> Found:
+) -> ProvedStatements:
     """Check evidence about an object and tell of everybody, or of one `person`.  Raises Broken.
 
     With all changes of the `record` it may leave nothing out, either.
@@ -43,10 +43,10 @@ def check(
     rows = [row for row in told["rows"] if person in ("", row["principal"])]
     if not rows:
         raise Broken(f"the evidence says nothing about {person}")
-    place = Place(facts, told, question)
+    place = Placement(facts, told, question)
     where = f"{question['object']['type']} {question['object']['id']}"
     when = f"{question['as_of']} (revision {question['revision']})"
-    found = Found([f"proved: {where} as of {when}, record signed up to {head.size}"])
+    found = ProvedStatements([f"proved: {where} as of {when}, record signed up to {head.size}"])
     if place.by_word:
         named = ", ".join(place.name_of(key) for key in place.by_word)
         found.lines.append(f"where these stood and what they were called, the site says alone: {named}")
@@ -87,7 +87,7 @@ def _drawn(told: Mapping[str, Any], question: Mapping[str, Any]) -> None:
         raise Broken(f"these are not the {question['sample']} people that the seed draws")
 
 
-def _told(row: Mapping[str, Any], facts: Facts, place: Place) -> Iterator[str]:
+def _told(row: Mapping[str, Any], facts: Facts, place: Placement) -> Iterator[str]:
     """The row in sentences, once all of it was found to follow."""
     ways = [(path, _rule(path, row, facts, place)) for path in (*row["paths"], *row.get("way", ()))]
     _follow(row, [rule for _, rule in ways], facts, place)
@@ -100,7 +100,7 @@ def _told(row: Mapping[str, Any], facts: Facts, place: Place) -> Iterator[str]:
         yield f"  {_sentence(path, rule, place)}: {_since(path, facts)}"
 
 
-def _sentence(path: Mapping[str, Any], rule: Rule, place: Place) -> str:
+def _sentence(path: Mapping[str, Any], rule: Rule, place: Placement) -> str:
     via = f" via {', '.join(path['via'])}" if path["via"] else ""
     verb = "held" if rule.allow else "was denied"
     name = f" as {path['bearer']['principal']}" if path.get("bearer") and not path["via"] else ""
@@ -115,7 +115,7 @@ def _since(path: Mapping[str, Any], facts: Facts) -> str:
     return f"{by_settings}, {span}" if span else by_settings
 
 
-def _rule(path: Mapping[str, Any], row: Mapping[str, Any], facts: Facts, place: Place) -> Rule:
+def _rule(path: Mapping[str, Any], row: Mapping[str, Any], facts: Facts, place: Placement) -> Rule:
     """What a path gives.  Raises Broken unless its facts held, lead from the person, and give it there."""
     rule = Rule(path["object"], path["privilege"], path["allow"])
     if path.get("ground"):
@@ -136,7 +136,7 @@ def _rule(path: Mapping[str, Any], row: Mapping[str, Any], facts: Facts, place: 
     return rule
 
 
-def _follow(row: Mapping[str, Any], rules: list[Rule], facts: Facts, place: Place) -> None:
+def _follow(row: Mapping[str, Any], rules: list[Rule], facts: Facts, place: Placement) -> None:
     """Raises Broken unless the law makes of the rules what the row says that the person could do."""
     member, holds, own = row.get("member", ()), row.get("holds", ()), place.levels[-1].key
     facts.led(member, row["pseudonym"])

@@ -13,7 +13,7 @@ from lakewarden.record.bundle import Broken
 from lakewarden.record.stated_facts import Facts, kind
 
 
-class Place:
+class Placement:
     """The levels from the realm's root down to the object, each by the fact that placed it there.
 
     `by_word` are those of which the site only says so, as the change tells of more than was to be shown.

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakewarden.record import notes
-from lakewarden.record.bundle import Broken, Found, proved
+from lakewarden.record.bundle import Broken, ProvedStatements, proved
 
 POPULATION, ROWS = "population.jsonl", "rows.jsonl"
 REMOVING = ("remove", "reduce", "end")
 
 
-class Told:
+class ReviewRecord:
     """What the proved changes say of one review."""
 
     def __init__(self, review: int) -> None:
@@ -53,10 +53,10 @@ class Told:
 
 def check(
     archive: zipfile.ZipFile, head: notes.Checkpoint, manifest: Mapping[str, Any], person: str = ""
-) -> Found:
+) -> ProvedStatements:
     """Check the evidence of a review and tell of every removal, or of one `person`'s.  Raises Broken."""
     about = manifest["review"]
-    told = Told(about["id"])
+    told = ReviewRecord(about["id"])
     for change in proved(archive, head):
         told.take(change)
     _sealed(archive, told, about)
@@ -66,7 +66,7 @@ def check(
     if [row["number"] for row in rows] != sorted(population):
         raise Broken("the rows are not those of the population")
     removed = [row for row in rows if row["state"] in ("carried", "proved")]
-    found = Found(
+    found = ProvedStatements(
         [
             f"proved: review {about['title']} of {about['realm']}, record signed up to {head.size}",
             f"population: {len(rows)} rows as of revision {told.sealed['as_of']}, sealed when it was opened",
@@ -82,7 +82,7 @@ def check(
     return found
 
 
-def _sealed(archive: zipfile.ZipFile, told: Told, about: Mapping[str, Any]) -> None:
+def _sealed(archive: zipfile.ZipFile, told: ReviewRecord, about: Mapping[str, Any]) -> None:
     if not told.sealed:
         raise Broken(f"nothing proves that review {about['id']} was opened")
     digest = hashlib.sha256()
@@ -99,7 +99,7 @@ def _population(archive: zipfile.ZipFile) -> dict[int, list[str]]:
         return {row["number"]: row["facts"] for row in map(json.loads, lines)}
 
 
-def _as_decided(row: Mapping[str, Any], told: Told) -> None:
+def _as_decided(row: Mapping[str, Any], told: ReviewRecord) -> None:
     """Raises Broken unless the record says the same of the last decision."""
     number = row["number"]
     change, data = told.decided.get(number, ({}, {}))
@@ -114,7 +114,7 @@ def _as_decided(row: Mapping[str, Any], told: Told) -> None:
         raise Broken(f"row {number} was decided by somebody else")
 
 
-def _as_carried(row: Mapping[str, Any], told: Told, facts: list[str]) -> None:
+def _as_carried(row: Mapping[str, Any], told: ReviewRecord, facts: list[str]) -> None:
     """Raises Broken unless what is said to have gone ended then, and was read again after it."""
     number, state = row["number"], row["state"]
     if state not in ("carried", "proved"):
@@ -133,7 +133,7 @@ def _as_carried(row: Mapping[str, Any], told: Told, facts: list[str]) -> None:
         raise Broken(f"nothing proves that row {number} was read again after it was carried out")
 
 
-def _lines(row: Mapping[str, Any], told: Told) -> Iterator[str]:
+def _lines(row: Mapping[str, Any], told: ReviewRecord) -> Iterator[str]:
     change, _ = told.carried[row["number"]]
     who = row["holder"] or f"role {row['role']}"
     takes = ", ".join(row["takes"])

@@ -15,7 +15,7 @@ TABLE, VIEW, SCHEMA, CATALOG, FUNCTION = "table", "view", "schema", "catalog", "
 PATH, UNKNOWN = "path", "unknown"
 
 
-class Touch(NamedTuple):
+class Action(NamedTuple):
     """One action on one thing.
 
     `name` has the parts of a table's, view's or schema's name, catalog first; the one location of a path;
@@ -30,10 +30,10 @@ class Touch(NamedTuple):
     places: tuple[str, ...] = ()
 
 
-def on_path(action: str, location: str) -> Touch:
-    return Touch(action, PATH, (location,))
+def on_path(action: str, location: str) -> Action:
+    return Action(action, PATH, (location,))
 
 
-def unknown(what: str) -> Touch:
+def unknown(what: str) -> Action:
     """What cannot be named as an object is refused by what it is."""
-    return Touch(READ, UNKNOWN, (what,))
+    return Action(READ, UNKNOWN, (what,))

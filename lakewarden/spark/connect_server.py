@@ -15,7 +15,7 @@ from types import TracebackType
 from typing import Any
 
 from lakewarden.client import Client
-from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.client.transport import ConsoleError, NotConfigured
 from lakewarden.law.principals import Principal
 from lakewarden.spark import analyzer_rule
@@ -49,7 +49,7 @@ class Users:
         self._sessions = _service(jvm).sessionManager()
         self._client, self._realm, self._refresh = client, realm, refresh
         self._users: dict[str, str] = {}
-        self._held: dict[str, Held] = {}
+        self._held: dict[str, FreshSnapshot] = {}
         self._lock = threading.Lock()
 
     def holder(self, session: Any) -> Holder:
@@ -65,7 +65,7 @@ class Users:
                 )
             if user not in self._held:
                 who = Principal("user", user)
-                self._held[user] = Held(self._client, self._realm, who, refresh=self._refresh)
+                self._held[user] = FreshSnapshot(self._client, self._realm, who, refresh=self._refresh)
             return self._held[user]
 
     def _working(self) -> dict[str, str]:
@@ -86,7 +86,9 @@ class Server:
 
     def start(self, host: str, port: int) -> None:
         """Answers as soon as clients are served."""
-        Held(self._client, self._realm).current()  # the console is there, knows the realm and takes the token
+        FreshSnapshot(
+            self._client, self._realm
+        ).current()  # the console is there, knows the realm and takes the token
         _without_secrets(self._configuration)
         _free(host, port)
         spark = _session(

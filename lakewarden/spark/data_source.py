@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, Callable, Optional
 
 from lakewarden.spark import data_source_reader
-from lakewarden.spark.data_source_reader import ReadingFailed, Wanted
+from lakewarden.spark.data_source_reader import ReadingFailed, ReadOptions
 from lakewarden.spark.data_views import FILTERS, MOMENT, NUMBER, TEXT, TEXTS, TRUTH, VIEWS
 
 NAME = "lakewarden"
@@ -25,12 +25,12 @@ def without_secrets(options: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in dict(options).items() if name.lower() not in SECRETS}
 
 
-def ddl(wanted: Wanted) -> str:
+def ddl(wanted: ReadOptions) -> str:
     """The columns in Spark's words."""
     return ", ".join(f"`{name}` {VIEWS[wanted.view][name]}" for name in wanted.columns)
 
 
-def narrowed(wanted: Wanted, types: Mapping[str, str]) -> Wanted:
+def narrowed(wanted: ReadOptions, types: Mapping[str, str]) -> ReadOptions:
     """The same with the columns that a DataFrame has: some of the view's, by their own types."""
     names, known = data_source_reader.chosen(wanted.view, tuple(types)), VIEWS[wanted.view]
     for name in names:
@@ -60,7 +60,7 @@ def _equal_to(one: Any) -> tuple[str, Optional[tuple[str, ...]]]:
     return str(path[0]), found if good else None
 
 
-def batch(wanted: Wanted, rows: list[dict[str, Any]]) -> Any:
+def batch(wanted: ReadOptions, rows: list[dict[str, Any]]) -> Any:
     """Rows as a RecordBatch, its columns named and typed as the schema says."""
     import pyarrow as pa
 

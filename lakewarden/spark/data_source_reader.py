@@ -53,7 +53,7 @@ class ReadingFailed(Exception):
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ReadOptions:
     """What was asked for by options, checked; `token` is empty on executors."""
 
     url: str
@@ -70,7 +70,7 @@ class Wanted:
     attempts: int = 10
 
     @classmethod
-    def read(cls, options: Mapping[str, str]) -> Wanted:
+    def read(cls, options: Mapping[str, str]) -> ReadOptions:
         """Read options whose names are in lower case.  Raises ReadingFailed."""
         unknown = sorted(set(options) - OPTIONS)
         if unknown:
@@ -165,7 +165,7 @@ class Plan:
 class Part:
     """All that an executor needs for one part; its token reads one view at one revision, for a while."""
 
-    wanted: Wanted
+    wanted: ReadOptions
     token: str = field(repr=False)
     revision: int
     at: str
@@ -174,7 +174,7 @@ class Part:
     where: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
-def planned(wanted: Wanted) -> Plan:
+def planned(wanted: ReadOptions) -> Plan:
     """Ask where to cut.  Raises ReadingFailed."""
     asked = {"view": wanted.view, "realm": wanted.realm, "n": str(wanted.splits)}
     if wanted.as_of:
@@ -187,7 +187,7 @@ def planned(wanted: Wanted) -> Plan:
         raise ReadingFailed("UNAVAILABLE", f"{wanted.url} did not say where to cut") from None
 
 
-def narrowed(wanted: Wanted, plan: Plan) -> str:
+def narrowed(wanted: ReadOptions, plan: Plan) -> str:
     """A token for executors: for this view at this revision.  Raises ReadingFailed."""
     body = {"view": wanted.view, "realm": wanted.realm, "revision": plan.revision, "ttl": wanted.ttl}
     try:
@@ -199,7 +199,7 @@ def narrowed(wanted: Wanted, plan: Plan) -> str:
     return token
 
 
-def parts(wanted: Wanted, plan: Plan, where: Mapping[str, tuple[str, ...]]) -> list[Part]:
+def parts(wanted: ReadOptions, plan: Plan, where: Mapping[str, tuple[str, ...]]) -> list[Part]:
     """What executors are to read, with a token for that.  Raises ReadingFailed."""
     if not plan.parts:
         return []

@@ -28,7 +28,7 @@ def kept(error: Exception) -> str:
     return f"{CODE} {number}: {error}"
 
 
-def found(text: str) -> Exception | None:
+def error_in(text: str) -> Exception | None:
     """The error that a text speaks of."""
     number = _NUMBERED.search(text)
     with _lock:
@@ -77,7 +77,7 @@ def _telling(real: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return real(*args, **kwargs)
         except Py4JJavaError as error:
-            refusal = found(str(error))
+            refusal = error_in(str(error))
             if refusal is None:
                 raise
             raise refusal from None

@@ -22,7 +22,7 @@ from lakewarden.spark.actions import (
     USE,
     VIEW,
     WRITE,
-    Touch,
+    Action,
 )
 from lakewarden.spark.plan_names import SESSION_CATALOG
 from lakewarden.spark.symbolic_links import led_to
@@ -31,7 +31,7 @@ SETTING = "spark.lakewarden.catalog."
 _MADE_IN_SCHEMA = (CREATE_TABLE, CREATE_VIEW, CREATE_FUNCTION)
 
 
-class Asked(NamedTuple):
+class LawQuestion(NamedTuple):
     """One question to the law; with a `reason` it is refused before the law is asked."""
 
     action: str
@@ -73,14 +73,14 @@ def _below(realm: str, name: str, place: str) -> tuple[str, ...]:
     return path
 
 
-def questions(touches: Iterable[Touch], snapshot: Snapshot, catalogs: Catalogs) -> list[Asked]:
+def questions(touches: Iterable[Action], snapshot: Snapshot, catalogs: Catalogs) -> list[LawQuestion]:
     """What the law is asked.  Where views are objects, what lies below one is its maker's affair."""
     has_views = "view" in dialects.get(snapshot.dialect).children
-    asked: dict[Asked, None] = {}
+    asked: dict[LawQuestion, None] = {}
     for touch in touches:
         if touch.kind == UNKNOWN:
             text = touch.name[1] if len(touch.name) > 1 else _NO_OPERATION
-            asked.setdefault(Asked("run", Nameless("", catalogs.realm, touch.name[:1]), text))
+            asked.setdefault(LawQuestion("run", Nameless("", catalogs.realm, touch.name[:1]), text))
         elif not (touch.inside if has_views else touch.kind == VIEW and touch.action == READ):
             asked.update(dict.fromkeys(_of_touch(touch, snapshot, catalogs)))
     return list(asked)
@@ -92,7 +92,7 @@ _STRAYED = "the files of the table lie there, and not where the console says"
 _HIDDEN = "something that the console does not show you lies there, around it or inside it"
 
 
-def _of_touch(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Iterator[Asked]:
+def _of_touch(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> Iterator[LawQuestion]:
     if touch.kind == PATH:
         yield from _of_place(touch.action, touch.name[0], snapshot, catalogs.realm)
         return
@@ -102,43 +102,45 @@ def _of_touch(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Iterator[
         yield from _of_files(touch.action, asked.ref, place, snapshot, catalogs.realm)
 
 
-def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterator[Asked]:
+def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterator[LawQuestion]:
     """A path takes the right of all that it lies in and of all that lies in it."""
     for one in (place, *led_to(place, snapshot)):
         reach = snapshot.reach(one)
         for ref in (*reach.around, *reach.within):
-            yield Asked(action, ref)
+            yield LawQuestion(action, ref)
         if not reach.whole or not reach.around:
             text = _NOWHERE if not (reach.around or reach.within) else _HIDDEN
-            yield Asked(action, Nameless("path", realm, (one,)), text)
+            yield LawQuestion(action, Nameless("path", realm, (one,)), text)
 
 
-def _of_files(action: str, table: ObjectRef, place: str, snapshot: Snapshot, realm: str) -> Iterator[Asked]:
+def _of_files(
+    action: str, table: ObjectRef, place: str, snapshot: Snapshot, realm: str
+) -> Iterator[LawQuestion]:
     """The files of a table take more than its name where the console knows them as something else's too."""
     for one in (place, *led_to(place, snapshot)):
         reach = snapshot.reach(one)
         own = table in snapshot.nearest(one)
         for ref in reach.within if own else (*reach.around, *reach.within):
             if ref != table:
-                yield Asked(action if action in (READ, USE) else WRITE, ref)
+                yield LawQuestion(action if action in (READ, USE) else WRITE, ref)
         strayed = not reach.around and any(table in refs for refs in snapshot.locations.values())
         if not reach.whole or (strayed and not own):
             text = _HIDDEN if not reach.whole else _STRAYED
-            yield Asked(action, Nameless("path", realm, (one,)), text)
+            yield LawQuestion(action, Nameless("path", realm, (one,)), text)
 
 
-def _question(touch: Touch, snapshot: Snapshot, catalogs: Catalogs) -> Asked:
+def _question(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> LawQuestion:
     place = catalogs[touch.name[0]]
     if place is None:
         text = f"catalog {touch.name[0]} stands for nothing; set {SETTING}{touch.name[0]}"
-        return Asked(touch.action, Nameless(touch.kind, catalogs.realm, (".".join(touch.name),)), text)
+        return LawQuestion(touch.action, Nameless(touch.kind, catalogs.realm, (".".join(touch.name),)), text)
     asked = _named(touch, place, snapshot, catalogs.realm)
     if touch.name[0] != SESSION_CATALOG:
         return asked
     return asked._replace(ref=snapshot.spelled(asked.ref))  # that catalog takes any case, and keeps its own
 
 
-def _named(touch: Touch, place: tuple[str, ...], snapshot: Snapshot, realm: str) -> Asked:
+def _named(touch: Action, place: tuple[str, ...], snapshot: Snapshot, realm: str) -> LawQuestion:
     types = dialects.get(snapshot.dialect).children
     if "table" in types:
         return _in_tree(touch, place, realm)
@@ -147,29 +149,31 @@ def _named(touch: Touch, place: tuple[str, ...], snapshot: Snapshot, realm: str)
     return _in_namespace(touch, place, realm)
 
 
-def _in_tree(touch: Touch, place: tuple[str, ...], realm: str) -> Asked:
+def _in_tree(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
     """Catalog, schema, table: what is made is asked of what it is made in."""
     below = touch.name[1:]
     if touch.kind == CATALOG or (touch.action == CREATE_SCHEMA and len(below) == 1):
-        return Asked(touch.action, ObjectRef("catalog", realm, place))
+        return LawQuestion(touch.action, ObjectRef("catalog", realm, place))
     if touch.action == CREATE_SCHEMA:
-        return Asked(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below[:-1]))))
+        return LawQuestion(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below[:-1]))))
     if touch.kind == SCHEMA:
-        return Asked(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below))))
+        return LawQuestion(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below))))
     schema = (*place, NESTED.join(below[:-1]))
     if touch.action in _MADE_IN_SCHEMA:
-        return Asked(touch.action, ObjectRef("schema", realm, schema))
-    return Asked(touch.action, ObjectRef(touch.kind, realm, (*schema, below[-1])))
+        return LawQuestion(touch.action, ObjectRef("schema", realm, schema))
+    return LawQuestion(touch.action, ObjectRef(touch.kind, realm, (*schema, below[-1])))
 
 
-def _in_namespace(touch: Touch, place: tuple[str, ...], realm: str) -> Asked:
+def _in_namespace(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
     """A catalog stands for a namespace as a whole, and all that lies in it for nothing finer."""
-    return Asked(touch.action if touch.action in (READ, USE) else WRITE, ObjectRef("namespace", realm, place))
+    return LawQuestion(
+        touch.action if touch.action in (READ, USE) else WRITE, ObjectRef("namespace", realm, place)
+    )
 
 
-def _as_dataset(touch: Touch, place: tuple[str, ...], realm: str) -> Asked:
+def _as_dataset(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
     """A catalog stands for a namespace, a table in it for the dataset of its name."""
     if touch.kind in (CATALOG, SCHEMA):
-        return Asked(touch.action, ObjectRef("namespace", realm, place))
+        return LawQuestion(touch.action, ObjectRef("namespace", realm, place))
     action = "create_dataset" if touch.action in _MADE_IN_SCHEMA else touch.action
-    return Asked(action, ObjectRef("dataset", realm, (*place, touch.name[-1])))
+    return LawQuestion(action, ObjectRef("dataset", realm, (*place, touch.name[-1])))

@@ -12,9 +12,9 @@ from lakewarden.client import AccessDenied, Decision, Lack, Question
 from lakewarden.client.snapshot import Snapshot
 from lakewarden.law.explain import Lack as Lacking
 from lakewarden.spark import streams
-from lakewarden.spark.actions import READ, UNKNOWN, USE, Touch
+from lakewarden.spark.actions import READ, UNKNOWN, USE, Action
 from lakewarden.spark.foreign_calls import OPENING
-from lakewarden.spark.object_names import Asked, Catalogs, Nameless, questions
+from lakewarden.spark.object_names import Catalogs, LawQuestion, Nameless, questions
 from lakewarden.spark.pinned_settings import Settings
 from lakewarden.spark.plan_names import Console, Name, Namer, Names, connection
 from lakewarden.spark.plan_reader import Folders, PlanWalk
@@ -139,7 +139,7 @@ class Watching:
 
     def _refuse(self, session: Any, names: Names) -> None:
         snapshot = self._who(session).current()
-        touches = [Touch(READ, name.kind, name.parts) for name in names]
+        touches = [Action(READ, name.kind, name.parts) for name in names]
         asked = questions(touches, snapshot, self.catalogs)
         if asked:
             raise AccessDenied(self._refusals(asked, snapshot), asked=len(asked))
@@ -158,13 +158,13 @@ class Watching:
         asked = questions(self.touches(session, plan, {}), snapshot, self.catalogs)
         self.uses.executed(snapshot.principal, asked)
 
-    def touches(self, session: Any, plan: Any, folders: Folders) -> list[Touch]:
+    def touches(self, session: Any, plan: Any, folders: Folders) -> list[Action]:
         """Everything that a plan touches, in the order it is met."""
         walk = PlanWalk(session, self._subqueries, folders, self._console)
         walk.query(plan)
         if walk.touches and self._settings is not None:
             for name in self._settings.changed(session):
-                walk.touch(Touch(READ, UNKNOWN, (f"with the setting {name}", _CHANGED)))
+                walk.touch(Action(READ, UNKNOWN, (f"with the setting {name}", _CHANGED)))
         return list(walk.touches)
 
     def _folders(self) -> Folders:
@@ -174,7 +174,7 @@ class Watching:
         found: Folders = self._threads.folders
         return found
 
-    def _stands_elsewhere(self, touches: Sequence[Touch]) -> bool:
+    def _stands_elsewhere(self, touches: Sequence[Action]) -> bool:
         """Whether this plan is a part of another that is checked whole, or what Spark does for itself.
 
         The body of a view and a subquery are analysed alone first; refusing them there would name some of
@@ -195,11 +195,11 @@ class Watching:
     def _frames(self) -> str:
         return str(self._text.exceptionString(self._throwable()))
 
-    def _refusals(self, asked: Iterable[Asked], snapshot: Snapshot) -> list[Decision]:
+    def _refusals(self, asked: Iterable[LawQuestion], snapshot: Snapshot) -> list[Decision]:
         answers = (self._refusal(each, snapshot) for each in asked)
         return [refusal for refusal in answers if refusal is not None]
 
-    def _refusal(self, asked: Asked, snapshot: Snapshot) -> Decision | None:
+    def _refusal(self, asked: LawQuestion, snapshot: Snapshot) -> Decision | None:
         question = Question(snapshot.principal, asked.action, asked.ref)
         if asked.reason:
             return Decision(question, allowed=False, reason=asked.reason, revision=snapshot.revision)

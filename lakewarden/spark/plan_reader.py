@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from lakewarden.spark.actions import ALTER, PATH, READ, SCHEMA, UNKNOWN, VIEW, WRITE, Touch, unknown
+from lakewarden.spark.actions import ALTER, PATH, READ, SCHEMA, UNKNOWN, VIEW, WRITE, Action, unknown
 from lakewarden.spark.commands import DATABASE, NOTHING, PLAIN, QUERIES, Plain
 from lakewarden.spark.options import places_in
 from lakewarden.spark.plan_names import NO_CONSOLE, RELATIONS, Console, Name, Namer
@@ -27,11 +27,11 @@ class PlanWalk:
         self, session: Any, has_subqueries: Any, folders: Folders, console: Console = NO_CONSOLE
     ) -> None:
         self.namer = Namer(session, console)
-        self.touches: dict[Touch, None] = {}
+        self.touches: dict[Action, None] = {}
         self._pattern, self._folders = has_subqueries, folders
         self._inside = False
 
-    def touch(self, touch: Touch) -> None:
+    def touch(self, touch: Action) -> None:
         if touch.kind == PATH:
             touch = touch._replace(name=(self.namer.place(touch.name[0]),))
         places = tuple(map(self.namer.place, touch.places))
@@ -39,7 +39,7 @@ class PlanWalk:
 
     def do(self, action: str, names: Iterable[Name]) -> None:
         for name in names:
-            self.touch(Touch(action, name.kind, name.parts, places=name.places))
+            self.touch(Action(action, name.kind, name.parts, places=name.places))
 
     def expect(self, folder: str, table: tuple[str, ...]) -> None:
         self._folders[folder] = table
@@ -117,7 +117,7 @@ class PlanWalk:
             self.query(getattr(node, method)())
 
     def _database(self, action: str, database: str) -> None:
-        self.touch(Touch(action, SCHEMA, (self.namer.current_catalog(), database)))
+        self.touch(Action(action, SCHEMA, (self.namer.current_catalog(), database)))
 
 
 def _inputs(node: Any, method: str) -> Iterable[Any]:

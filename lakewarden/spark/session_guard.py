@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Any, Union
 
 from lakewarden.client import Client
-from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.law.principals import Principal
 from lakewarden.spark import analyzer_rule, errors
 from lakewarden.spark.object_names import SETTING, Catalogs
@@ -125,7 +125,7 @@ def guard(
     named = run or os.environ.get("LAKEWARDEN_RUN") or run_of(spark)
     reporter = Reporter(uses, asking.report_uses, realm, named, spool_folder(spool))
     places = Catalogs(realm, {**settings(spark._jsparkSession, SETTING), **(catalogs or {})})
-    held = Held(asking, realm, principal, refresh=refresh)
+    held = FreshSnapshot(asking, realm, principal, refresh=refresh)
     return Guard(spark, held, places, uses, console=asking.url, reporter=reporter)
 
 

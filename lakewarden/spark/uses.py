@@ -14,7 +14,7 @@ from typing import Any, Union
 from lakewarden.client.transport import BadQuestion, ConsoleError
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.principals import Principal
-from lakewarden.spark.object_names import Asked, Nameless
+from lakewarden.spark.object_names import LawQuestion, Nameless
 
 log = logging.getLogger("lakewarden")
 
@@ -33,7 +33,7 @@ class Uses:
         self._found: dict[tuple[Principal, str, ObjectRef], dict[str, Any]] = {}
         self._sent: dict[tuple[Principal, str, ObjectRef], bool] = {}
 
-    def seen(self, principal: Principal, asked: Iterable[Asked]) -> None:
+    def seen(self, principal: Principal, asked: Iterable[LawQuestion]) -> None:
         """These were decided with yes."""
         with self._lock:
             for each in asked:
@@ -41,7 +41,7 @@ class Uses:
                     key = (principal, each.action, each.ref)
                     self._found.setdefault(key, {"executed": False, "at": _now()})
 
-    def executed(self, principal: Principal, asked: Iterable[Asked]) -> None:
+    def executed(self, principal: Principal, asked: Iterable[LawQuestion]) -> None:
         """These ran; what the rule did not let through is not taken up."""
         with self._lock:
             for each in asked:

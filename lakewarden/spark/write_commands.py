@@ -23,7 +23,7 @@ from lakewarden.spark.actions import (
     USE,
     VIEW,
     WRITE,
-    Touch,
+    Action,
     on_path,
     unknown,
 )
@@ -53,7 +53,7 @@ class Walk(Protocol):
 
     namer: Namer
 
-    def touch(self, touch: Touch) -> None: ...
+    def touch(self, touch: Action) -> None: ...
 
     def do(self, action: str, names: Iterable[Name]) -> None: ...
 
@@ -76,7 +76,7 @@ def insert_into_files(walk: Walk, command: Any) -> None:
         walk.do(WRITE, walk.namer.described(table))
     elif (made := walk.expected(folder)) is not None:
         walk.touch(
-            Touch(CREATE_TABLE, TABLE, made)
+            Action(CREATE_TABLE, TABLE, made)
         )  # the last step of making a table, which was checked before
     else:
         walk.touch(on_path(WRITE, folder))
@@ -104,7 +104,7 @@ def save_into_source(walk: Walk, command: Any) -> None:
         walk.touch(on_path(WRITE, given["path"]))
         walk.do(WRITE, misled_files(given, source))
     else:
-        walk.touch(Touch(WRITE, *unknown(f"a write by {source}")[1:]))
+        walk.touch(Action(WRITE, *unknown(f"a write by {source}")[1:]))
     walk.query(command.query())
 
 
@@ -150,7 +150,7 @@ def _make(walk: Walk, table: Any, mode: str) -> None:
         walk.do(WRITE if mode == "Append" else DROP, walk.namer.identifier(table.identifier()))
         if mode == "Append":
             return
-    walk.touch(Touch(CREATE_TABLE, TABLE, name))
+    walk.touch(Action(CREATE_TABLE, TABLE, name))
     location = option(storage.locationUri())
     if location is not None and str(table.tableType().name()) == "EXTERNAL":
         live_in(walk, place_of(location))
@@ -165,7 +165,7 @@ def live_in(walk: Walk, place: str) -> None:
 
 def create_like(walk: Walk, command: Any) -> None:
     namer = walk.namer
-    walk.touch(Touch(CREATE_TABLE, TABLE, namer.complete(parts_of(command.targetTable()))))
+    walk.touch(Action(CREATE_TABLE, TABLE, namer.complete(parts_of(command.targetTable()))))
     walk.do(READ, namer.identifier(command.sourceTable()))
     walk.do(CREATE_TABLE, strange_provider(option(command.provider())))
     walk.do(CREATE_TABLE, hive_storage(command.fileFormat(), pairs(command.properties())))
@@ -175,14 +175,14 @@ def create_like(walk: Walk, command: Any) -> None:
 
 
 def create_schema(walk: Walk, command: Any) -> None:
-    walk.touch(Touch(CREATE_SCHEMA, SCHEMA, (walk.namer.current_catalog(), str(command.databaseName()))))
+    walk.touch(Action(CREATE_SCHEMA, SCHEMA, (walk.namer.current_catalog(), str(command.databaseName()))))
     location = option(command.path())
     if location is not None:
         live_in(walk, str(location))
 
 
 def move_schema(walk: Walk, command: Any) -> None:
-    walk.touch(Touch(ALTER, SCHEMA, (walk.namer.current_catalog(), str(command.databaseName()))))
+    walk.touch(Action(ALTER, SCHEMA, (walk.namer.current_catalog(), str(command.databaseName()))))
     live_in(walk, str(command.location()))
 
 
@@ -248,7 +248,7 @@ def create_index(walk: Walk, command: Any) -> None:
     walk.do(ALTER, walk.namer.names(command.table()))
     walk.do(ALTER, walk.namer.altered(command.table(), command))
     for name in pairs(command.properties()):
-        walk.touch(Touch(ALTER, UNKNOWN, (f"property {name} of an index", ELSEWHERE)))
+        walk.touch(Action(ALTER, UNKNOWN, (f"property {name} of an index", ELSEWHERE)))
 
 
 def add_partitions(walk: Walk, command: Any) -> None:
@@ -265,11 +265,11 @@ def rename_table(walk: Walk, command: Any) -> None:
     kind = VIEW if command.isView() else TABLE
     old = walk.namer.complete(parts_of(command.oldName()))
     new = parts_of(command.newName())
-    walk.touch(Touch(ALTER, kind, old))
+    walk.touch(Action(ALTER, kind, old))
     # the new name comes without its catalog, and without its schema where that stays
     moved = (old[0], *(new if len(new) > 1 else (old[1], *new)))
     if moved[:-1] != old[:-1]:
-        walk.touch(Touch(CREATE_VIEW if kind == VIEW else CREATE_TABLE, kind, moved))
+        walk.touch(Action(CREATE_VIEW if kind == VIEW else CREATE_TABLE, kind, moved))
 
 
 def rename_in_catalog(walk: Walk, command: Any) -> None:
@@ -278,7 +278,7 @@ def rename_in_catalog(walk: Walk, command: Any) -> None:
     walk.do(ALTER, walk.namer.names(child))
     walk.do(ALTER, walk.namer.unquoted(child.catalog(), new))
     if len(new) > 1 and new[:-1] != old[1:-1]:
-        walk.touch(Touch(CREATE_VIEW if command.isView() else CREATE_TABLE, TABLE, (old[0], *new)))
+        walk.touch(Action(CREATE_VIEW if command.isView() else CREATE_TABLE, TABLE, (old[0], *new)))
 
 
 # views and functions
@@ -288,13 +288,13 @@ def create_view(walk: Walk, command: Any) -> None:
     if str(command.viewType().toString()) == "PersistedView":
         name = walk.namer.complete(parts_of(command.name()))
         replaces = command.replace() and walk.namer.exists(command.name())
-        walk.touch(Touch(ALTER if replaces else CREATE_VIEW, VIEW, name))
+        walk.touch(Action(ALTER if replaces else CREATE_VIEW, VIEW, name))
     walk.query(command.plan())
 
 
 def create_view_in_catalog(walk: Walk, command: Any) -> None:
     for name in walk.namer.in_catalog(command.child()):
-        walk.touch(Touch(ALTER if command.replace() else CREATE_VIEW, VIEW, name.parts))
+        walk.touch(Action(ALTER if command.replace() else CREATE_VIEW, VIEW, name.parts))
     walk.query(command.query())
 
 
@@ -303,14 +303,14 @@ def create_sql_function(walk: Walk, command: Any) -> None:
     if not command.isTemp():
         name = command.name()
         parts = (str(option(name.database()) or ""), str(name.funcName()))
-        walk.touch(Touch(CREATE_FUNCTION, FUNCTION, walk.namer.complete(tuple(filter(None, parts)))))
+        walk.touch(Action(CREATE_FUNCTION, FUNCTION, walk.namer.complete(tuple(filter(None, parts)))))
 
 
 def drop_function(walk: Walk, command: Any) -> None:
     if not command.isTemp():
         name = command.identifier()
         parts = (str(option(name.database()) or ""), str(name.funcName()))
-        walk.touch(Touch(DROP, FUNCTION, walk.namer.complete(tuple(filter(None, parts)))))
+        walk.touch(Action(DROP, FUNCTION, walk.namer.complete(tuple(filter(None, parts)))))
 
 
 def temp_view_over_source(walk: Walk, command: Any) -> None:
@@ -343,7 +343,7 @@ def start_stream(walk: Walk, command: Any) -> None:
     elif pair is not None:
         identifier = pair._2()
         parts = (str(pair._1().name()), *identifier.namespace(), str(identifier.name()))
-        walk.touch(Touch(WRITE, TABLE, parts))
+        walk.touch(Action(WRITE, TABLE, parts))
     else:
         _sink(walk, command.sink())
     if not command.deleteCheckpointOnStop():  # else it is a temporary folder of Spark's own
@@ -388,7 +388,7 @@ def _sink(walk: Walk, sink: Any) -> None:
     if folder is not None:
         walk.touch(on_path(WRITE, folder))
     elif name not in _OWN_SINKS:
-        walk.touch(Touch(WRITE, *unknown(f"a stream into {name}")[1:]))
+        walk.touch(Action(WRITE, *unknown(f"a stream into {name}")[1:]))
 
 
 # what shows and explains
@@ -398,7 +398,7 @@ def show_tables(walk: Walk, command: Any) -> None:
     """Names are for whoever may use the schema; what else is shown takes what describing each table takes."""
     database = option(command.databaseName())
     parts = walk.namer.complete((str(database), ""))[:2] if database else ()
-    walk.touch(Touch(USE, SCHEMA, parts) if parts else Touch(USE, CATALOG, (walk.namer.current_catalog(),)))
+    walk.touch(Action(USE, SCHEMA, parts) if parts else Action(USE, CATALOG, (walk.namer.current_catalog(),)))
     if command.isExtended():
         pattern = option(command.tableIdentifierPattern())
         shown = walk.namer.listed(str(database or walk.namer.current_database()), str(pattern or "*"))
@@ -416,7 +416,7 @@ def show_tables_in_catalog(walk: Walk, command: Any) -> None:
 def show_functions(walk: Walk, command: Any) -> None:
     database = str(command.db())
     if walk.namer.has_functions(database):
-        walk.touch(Touch(USE, SCHEMA, walk.namer.complete((database, ""))[:2]))
+        walk.touch(Action(USE, SCHEMA, walk.namer.complete((database, ""))[:2]))
 
 
 def describe_function(walk: Walk, command: Any) -> None:
@@ -424,7 +424,7 @@ def describe_function(walk: Walk, command: Any) -> None:
     described = command.info()
     if described.getDb():
         parts = walk.namer.complete((str(described.getDb()), str(described.getName())))
-        walk.touch(Touch(USE, FUNCTION, parts))
+        walk.touch(Action(USE, FUNCTION, parts))
 
 
 def explain(walk: Walk, command: Any) -> None:

@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.client.snapshot import Snapshot, key_in
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import OWNER, Rule
@@ -67,7 +67,7 @@ def guarded(
     from lakewarden.spark.session_guard import Guard
     from lakewarden.spark.uses import Uses
 
-    held = Held.fixed(snapshot(facts, realm=realm, dialect=dialect, principal=principal))
+    held = FreshSnapshot.fixed(snapshot(facts, realm=realm, dialect=dialect, principal=principal))
     return Guard(spark, held, Catalogs(realm, catalogs), Uses())
 
 

@@ -25,7 +25,7 @@ from policies.errors import Conflict, Invalid, NotFound
 from policies.events import HINT_BROUGHT_BACK, HINT_DISMISSED
 from policies.models import Grant, Hint
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import grants, realm_of
 
 LOOKED_AT = 2_000
@@ -37,7 +37,7 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Told:
+class HintView:
     """One hint as it is shown.
 
     `node` is the object it is about, the realm's root where it is about none; `role` and `other` are the
@@ -93,25 +93,25 @@ class Told:
         return (now or timezone.now()) - self.row.seen
 
 
-def about_object(place: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
+def about_object(place: Node, by: Actor, *, dismissed: bool = False) -> list[HintView]:
     """The hints on one object or on its very name, for those who may change that or review it."""
     text = f"{place.type}:{'.'.join(place.names[1:] or place.names)}"
     rows = _open(dismissed=dismissed).filter(
         Q(securable=place.id) | Q(realm=place.realm_id, securable__isnull=True, pattern=text)
     )
-    return _seen(by, told(rows, [place]), [place])
+    return _seen(by, hint_views(rows, [place]), [place])
 
 
-def about_role(role: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
+def about_role(role: Node, by: Actor, *, dismissed: bool = False) -> list[HintView]:
     """The hints about a role and what it gives, as far as the asker may see what they are about."""
     rows = _open(dismissed=dismissed).filter(Q(role=role.id) | Q(other_role=role.id))
-    return _seen(by, told(rows[:LOOKED_AT], [role]), [role])
+    return _seen(by, hint_views(rows[:LOOKED_AT], [role]), [role])
 
 
-def about_person(person: Principal, root: Node, by: Actor, *, dismissed: bool = False) -> list[Told]:
+def about_person(person: Principal, root: Node, by: Actor, *, dismissed: bool = False) -> list[HintView]:
     """The hints about what a person holds in a realm, as far as the asker may see what they are about."""
     rows = _open(dismissed=dismissed).filter(realm=root.realm_id, holder=person)
-    return _seen(by, told(rows[:LOOKED_AT], [root]), [root])
+    return _seen(by, hint_views(rows[:LOOKED_AT], [root]), [root])
 
 
 @dataclass(frozen=True)
@@ -132,26 +132,26 @@ class Room:
         found = dict(counted)
         return {kind: found[kind] for kind in KINDS if kind in found}
 
-    def page(self, limit: int, *, kind: str = "", after: Place | None = None) -> list[Told]:
+    def page(self, limit: int, *, kind: str = "", after: Place | None = None) -> list[HintView]:
         """So many of them, of one kind or of all, from the first or behind a place.  Three queries."""
         rows = self.rows.filter(kind=kind) if kind else self.rows
         if after is not None:
             people, number = after
             rows = rows.filter(Q(people__lt=people) | Q(people=people, id__gt=number))
-        return told(rows[:limit], self.realms)
+        return hint_views(rows[:limit], self.realms)
 
 
-def hint(number: int, by: Actor) -> Told:
+def hint(number: int, by: Actor) -> HintView:
     """One hint that the asker may see.  Raises NotFound."""
     row = Hint.objects.select_related("holder", "dismissed_by").filter(pk=number).first()
     root = _root_of(row) if row else None
-    found = told([row], [root]) if row and root else []
+    found = hint_views([row], [root]) if row and root else []
     if root is None or not _seen(by, found, [root]):
         raise NotFound("There is no such hint.")
     return found[0]
 
 
-def dismiss(number: int, *, by: Actor, reason: str) -> Told:
+def dismiss(number: int, *, by: Actor, reason: str) -> HintView:
     """Leave it as it is, for a reason; it does not come back with the next run.
 
     Raises NotFound, Refused, Invalid, and Conflict when somebody else has dismissed it.
@@ -164,12 +164,12 @@ def dismiss(number: int, *, by: Actor, reason: str) -> Told:
         rows = Hint.objects.filter(pk=number, dismissed__isnull=True)
         if not rows.update(dismissed=current.at, dismissed_by=by.decides_as, reason=reason.strip()):
             raise Conflict("It is already dismissed.")
-        current.say(said(HINT_DISMISSED, about.node, hint=about.label), by=authority)
+        current.say(make_event(HINT_DISMISSED, about.node, hint=about.label), by=authority)
     about.row.refresh_from_db()
     return about
 
 
-def bring_back(number: int, *, by: Actor, reason: str = "") -> Told:
+def bring_back(number: int, *, by: Actor, reason: str = "") -> HintView:
     """Take a dismissal back.  Raises NotFound, Refused, Conflict."""
     about = hint(number, by)
     with change(HINT_BROUGHT_BACK, realm=realm_of(about.node), by=by, reason=reason) as current:
@@ -177,12 +177,12 @@ def bring_back(number: int, *, by: Actor, reason: str = "") -> Told:
         rows = Hint.objects.filter(pk=number, dismissed__isnull=False)
         if not rows.update(dismissed=None, dismissed_by=None, reason=""):
             raise Conflict("It is not dismissed.")
-        current.say(said(HINT_BROUGHT_BACK, about.node, hint=about.label), by=authority)
+        current.say(make_event(HINT_BROUGHT_BACK, about.node, hint=about.label), by=authority)
     about.row.refresh_from_db()
     return about
 
 
-def mend(number: int, *, by: Actor, reason: str = "") -> Told:
+def mend(number: int, *, by: Actor, reason: str = "") -> HintView:
     """End the grant that a hint is about, by the service that ends it anywhere else; the hint is gone then.
 
     Raises NotFound, Refused, Invalid for a hint that needs a choice, and Conflict when the grant has ended,
@@ -202,12 +202,12 @@ def mend(number: int, *, by: Actor, reason: str = "") -> Told:
     return about
 
 
-def authority_over(about: Told, by: Actor) -> Authority:
+def authority_over(about: HintView, by: Actor) -> Authority:
     """The right to dismiss or mend a hint: that of changing who has access to its object.  Raises Refused."""
     return grants.authority_to_grant(about.node, by)
 
 
-def told(rows: Iterable[Hint], near: Iterable[Node]) -> list[Told]:
+def hint_views(rows: Iterable[Hint], near: Iterable[Node]) -> list[HintView]:
     """Hints with what they are about; those whose object or role is gone are left out.  Two queries.
 
     `near` are objects of the realms that they are of.
@@ -220,7 +220,7 @@ def told(rows: Iterable[Hint], near: Iterable[Node]) -> list[Told]:
         about = known.get(row.securable_id or roots[row.realm_id])
         gone = any(key and key not in known for key in (row.role_id, row.other_role_id))
         if about is not None and not gone:
-            found.append(Told(row, about, known.get(row.role_id or 0), known.get(row.other_role_id or 0)))
+            found.append(HintView(row, about, known.get(row.role_id or 0), known.get(row.other_role_id or 0)))
     return found
 
 
@@ -238,6 +238,6 @@ def _root_of(row: Hint) -> Node | None:
     return root(row.realm)
 
 
-def _seen(by: Actor, found: list[Told], near: Iterable[Node]) -> list[Told]:
+def _seen(by: Actor, found: list[HintView], near: Iterable[Node]) -> list[HintView]:
     seen = hint_visibility.of_them(near, [one.node for one in found], by) if found else set()
     return [one for one in found if one.node.id in seen]

@@ -19,7 +19,7 @@ LONGEST_ACTION = 64
 
 
 @dataclass(frozen=True)
-class Used:
+class ReportedUse:
     """Somebody did something to an object, or, where not `executed`, only prepared to."""
 
     principal: Principal
@@ -39,9 +39,9 @@ ON CONFLICT (reporter_id, realm_id, run, principal_id, securable_id, action) DO 
 """
 
 
-def take(realm_id: int, reporter: Principal, run: str, uses: Iterable[Used]) -> None:
+def take(realm_id: int, reporter: Principal, run: str, uses: Iterable[ReportedUse]) -> None:
     """Keep the uses of one run; what was told before is not kept twice.  One query."""
-    once: dict[tuple[int, int, str], Used] = {}
+    once: dict[tuple[int, int, str], ReportedUse] = {}
     for use in uses:
         key = (use.principal.pk, use.node.id, use.action)
         before = once.get(key)
@@ -60,9 +60,9 @@ def take(realm_id: int, reporter: Principal, run: str, uses: Iterable[Used]) -> 
         cursor.execute(_TAKE, [realm_id, reporter.pk, run, *columns])
 
 
-def _joined(one: Used, other: Used) -> Used:
+def _joined(one: ReportedUse, other: ReportedUse) -> ReportedUse:
     executed, at = one.executed or other.executed, max(one.at, other.at)
-    return Used(one.principal, one.node, one.action, executed, at)
+    return ReportedUse(one.principal, one.node, one.action, executed, at)
 
 
 _FORGET = """

@@ -15,7 +15,7 @@ from policies.models import Change, Event
 from policies.record import audit
 from policies.record.archive import reading
 from policies.record.archive.files import ArchiveBroken
-from policies.record.exports.entries import told
+from policies.record.exports.entries import entry_rows
 from policies.record.history import Sight
 
 KEYS = """
@@ -42,11 +42,11 @@ def rows(
     both = groupby(heapq.merge(live, old, key=_place), key=_place)
     page = [next(alike) for _, alike in islice(both, limit + 1)]
     more = _place(page[limit - 1]) if len(page) > limit else None
-    return [_row(entry) for entry in told(_with_changes(page[:limit], old))], more
+    return [_row(entry) for entry in entry_rows(_with_changes(page[:limit], old))], more
 
 
 def _live(pin: Pin, seen: Sight, within: Range, where: Where, limit: int) -> list[Event]:
-    found = audit.events_of(audit.Asked(pin.root), seen)
+    found = audit.events_of(audit.AuditFilter(pin.root), seen)
     found = found.filter(_behind(within.after), change__lte=within.upto)
     if "kind" in where:
         found = found.filter(kind__in=where["kind"])
@@ -55,7 +55,7 @@ def _live(pin: Pin, seen: Sight, within: Range, where: Where, limit: int) -> lis
 
 def _old(pin: Pin, seen: Sight, within: Range, where: Where) -> Iterator[Event]:
     first, *number = within.after
-    asked, kinds = audit.Asked(pin.root), where.get("kind")
+    asked, kinds = audit.AuditFilter(pin.root), where.get("kind")
     start = first if number else first + 1
     for event in reading.events_within(pin.realm.pk, start, within.upto):
         if number and _place(event) <= within.after:

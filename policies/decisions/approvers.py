@@ -34,7 +34,7 @@ ON_TEXTS = ("ADMIN", "ALL")
 
 
 @dataclass(frozen=True)
-class Decider:
+class Approver:
     """A person who may decide: as `owner` or `service_admin`, by a privilege or a duty, held at `where`."""
 
     principal: Principal
@@ -49,7 +49,7 @@ def of(
     now: datetime | None = None,
     without: Iterable[Principal] = (),
     action: str = GRANT,
-) -> list[Decider]:
+) -> list[Approver]:
     """The people who may decide about an object, the nearest to it first, then by name.
 
     Groups are unfolded, and only those who can sign in are named.  `duty` counts its holders on the object or
@@ -64,10 +64,10 @@ def of_many(
     duty: str = "",
     now: datetime | None = None,
     without: Iterable[Principal] = (),
-) -> list[list[Decider]]:
+) -> list[list[Approver]]:
     """The same for many objects, each with what the law is asked.  At most eleven queries a realm."""
     left_out, now = {one.pk for one in without}, now or timezone.now()
-    found: list[list[Decider]] = [[] for _ in asked]
+    found: list[list[Approver]] = [[] for _ in asked]
     by_realm: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(asked):
         by_realm.setdefault(node.realm_id, []).append(at)
@@ -78,7 +78,7 @@ def of_many(
     return found
 
 
-def _nearest(one: Decider) -> tuple[int, str]:
+def _nearest(one: Approver) -> tuple[int, str]:
     return -len(one.where.levels), one.principal.label.casefold()
 
 
@@ -137,7 +137,7 @@ class _Found:
         owners = Ownership.objects.open().filter(securable__in=self.lineages)
         grants = Grant.objects.open().filter(effect="allow")
         if self.law.by_text:
-            told, realm = patterns.telling(*self.nodes), self.nodes[0].realm_id
+            told, realm = patterns.patterns_counting_on(*self.nodes), self.nodes[0].realm_id
             grants = grants.filter(realm=realm, pattern__in=told, privilege__in=ON_TEXTS)
         else:
             codes = [code for code, one in self.law.privileges.items() if one.category == MANAGING]
@@ -154,9 +154,11 @@ class _Found:
         return Realm.objects.get(pk=self.nodes[0].realm_id)
 
     @cached_property
-    def dutiful(self) -> list[duties.Held]:
+    def dutiful(self) -> list[duties.HeldDuty]:
         """Who has the duty on one of the objects or above it, the nearest first."""
-        return [held for held in duties.along(*self.nodes) if held.duty == self.duty] if self.duty else []
+        return (
+            [held for held in duties.duties_along(*self.nodes) if held.duty == self.duty] if self.duty else []
+        )
 
     @cached_property
     def loaded(self) -> facts.Loaded:
@@ -178,17 +180,17 @@ class _About:
         self.places = [*node.above(), node]
         self._grounds: dict[object, tuple[str, Node] | None] = {}
 
-    def deciders(self, left_out: Collection[int]) -> list[Decider]:
+    def deciders(self, left_out: Collection[int]) -> list[Approver]:
         named = (self._decider(one) for one in self.found.people if one.pk not in left_out)
         return [one for one in named if one is not None]
 
-    def _decider(self, person: Principal) -> Decider | None:
+    def _decider(self, person: Principal) -> Approver | None:
         """What the person decides by; None for one who may not."""
         alike = self.found.alike[person.pk]
         if alike not in self._grounds:
             self._grounds[alike] = self._by_law(person)
         ground = self._grounds[alike] or self._by_duty(person)
-        return Decider(person, *ground) if ground else None
+        return Approver(person, *ground) if ground else None
 
     def _by_law(self, person: Principal) -> tuple[str, Node] | None:
         held = self.found.loaded.slice_of(person)
@@ -217,4 +219,4 @@ class _About:
         return (self.found.duty, max(places, key=lambda one: len(one.levels))) if places else None
 
 
-__all__ = ["APPROVE", "GRANT", "REVIEW", "Decider", "Rights", "may", "of", "of_many"]
+__all__ = ["APPROVE", "GRANT", "REVIEW", "Approver", "Rights", "may", "of", "of_many"]

@@ -27,7 +27,7 @@ from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.lookups import live_history
 from policies.decisions.seals import unsealed
-from policies.decisions.seals.sealed_rows import MODELS, Row, content_of_row, key_of_row
+from policies.decisions.seals.sealed_rows import MODELS, SealedRow, content_of_row, key_of_row
 
 _STATEMENT = """
 WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
@@ -170,13 +170,13 @@ class Loaded:
     owned: dict[int, list[OwnedRow]] = field(default_factory=lambda: defaultdict(list))
     root: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
-    unsealed: list[Row] = field(default_factory=list)
+    unsealed: list[SealedRow] = field(default_factory=list)
     shut: dict[int, frozenset[str]] = field(default_factory=dict)
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Sort all rows of the statement; what has no good seal is left out."""
         for values in rows:
-            row = Row(*values)
+            row = SealedRow(*values)
             if row.kind in MODELS and not is_sealed(content_of_row(row), row.seal):
                 self.unsealed.append(row)
             else:
@@ -185,7 +185,7 @@ class Loaded:
         if self.unsealed:
             self._shut({key_of_row(row) for row in self.unsealed})
 
-    def _sort(self, row: Row) -> None:
+    def _sort(self, row: SealedRow) -> None:
         window = (_seconds(row.start), _seconds(row.end))
         match row.kind:
             case "revision":

@@ -24,7 +24,7 @@ ORDER = ("ancestors__len", "type", "name")
 
 
 @dataclass(frozen=True)
-class Asked:
+class OwnershipFilter:
     """Which objects of a realm: those of somebody, of nobody, or of who cannot come in; by type and name."""
 
     root: Node
@@ -35,7 +35,7 @@ class Asked:
     only: tuple[int, ...] = ()
 
 
-def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
+def places(asked: OwnershipFilter, governed: Collection[int]) -> QuerySet[Placement]:
     """Those of them that lie in what the asker governs, in their `ORDER`."""
     rows = (
         Placement.objects.open()
@@ -52,7 +52,7 @@ def places(asked: Asked, governed: Collection[int]) -> QuerySet[Placement]:
     return _owned(rows, asked).order_by(*ORDER, "pk")
 
 
-def _owned(rows: QuerySet[Placement], asked: Asked) -> QuerySet[Placement]:
+def _owned(rows: QuerySet[Placement], asked: OwnershipFilter) -> QuerySet[Placement]:
     owners = Ownership.objects.open().filter(securable=OuterRef("securable"))
     if asked.how == NOBODY:
         return rows.filter(~Exists(owners), parent=asked.root.id, type__in=TOP)

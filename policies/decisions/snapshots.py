@@ -55,7 +55,7 @@ SELECT p.securable_id, p.type, p.name, p.ancestors, located.places::text
 
 
 @dataclass(frozen=True)
-class Held:
+class SnapshotSource:
     """A principal's slice of a realm, until when it is good, and the names of what it speaks of."""
 
     slice: Slice
@@ -66,7 +66,7 @@ class Held:
     off: frozenset[Key] = frozenset()
 
 
-def hold(subject: Principal, root: Node, *, now: datetime) -> Held:
+def hold(subject: Principal, root: Node, *, now: datetime) -> SnapshotSource:
     """Everything of one principal in one realm.  Two queries, and one when something was changed."""
     loaded = _load(subject, root, now)
     slice_ = loaded.slice_of(subject, _number(subject))
@@ -77,7 +77,9 @@ def hold(subject: Principal, root: Node, *, now: datetime) -> Held:
         for _, name, window in loaded.groups.get(_number(subject), ())
         if facts.contains(window, now.timestamp())
     )
-    return Held(slice_, loaded.good_until(_number(subject)), nodes, places, groups, off & nodes.keys())
+    return SnapshotSource(
+        slice_, loaded.good_until(_number(subject)), nodes, places, groups, off & nodes.keys()
+    )
 
 
 def belongs(slice_: Slice) -> bool:
@@ -85,7 +87,7 @@ def belongs(slice_: Slice) -> bool:
     return slice_.member or slice_.service_admin or bool(slice_.rules)
 
 
-def document(held: Held, root: Node, viewers: Sequence[Slice], *, now: datetime) -> dict[str, Any]:
+def document(held: SnapshotSource, root: Node, viewers: Sequence[Slice], *, now: datetime) -> dict[str, Any]:
     """The snapshot as it is sent, without its digest.  No queries.
 
     What neither the principal nor a viewer may know of stands there by a digest of its name.
@@ -142,7 +144,7 @@ def _texts(places: str) -> Iterable[str]:
 class _Wire:
     """Numbers of objects to names, in the order in which they are first spoken of."""
 
-    def __init__(self, held: Held, root: Node, viewers: Sequence[Slice], now: datetime) -> None:
+    def __init__(self, held: SnapshotSource, root: Node, viewers: Sequence[Slice], now: datetime) -> None:
         self.held, self.root, self.viewers, self.now = held, root, viewers, now
         self.law = dialects.get(held.slice.dialect)
         self.salt = salted_hmac("snapshot", f"{root.realm_id}/{held.slice.principal}").hexdigest()[:32]

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import Principal, User
 from accounts.record import Origin
-from accounts.text import told
+from accounts.text import recordable
 from catalog.nodes import Node, nodes
 from catalog.nodes import node as node_of
 from lakewarden.law import dialects
@@ -39,7 +39,7 @@ from policies.events import (
 from policies.models import Emergency, Grant
 from policies.models.emergencies import EMERGENCY
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.requests import parties
 from policies.services import duties, grant_holders, personal_roles, realm_of
 from policies.services.roles import catalog_kind, must_be_member
@@ -52,7 +52,7 @@ TO_REVIEW = notices.kind("emergency.review", "emergencies whose review waits for
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EmergencyRequest:
     """What somebody opens for themselves: an object, to read or to read and write, for some hours."""
 
     node: Node
@@ -73,7 +73,7 @@ def may(person: Principal, node: Node, *, now: datetime | None = None) -> bool:
     return duties.has(person, DUTY, node, now=now)
 
 
-def open_for_oneself(wanted: Wanted, *, by: Actor) -> Emergency:
+def open_for_oneself(wanted: EmergencyRequest, *, by: Actor) -> Emergency:
     """Open the object for the actor alone, at once.  Raises Refused, Invalid, Conflict, Separated.
 
     The same `key` again answers what was opened by it.
@@ -92,8 +92,8 @@ def open_for_oneself(wanted: Wanted, *, by: Actor) -> Emergency:
             realm_id=wanted.node.realm_id,
             securable_id=wanted.node.id,
             privileges=list(codes),
-            reason=told(wanted.reason.strip(), LONGEST),
-            request_id=told(wanted.key, 64),
+            reason=recordable(wanted.reason.strip(), LONGEST),
+            request_id=recordable(wanted.key, 64),
             opened=current.at,
             until=until,
             revision=current.revision,
@@ -106,11 +106,11 @@ def open_for_oneself(wanted: Wanted, *, by: Actor) -> Emergency:
                 origin=Origin.EMERGENCY,
                 valid_until=until,
             )
-            event = said(
+            event = make_event(
                 GRANT_ADDED, node, person, privilege=code, holder=person.pseudonym, until=until.isoformat()
             )
             current.begin(fact, event, by=authority)
-        event = said(EMERGENCY_OPENED, wanted.node, person, until=until.isoformat(), emergency=row.pk)
+        event = make_event(EMERGENCY_OPENED, wanted.node, person, until=until.isoformat(), emergency=row.pk)
         current.say(event, by=authority)
         _tell(row, wanted.node)
         _show_to(person)
@@ -132,7 +132,7 @@ def _authority(actor: Actor, person: Principal, node: Node, now: datetime) -> Au
     )
 
 
-def _check(wanted: Wanted, person: Principal, now: datetime) -> tuple[str, ...]:
+def _check(wanted: EmergencyRequest, person: Principal, now: datetime) -> tuple[str, ...]:
     """What is to be given.  Raises Invalid, Conflict, Refused."""
     if not 1 <= wanted.hours <= longest():
         raise Invalid(f"An emergency lasts 1 to {longest()} hours.")
@@ -279,9 +279,9 @@ def end(number: int, *, by: Actor, reason: str = "") -> Emergency:
         for fact in given:
             place = node_of(fact.securable_id or 0) or node
             told_ = {"privilege": fact.privilege, "holder": row.person.pseudonym, "until": None}
-            current.end(fact, said(GRANT_REMOVED, place, row.person, **told_), by=authority)
+            current.end(fact, make_event(GRANT_REMOVED, place, row.person, **told_), by=authority)
         personal_roles.drop_when_empty(current, node, row.person)
-        current.say(said(EMERGENCY_ENDED, node, row.person, emergency=row.pk), by=authority)
+        current.say(make_event(EMERGENCY_ENDED, node, row.person, emergency=row.pk), by=authority)
         _review_waits(row, node)
         _show_to(row.person)
     row.refresh_from_db()
@@ -332,7 +332,7 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
         held = _reviews(by.principal, row, node)
         words = "Somebody else with authority over the object closes it; nobody reviews their own emergency."
         authority = authorities.of_duty(by, "emergency_review", held=held, otherwise=words)
-        verdict = told(verdict.strip(), LONGEST)
+        verdict = recordable(verdict.strip(), LONGEST)
         if len(verdict) < SHORTEST_VERDICT:
             raise Invalid(f"Say what you found, in at least {SHORTEST_VERDICT} characters.")
         EMERGENCY.move(
@@ -342,7 +342,9 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
             verdict=verdict,
             reviewed=current.at,
         )
-        current.say(said(EMERGENCY_CLOSED, node, row.person, emergency=row.pk, words=verdict), by=authority)
+        current.say(
+            make_event(EMERGENCY_CLOSED, node, row.person, emergency=row.pk, words=verdict), by=authority
+        )
         notices.settle(f"emergency-review:{row.pk}")
     row.refresh_from_db()
     return row

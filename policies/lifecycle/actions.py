@@ -14,10 +14,10 @@ from policies import events
 from policies.authority import Actor, Authority
 from policies.decisions import site_permissions
 from policies.errors import Conflict, PolicyError
-from policies.lifecycle.entitlements import COPIED, HANDED, TAKEN, Holding
+from policies.lifecycle.entitlements import COPIED, HANDED, TAKEN, Entitlement
 from policies.models import AccessRequest, Ownership, Review
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.requests import decisions, steps, submission
 from policies.reviews import delegation, worklist
 from policies.services import (
@@ -34,7 +34,7 @@ from policies.services import (
     tokens as services_tokens,
 )
 from policies.services.authorities import may
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 
 HAND, TAKE, COPY = "hand", "take", "copy"
 AT_ONCE = 200
@@ -47,10 +47,10 @@ FIRST = (
 
 
 @dataclass(frozen=True)
-class Deed:
+class LifecycleAction:
     """What becomes of one thing: handed over `to` somebody, taken away, or given to them as well."""
 
-    holding: Holding
+    holding: Entitlement
     what: str
     to: Principal | None = None
 
@@ -71,13 +71,15 @@ class Deed:
 class Outcome:
     """What became of one deed; `trouble` says why it was not done."""
 
-    deed: Deed
+    deed: LifecycleAction
     trouble: str = ""
 
 
-def carry_out(person: Principal, deeds: Iterable[Deed], *, by: Actor, reason: str = "") -> list[Outcome]:
+def carry_out(
+    person: Principal, deeds: Iterable[LifecycleAction], *, by: Actor, reason: str = ""
+) -> list[Outcome]:
     """Do each deed, alike ones as one change; one that fails leaves the others done, and says why."""
-    batches: dict[tuple[object, ...], list[Deed]] = {}
+    batches: dict[tuple[object, ...], list[LifecycleAction]] = {}
     for deed in sorted(deeds, key=lambda one: FIRST.index(one.holding.kind)):
         one = deed.holding
         batches.setdefault((one.kind, one.realm_id, deed.what, deed.to), []).append(deed)
@@ -85,7 +87,7 @@ def carry_out(person: Principal, deeds: Iterable[Deed], *, by: Actor, reason: st
     return [told for part in parts for told in _together(person, part, by, reason)]
 
 
-def _together(person: Principal, some: Sequence[Deed], by: Actor, reason: str) -> list[Outcome]:
+def _together(person: Principal, some: Sequence[LifecycleAction], by: Actor, reason: str) -> list[Outcome]:
     try:
         _change(person, some, by, reason)
     except PolicyError as problem:
@@ -95,13 +97,15 @@ def _together(person: Principal, some: Sequence[Deed], by: Actor, reason: str) -
     return [Outcome(one) for one in some]
 
 
-def copy_all(person: Principal, deeds: Sequence[Deed], *, by: Actor, reason: str = "") -> list[Outcome]:
+def copy_all(
+    person: Principal, deeds: Sequence[LifecycleAction], *, by: Actor, reason: str = ""
+) -> list[Outcome]:
     """Give somebody the same, realm by realm, each realm whole or not at all; who is admitted comes first.
 
     A realm that admits the person is a change of its own, because it is undone by itself.
     """
     told = []
-    parts: dict[tuple[bool, int], list[Deed]] = {}
+    parts: dict[tuple[bool, int], list[LifecycleAction]] = {}
     for deed in deeds:
         parts.setdefault((deed.holding.kind != "member", deed.holding.realm_id), []).append(deed)
     for _, some in sorted(parts.items(), key=lambda pair: pair[0]):
@@ -137,7 +141,7 @@ KIND = {
 }
 
 
-def _change(person: Principal, some: Sequence[Deed], by: Actor, reason: str) -> None:
+def _change(person: Principal, some: Sequence[LifecycleAction], by: Actor, reason: str) -> None:
     first = some[0]
     kind = KIND.get((first.holding.kind, first.what), events.ROLE_ASSIGNED)
     root = first.holding.node
@@ -156,7 +160,7 @@ class _Doing:
 
     current: ChangeInProgress
     person: Principal
-    deed: Deed
+    deed: LifecycleAction
     by: Actor
 
     @property
@@ -185,7 +189,7 @@ class _Doing:
         return self.deed.holding.root or self.node
 
 
-def _own(person: Principal, some: Sequence[Deed], by: Actor) -> None:
+def _own(person: Principal, some: Sequence[LifecycleAction], by: Actor) -> None:
     to, places = some[0].to, [one.holding.node for one in some if one.holding.node]
     if to is not None:
         owners.hand_over(places, to, by=by, now_owned_by=person)
@@ -196,7 +200,7 @@ def _give(it: _Doing) -> None:
     if it.to is not None:
         for window in dict.fromkeys((one.valid_from, one.valid_until) for one in held.grants):
             codes = [one.privilege for one in held.grants if (one.valid_from, one.valid_until) == window]
-            grants.add(Wish(it.node, (it.to,), tuple(codes), *window), by=it.by)
+            grants.add(GrantRequest(it.node, (it.to,), tuple(codes), *window), by=it.by)
     if it.takes:
         grants.remove(it.node, [it.person], held.privileges, by=it.by)
 
@@ -252,7 +256,7 @@ def _token(it: _Doing) -> None:
     authority = site_permissions.of_admin(it.by)
     row = Token.objects.filter(pk=it.deed.holding.number, principal=it.person).first()
     if row is not None and tokens.revoke(row):
-        it.current.say(said(events.TOKEN_REVOKED, None, it.person, prefix=row.prefix), by=authority)
+        it.current.say(make_event(events.TOKEN_REVOKED, None, it.person, prefix=row.prefix), by=authority)
 
 
 def _request(it: _Doing) -> None:
@@ -305,10 +309,10 @@ _DO: dict[str, Callable[[_Doing], None]] = {
 }
 
 
-def as_copies(some: Iterable[Holding], to: Principal) -> list[Deed]:
+def as_copies(some: Iterable[Entitlement], to: Principal) -> list[LifecycleAction]:
     """Those of the things that can be given to somebody as well."""
-    deeds = (Deed(one, COPY, to) for one in some)
+    deeds = (LifecycleAction(one, COPY, to) for one in some)
     return [one for one in deeds if one.possible]
 
 
-__all__ = ["COPY", "HAND", "TAKE", "Deed", "Outcome", "as_copies", "carry_out", "copy_all"]
+__all__ = ["COPY", "HAND", "TAKE", "LifecycleAction", "Outcome", "as_copies", "carry_out", "copy_all"]

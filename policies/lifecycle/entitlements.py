@@ -43,7 +43,7 @@ Sees = Callable[[Node], bool]
 
 
 @dataclass(frozen=True)
-class Holding:
+class Entitlement:
     """One thing somebody has: `code` names it in a form; `may_take` and `may_give` are the asker's.
 
     `node` is the object, the role or the realm; `other` the group or the service account.
@@ -85,12 +85,12 @@ class Holdings:
     now: datetime = field(default_factory=timezone.now)
 
     @cached_property
-    def all(self) -> tuple[Holding, ...]:
+    def all(self) -> tuple[Entitlement, ...]:
         """In the order of KINDS, by name.  The number of queries depends on the realms alone."""
         found = [*self._in_realms(), *self._on_the_site()]
         return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), _name(one))))
 
-    def find(self, code: str) -> Holding | None:
+    def find(self, code: str) -> Entitlement | None:
         return next((one for one in self.all if one.code == code), None)
 
     @cached_property
@@ -103,7 +103,7 @@ class Holdings:
 
     # In realms
 
-    def _in_realms(self) -> Iterable[Holding]:
+    def _in_realms(self) -> Iterable[Entitlement]:
         realms = list(self.roots)
         owned = list(Ownership.objects.open().filter(owner=self.person, securable__realm__in=realms))
         held = list(Assignment.objects.open().filter(holder=self.person, role__realm__in=realms))
@@ -140,7 +140,7 @@ class Holdings:
             found[row.securable_id or 0].append(row)
         return found
 
-    def _texts(self) -> Iterable[Holding]:
+    def _texts(self) -> Iterable[Entitlement]:
         rows = Grant.objects.open().filter(holder=self.person, realm__in=list(self.roots)).order_by("pk")
         by_text: dict[tuple[int, str], list[Grant]] = defaultdict(list)
         for row in rows:
@@ -150,7 +150,7 @@ class Holdings:
             place = ask.entity_node(root, patterns.named(root, text))
             may = self._may(GRANT, place)
             if self.sees(root) or may:
-                yield Holding(
+                yield Entitlement(
                     f"text-{grants[0].pk}",
                     "text",
                     root,
@@ -160,22 +160,22 @@ class Holdings:
                     may_give=may,
                 )
 
-    def _owned(self, node: Node, row: Ownership) -> Holding:
+    def _owned(self, node: Node, row: Ownership) -> Entitlement:
         may = self._may(SET_OWNER, node)
-        return Holding(f"own-{node.id}", "own", node, number=row.pk, may_take=may, may_give=may)
+        return Entitlement(f"own-{node.id}", "own", node, number=row.pk, may_take=may, may_give=may)
 
-    def _direct(self, node: Node, grants: Sequence[Grant]) -> Holding:
+    def _direct(self, node: Node, grants: Sequence[Grant]) -> Entitlement:
         may, ends = self._may(GRANT, node), [row.valid_until for row in grants]
         until = max((end for end in ends if end), default=None) if all(ends) else None
-        return Holding(
+        return Entitlement(
             f"give-{node.id}", "give", node, grants=tuple(grants), until=until, may_take=may, may_give=may
         )
 
-    def _role(self, role: Node, row: Assignment) -> Holding:
+    def _role(self, role: Node, row: Assignment) -> Entitlement:
         by_text = dialects.get(role.kind).by_text
         asked = (GRANT, self.roots[role.realm_id]) if by_text else (roles.operation(role, "assign"), role)
         may = self._may(*asked)
-        return Holding(
+        return Entitlement(
             f"role-{role.id}",
             "role",
             role,
@@ -185,21 +185,21 @@ class Holdings:
             may_give=may,
         )
 
-    def _duty(self, node: Node, row: UserDuty) -> Holding:
+    def _duty(self, node: Node, row: UserDuty) -> Entitlement:
         may = self._offices[node.realm_id]
         code = f"duty-{row.pk}"
-        return Holding(code, "duty", node, text=row.permission.codename, may_take=may, may_give=may)
+        return Entitlement(code, "duty", node, text=row.permission.codename, may_take=may, may_give=may)
 
-    def _members(self) -> Iterable[Holding]:
+    def _members(self) -> Iterable[Entitlement]:
         rows = RealmMember.objects.open().filter(principal=self.person, realm__in=list(self.roots))
         for row in rows:
             root, kind = self.roots[row.realm_id], self.person.kind
             take, give = self._may(REMOVES[kind], root), self._may(ADMITS[kind], root)
-            yield Holding(f"member-{row.realm_id}", "member", root, may_take=take, may_give=give)
+            yield Entitlement(f"member-{row.realm_id}", "member", root, may_take=take, may_give=give)
 
     # What waits for them, or they wait for
 
-    def _requests(self) -> Iterable[Holding]:
+    def _requests(self) -> Iterable[Entitlement]:
         """Open requests by them or for them; those who may grant on the object may refuse these."""
         theirs = Q(asker=self.person) | Q(holder=self.person)
         rows = list(AccessRequest.objects.filter(STILL_OPEN, theirs, realm__in=list(self.roots)))
@@ -209,27 +209,27 @@ class Holdings:
             mine = self.asker == self.person and row.asker_id == self.person.pk
             if node is not None and (mine or self.sees(node)):
                 may = mine or self._may(GRANT, node)
-                yield Holding(f"request-{row.pk}", "request", node, number=row.pk, may_take=may)
+                yield Entitlement(f"request-{row.pk}", "request", node, number=row.pk, may_take=may)
 
-    def _seats(self) -> Iterable[Holding]:
+    def _seats(self) -> Iterable[Entitlement]:
         """Reviews in which rows wait for them."""
         for one in owing(self.person):
             review = one.review
             mine = self.asker == self.person
             if review.realm_id in self.roots and (mine or leads(review, self.asker)):
                 root = self.roots[review.realm_id]
-                yield Holding(
+                yield Entitlement(
                     f"seat-{review.pk}", "seat", root, text=review.title, number=review.pk, may_take=True
                 )
 
     # On the site
 
-    def _on_the_site(self) -> Iterable[Holding]:
+    def _on_the_site(self) -> Iterable[Entitlement]:
         may = self.runs_the_site
         inside = Membership.objects.open().filter(member=self.person).select_related("group")
         for row in inside:
             if may or self.asker == self.person:
-                yield Holding(
+                yield Entitlement(
                     f"group-{row.group_id}",
                     "group",
                     other=row.group,
@@ -240,14 +240,14 @@ class Holdings:
         if may or self.asker == self.person:
             yield from self._of_the_account(may=may)
 
-    def _of_the_account(self, *, may: bool) -> Iterable[Holding]:
+    def _of_the_account(self, *, may: bool) -> Iterable[Entitlement]:
         kept = Keeping.objects.open().filter(keeper=self.person).select_related("service")
         for row in kept:
-            yield Holding(f"keep-{row.service_id}", "keep", other=row.service, may_take=may)
+            yield Entitlement(f"keep-{row.service_id}", "keep", other=row.service, may_take=may)
         lasting = Q(expires__isnull=True) | Q(expires__gt=self.now)
         for token in Token.objects.filter(lasting, principal=self.person, revoked__isnull=True, run=""):
             mine = may or self.asker == self.person
-            yield Holding(
+            yield Entitlement(
                 f"token-{token.pk}",
                 "token",
                 text=token.prefix,
@@ -259,7 +259,7 @@ class Holdings:
         account = User.objects.filter(principal=self.person, is_active=True).first()
         if account is not None:
             other = self.asker != self.person
-            yield Holding(
+            yield Entitlement(
                 "account", "account", text=account.username, number=account.pk, may_take=may and other
             )
 
@@ -277,13 +277,13 @@ class Holdings:
         return {one.realm_id: bool(site_permissions.ask_realm(self.asker, one)) for one in self.realms}
 
 
-def _name(one: Holding) -> tuple[str, ...]:
+def _name(one: Entitlement) -> tuple[str, ...]:
     if one.node is not None:
         return (*one.node.names, one.text)
     return (one.other.label if one.other else one.text,)
 
 
-def askable(some: Iterable[Holding]) -> dict[str, Principal]:
+def askable(some: Iterable[Entitlement]) -> dict[str, Principal]:
     """Who can act on things in realms, by code: the nearest owner.  One query."""
     placed = [one for one in some if one.node is not None]
     owners = owners_of(sorted({key for one in placed if one.node for key in one.node.lineage}))
@@ -296,4 +296,4 @@ def askable(some: Iterable[Holding]) -> dict[str, Principal]:
     return found
 
 
-__all__ = ["COPIED", "HANDED", "KINDS", "SITE", "TAKEN", "Holding", "Holdings", "askable"]
+__all__ = ["COPIED", "HANDED", "KINDS", "SITE", "TAKEN", "Entitlement", "Holdings", "askable"]

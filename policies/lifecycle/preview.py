@@ -14,7 +14,7 @@ from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER, Rule, Slice, Station
 from policies.decisions import facts
-from policies.lifecycle.actions import COPY, HAND, Deed
+from policies.lifecycle.actions import COPY, HAND, LifecycleAction
 from policies.previews.grants import Preview, Rules, World, in_order
 from policies.previews.groups import asked
 
@@ -31,7 +31,11 @@ class Foreseen:
 
 
 def of_deeds(
-    person: Principal, deeds: Sequence[Deed], realms: Iterable[Node], *, now: datetime | None = None
+    person: Principal,
+    deeds: Sequence[LifecycleAction],
+    realms: Iterable[Node],
+    *,
+    now: datetime | None = None,
 ) -> Foreseen:
     """What deeds about one person's things do to that person and to the receivers, in every realm."""
     now = now or timezone.now()
@@ -45,7 +49,7 @@ def of_deeds(
 
 
 def _in_realm(
-    root: Node, person: Principal, deeds: Sequence[Deed], now: datetime
+    root: Node, person: Principal, deeds: Sequence[LifecycleAction], now: datetime
 ) -> tuple[list[tuple[Node, Preview]], int]:
     realm = Realm(pk=root.realm_id, kind=root.kind)
     getting = {one.to.pk: one.to for one in deeds if one.to is not None}
@@ -84,12 +88,12 @@ def _unfolded(getting: Iterable[Principal], now: datetime) -> dict[Principal, fr
     return {one: frozenset(some) for one, some in found.items()}
 
 
-def _rules(rules: Iterable[Rule], deed: Deed) -> Rules:
+def _rules(rules: Iterable[Rule], deed: LifecycleAction) -> Rules:
     """The rules that reach a person by one of their things."""
     return tuple(rule for rule in rules if _by(rule, deed))
 
 
-def _by(rule: Rule, deed: Deed) -> bool:
+def _by(rule: Rule, deed: LifecycleAction) -> bool:
     held = deed.holding
     first = rule.via[0] if rule.via else Station("", "")
     match held.kind:
@@ -110,7 +114,7 @@ def _before_and_after(
     world: World,
     one: Principal,
     person: Principal,
-    moved: dict[Deed, Rules],
+    moved: dict[LifecycleAction, Rules],
     inside: dict[Principal, frozenset[Principal]],
 ) -> tuple[Slice, Slice]:
     before = tuple(world.loaded.rules_of(one.pk))

@@ -24,9 +24,9 @@ from lakewarden.law.facts import Level, Lineage, Rule, Slice, Station
 from policies.authority import Actor
 from policies.decisions import facts
 from policies.models import Grant
-from policies.separation import Clash, forecast, of_realm
+from policies.separation import Violation, forecast, of_realm
 from policies.services import grant_holders, grants
-from policies.services.grants import Gift, Wish
+from policies.services.grants import Grantable, GrantRequest
 from policies.services.roles import kept_begin
 
 Rules = tuple[Rule, ...]
@@ -51,7 +51,7 @@ class Effect:
     ends_before: float | None
     ends_after: float | None
     lacks: tuple[Lack, ...]
-    also: tuple[Gift, ...] = ()
+    also: tuple[Grantable, ...] = ()
 
     @property
     def gains(self) -> frozenset[str]:
@@ -202,7 +202,7 @@ class World:
         answer = explain(slice_, operation, levels, now=self.now.timestamp(), names=names)
         return answer.missing
 
-    def effect(self, person: Principal, before: Rules, after: Rules, also: Collection[Gift]) -> Effect:
+    def effect(self, person: Principal, before: Rules, after: Rules, also: Collection[Grantable]) -> Effect:
         # of thousands in one group most are alike, and those are worked out once
         alike = (
             self.loaded.signature_of(person.pk),
@@ -238,7 +238,7 @@ class World:
     def _via(self, person: Principal) -> Principal | None:
         return self.through.get(person.pk) if person not in self.holders else None
 
-    def between(self, person: Principal, was: Slice, will: Slice, also: Collection[Gift] = ()) -> Effect:
+    def between(self, person: Principal, was: Slice, will: Slice, also: Collection[Grantable] = ()) -> Effect:
         """What becomes of a person whose facts were those of one slice and will be those of the other."""
         can = self.can(will)
         return Effect(
@@ -253,13 +253,13 @@ class World:
         )
 
 
-def of_grant(wish: Wish, by: Actor, *, now: datetime | None = None) -> Preview:
+def of_grant(wish: GrantRequest, by: Actor, *, now: datetime | None = None) -> Preview:
     """What a wish would do for everybody it reaches."""
     return of_grants([wish], by, now=now)[0][1]
 
 
 def of_grants(
-    wishes: Sequence[Wish], by: Actor, *, now: datetime | None = None
+    wishes: Sequence[GrantRequest], by: Actor, *, now: datetime | None = None
 ) -> list[tuple[Node, Preview]]:
     """What wishes in one realm, for the same holders, would do, object by object, at the moment they begin.
 
@@ -274,7 +274,7 @@ def of_grants(
     return [(wish.node, _of_wish(world, wish, given, gone)) for wish in wishes]
 
 
-def _of_wish(world: World, wish: Wish, given: Sequence[Gift], gone: Collection[str]) -> Preview:
+def _of_wish(world: World, wish: GrantRequest, given: Sequence[Grantable], gone: Collection[str]) -> Preview:
     here = world.at(wish.node, actions_of(wish.node, wish.privileges))
     way = set(wish.node.lineage)
     here_given = [gift for gift in given if gift.node.id in way]
@@ -288,7 +288,7 @@ def _of_wish(world: World, wish: Wish, given: Sequence[Gift], gone: Collection[s
     return in_order(here.effects(worked_out), here.loaded.revision)
 
 
-def clashes(wishes: Sequence[Wish], by: Actor, *, now: datetime | None = None) -> list[Clash]:
+def clashes(wishes: Sequence[GrantRequest], by: Actor, *, now: datetime | None = None) -> list[Violation]:
     """Whom the wishes would bring in conflict with a rule of separation.  One query where there is none."""
     now = now or timezone.now()
     root = next(iter(wishes[0].node.above()), wishes[0].node)
@@ -360,7 +360,7 @@ def _reaches(world: World, holder: Principal, person: Principal) -> bool:
     return holder.pk == person.pk or (via is not None and via.pk == holder.pk)
 
 
-def _replaced(wishes: Sequence[Wish], given: Sequence[Gift], now: datetime) -> set[str]:
+def _replaced(wishes: Sequence[GrantRequest], given: Sequence[Grantable], now: datetime) -> set[str]:
     """The hand-made grants that the gifts take the place of, but where one has that very window already."""
     wish = wishes[0]
     places = list({gift.node.id: gift.node for gift in given}.values())
@@ -377,7 +377,7 @@ def _replaced(wishes: Sequence[Wish], given: Sequence[Gift], now: datetime) -> s
     return gone
 
 
-def _rule(wish: Wish, gift: Gift) -> Rule:
+def _rule(wish: GrantRequest, gift: Grantable) -> Rule:
     path = grant_holders.path(gift.node, gift.holder)
     via = (Station("group", gift.holder.name), *path) if gift.holder.kind == Principal.Kind.GROUP else path
     return Rule(

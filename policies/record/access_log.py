@@ -15,7 +15,7 @@ from django.db.models import F
 from django.utils import timezone
 
 from accounts.models import Principal
-from accounts.text import told
+from accounts.text import recordable
 from catalog.nodes import Node
 from lakewarden.record import chain
 from policies.models import AccessCounter, AccessRecord, AccessRepeat
@@ -34,7 +34,7 @@ class Refusal(NamedTuple):
     name: str = ""
 
 
-class Look(NamedTuple):
+class AccessLookup(NamedTuple):
     """Somebody looked at other people's access to an object."""
 
     actor: Principal
@@ -54,10 +54,10 @@ def refused_all(refusals: Iterable[Refusal], *, via: str) -> None:
 
 def looked(actor: Principal, what: str, node: Node, *, via: str) -> None:
     """Record that somebody looked at other people's access to an object."""
-    looked_all([Look(actor, what, node)], via=via)
+    looked_all([AccessLookup(actor, what, node)], via=via)
 
 
-def looked_all(looks: Iterable[Look], *, via: str) -> None:
+def looked_all(looks: Iterable[AccessLookup], *, via: str) -> None:
     """Record many looks in a number of queries that does not depend on how many."""
     _record([_row(AccessRecord.Kind.LOOKED, Refusal(*look), via) for look in looks])
 
@@ -69,9 +69,9 @@ def _row(kind: str, what: Refusal, via: str) -> AccessRecord:
         at=timezone.now(),
         realm=node.realm_id if node else None,
         actor=actor.pseudonym,
-        operation=told(operation, 64),
+        operation=recordable(operation, 64),
         object_type=node.type if node else "",
-        object_name=_named(node) if node else told(name, 2000),
+        object_name=_named(node) if node else recordable(name, 2000),
         lineage=list(node.lineage) if node else [],
         via=via,
     )

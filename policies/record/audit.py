@@ -27,7 +27,7 @@ class Position(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AuditFilter:
     """What is asked of one realm's record: of an object and what is below, an actor's pseudonym, kinds."""
 
     root: Node
@@ -46,7 +46,7 @@ class Trail:
 
 
 @planned_anew()
-def trail(asked: Asked, seen: Sight, *, after: Position | None = None, limit: int) -> Trail:
+def trail(asked: AuditFilter, seen: Sight, *, after: Position | None = None, limit: int) -> Trail:
     """One page of what may be seen of the record.  Two queries."""
     events = _following(events_of(asked, seen), 0, after)[: limit + 1]
     records = _following(_records(asked, seen), 1, after)[: limit + 1]
@@ -61,7 +61,7 @@ def position(entry: Event | AccessRecord) -> Position:
     return Position(entry.at, 1, entry.pk)
 
 
-def events_of(asked: Asked, seen: Sight) -> QuerySet[Event]:
+def events_of(asked: AuditFilter, seen: Sight) -> QuerySet[Event]:
     """What was asked for of the record and may be seen, oldest first."""
     rows = Event.objects.filter(_visible(asked, seen), change__realm=asked.root.realm_id)
     if asked.object:
@@ -75,7 +75,7 @@ def events_of(asked: Asked, seen: Sight) -> QuerySet[Event]:
     return rows.select_related("change").order_by("change__at", "change", "number")
 
 
-def _records(asked: Asked, seen: Sight) -> QuerySet[AccessRecord]:
+def _records(asked: AuditFilter, seen: Sight) -> QuerySet[AccessRecord]:
     inside = Q(realm=asked.root.realm_id)
     # a name at which nothing was found belongs to no object, only to the realm it begins with
     name = asked.root.name
@@ -90,12 +90,12 @@ def _records(asked: Asked, seen: Sight) -> QuerySet[AccessRecord]:
     return (rows.filter(at__gte=asked.since) if asked.since else rows).order_by("at", "pk")
 
 
-def _visible(asked: Asked, seen: Sight) -> Q:
+def _visible(asked: AuditFilter, seen: Sight) -> Q:
     below = any_in("lineage", seen.objects)
     return below | Q(lineage=[]) if asked.root.id in seen.objects else below
 
 
-def shows(asked: Asked, seen: Sight, event: Event) -> bool:
+def shows(asked: AuditFilter, seen: Sight, event: Event) -> bool:
     """Whether an event that is at hand may be seen, as the database is asked for those that may."""
     below = not seen.inside.isdisjoint(event.lineage)
     return below or (not event.lineage and asked.root.id in seen.objects)

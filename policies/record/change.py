@@ -13,13 +13,13 @@ from django.utils import timezone
 from accounts.fact_content import fact_code, fact_values, plain
 from accounts.record import Fact
 from accounts.seals import is_fact_sealed, seal_fact
-from accounts.text import told
+from accounts.text import recordable
 from catalog.models import Realm
 from lakewarden.record import chain
 from policies.authority import Actor, Authority
 from policies.decisions.cache_versions import touched_by
 from policies.errors import Unsealed
-from policies.events import Said
+from policies.events import EventDraft
 from policies.models import Change, Counter, Event, Touch
 from policies.record import invariants, outbox
 
@@ -34,19 +34,21 @@ class ChangeInProgress:
     def __init__(self, kind: str, realm: Realm | None, actor: Actor, reason: str, revision: int):
         self.kind, self.realm, self.actor, self.reason, self.revision = kind, realm, actor, reason, revision
         self.at = timezone.now()
-        self.events: list[tuple[Said, dict[str, Any]]] = []
+        self.events: list[tuple[EventDraft, dict[str, Any]]] = []
         self.begun: list[Fact] = []
         self.ended: list[Fact] = []
         self.places: set[tuple[int, ...]] = set()
         self.touches: set[str] = set()
 
-    def begin(self, fact: Fact, said: Said, *, by: Authority, told: Mapping[str, Any] | None = None) -> None:
+    def begin(
+        self, fact: Fact, said: EventDraft, *, by: Authority, told: Mapping[str, Any] | None = None
+    ) -> None:
         """Open a fact and say so; `told` are values that the record tells otherwise: they name a person."""
         self.begin_all([(fact, said)], by=by, told=told)
 
     def begin_all(
         self,
-        facts: Sequence[tuple[Fact, Said]],
+        facts: Sequence[tuple[Fact, EventDraft]],
         *,
         by: Authority,
         told: Mapping[str, Any] | None = None,
@@ -63,11 +65,11 @@ class ChangeInProgress:
             state = {**fact_values(fact), **(told or {})}
             self._note(said, {"fact": fact_code(fact), "by": by.ground, "state": state})
 
-    def end(self, fact: Fact, said: Said, *, by: Authority) -> None:
+    def end(self, fact: Fact, said: EventDraft, *, by: Authority) -> None:
         """Close an open fact and say so; under the lock, one closed meanwhile is a programming error."""
         self.end_all([(fact, said)], by=by)
 
-    def end_all(self, facts: Sequence[tuple[Fact, Said]], *, by: Authority) -> None:
+    def end_all(self, facts: Sequence[tuple[Fact, EventDraft]], *, by: Authority) -> None:
         """Close many open facts of one model in one statement.  Raises Unsealed."""
         if not facts:
             return
@@ -82,7 +84,7 @@ class ChangeInProgress:
             self.ended.append(fact)
             self._note(said, {"fact": fact_code(fact), "by": by.ground})
 
-    def say(self, said: Said, *, by: Authority) -> None:
+    def say(self, said: EventDraft, *, by: Authority) -> None:
         """Record something that is no fact of access, such as a connection or a token."""
         self._note(said, {"by": by.ground})
 
@@ -90,7 +92,7 @@ class ChangeInProgress:
         """Make stale what was answered from this key, beside the holders that the facts concern."""
         self.touches.add(key)
 
-    def _note(self, said: Said, extra: dict[str, Any]) -> None:
+    def _note(self, said: EventDraft, extra: dict[str, Any]) -> None:
         self.events.append((said, extra))
         self.places.add(said.lineage)
 
@@ -163,8 +165,8 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
         actor=current.actor.pseudonym,
         on_behalf_of=current.actor.on_behalf_of.pseudonym if current.actor.on_behalf_of else "",
         via=current.actor.via,
-        reason=told(current.reason, LONGEST_REASON),
-        request_id=told(current.actor.request_id, 64),
+        reason=recordable(current.reason, LONGEST_REASON),
+        request_id=recordable(current.actor.request_id, 64),
         previous=counter.digest,
     )
     events = [_event(row, number, said, extra) for number, (said, extra) in enumerate(current.events)]
@@ -176,7 +178,7 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
     Counter.objects.filter(pk=counter.pk).update(revision=row.revision, digest=row.digest)
 
 
-def _event(change_row: Change, number: int, said: Said, extra: dict[str, Any]) -> Event:
+def _event(change_row: Change, number: int, said: EventDraft, extra: dict[str, Any]) -> Event:
     return Event(
         change=change_row,
         number=number,

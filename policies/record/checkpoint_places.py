@@ -19,7 +19,7 @@ from policies import http as policies_http
 from policies.http import NotTaken
 
 
-class Place(Protocol):
+class CheckpointPlace(Protocol):
     @property
     def name(self) -> str:
         """What the place is called in the record of what was sent; never a secret."""
@@ -89,7 +89,7 @@ class StorePlace:
         policies_http.send(target, note, policies_http.PLAIN, method="PUT")
 
 
-def configured() -> Sequence[Place]:
+def configured() -> Sequence[CheckpointPlace]:
     return [_place(text) for text in settings.LAKEWARDEN_CHECKPOINTS]
 
 
@@ -99,7 +99,7 @@ def kept_notes() -> str:
     return "".join(path.read_text(encoding="utf-8") for path in files if path.exists())
 
 
-def _place(text: str) -> Place:
+def _place(text: str) -> CheckpointPlace:
     kind, _, rest = text.partition(":")
     if kind == "file":
         return FilePlace(Path(rest))

@@ -6,13 +6,13 @@ from typing import Any
 
 from accounts.models import Principal
 from catalog.nodes import Node
-from policies.events import Said
+from policies.events import EventDraft
 
 
-def said(kind: str, node: Node | None, /, *people: Principal, **data: Any) -> Said:
+def make_event(kind: str, node: Node | None, /, *people: Principal, **data: Any) -> EventDraft:
     """An event about an object and the people it concerns, who appear by pseudonym."""
     pseudonyms = tuple(one.pseudonym for one in people)
     named = {**data, **({"person": pseudonyms[0]} if pseudonyms else {})}
     if node is None:
-        return Said(kind, people=pseudonyms, data=named)
-    return Said(kind, node.type, node.ref.id, node.lineage, pseudonyms, named)
+        return EventDraft(kind, people=pseudonyms, data=named)
+    return EventDraft(kind, node.type, node.ref.id, node.lineage, pseudonyms, named)

@@ -27,7 +27,7 @@ from policies.models import AccessRecord, Change, Counter, Event, RequestStep
 from policies.models.search_index import beginning_so
 from policies.record import search as record_search
 from policies.record.planner_settings import planned_anew
-from policies.record.search import Found, Sought
+from policies.record.search import SearchPage, Sought
 from policies.services import duties
 
 VIEW_HISTORY = "view_history"
@@ -235,7 +235,7 @@ def _permitted(slice_: Slice, place: Node) -> bool:
 
 
 @dataclass(frozen=True)
-class Line:
+class EventLine:
     """One event in words: the sentence without its subject, and what it links to."""
 
     event: Event
@@ -251,7 +251,7 @@ class Entry:
     change: Change
     actor: str
     on_behalf_of: str
-    lines: tuple[Line, ...]
+    lines: tuple[EventLine, ...]
     more: int = 0
 
 
@@ -307,11 +307,11 @@ def _moment_of(revision: int) -> datetime:
     return made
 
 
-def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> Found:
+def _newest(asked: Filter, seen: Sight, events: QuerySet[Event], before: int | None, most: int) -> SearchPage:
     """The newest changes that were asked for and of which some event is among `events`, newest first."""
     words = beginning_so(asked.text) if holdable(asked.text) else None
     if asked.text and words is None:
-        return Found(())
+        return SearchPage(())
     last = Counter.objects.values_list("revision", flat=True).get()
     last = last if before is None else min(last, before - 1)
     if asked.request:  # an index of its own knows these, and they are few
@@ -357,7 +357,7 @@ class Names:
         lines = tuple(self.line(event) for event in events)
         return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines, more)
 
-    def line(self, event: Event) -> Line:
+    def line(self, event: Event) -> EventLine:
         values = {
             name: self._word(name, str(value))
             for name, value in event.data.items()
@@ -366,7 +366,7 @@ class Names:
         values.setdefault("type", event.object_type)
         text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(_Blank(values, object=_place(event))))
         state = event.data.get("state")
-        return Line(event, text, {} if state else dict(event.data), dict(state or {}))
+        return EventLine(event, text, {} if state else dict(event.data), dict(state or {}))
 
     def _word(self, name: str, value: str) -> str:
         if name == "privilege":

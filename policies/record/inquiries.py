@@ -67,12 +67,12 @@ class _Tally:
         self._lock = threading.Lock()
         self._counts: dict[tuple[int, int, str], int] = {}
         self._written: dict[tuple[int, int, str], float] = {}
-        self._asked: dict[tuple[int, int, str], access_log.Look] = {}
+        self._asked: dict[tuple[int, int, str], access_log.AccessLookup] = {}
 
     def count(self, asker: Principal, root: Node, many: int, via: str) -> None:
         key, now = (asker.pk, root.id, via), time.monotonic()
         with self._lock:
-            self._asked[key] = access_log.Look(asker, ASKS, root)
+            self._asked[key] = access_log.AccessLookup(asker, ASKS, root)
             self._counts[key] = self._counts.get(key, 0) + many
             if now - self._written.get(key, -WRITTEN_EVERY) < WRITTEN_EVERY:
                 return

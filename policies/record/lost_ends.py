@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from accounts.text import told
+from accounts.text import recordable
 from lakewarden.record import lost_ends, notes
 from lakewarden.record.lost_ends import Lost
 from lakewarden.record.merkle import Frontier
@@ -17,7 +17,7 @@ from lakewarden.record.signed import Roots
 from policies import signing
 from policies.authority import OPERATOR, Authority
 from policies.errors import Invalid
-from policies.events import RECORD_RESTORED, Said
+from policies.events import RECORD_RESTORED, EventDraft
 from policies.models import Checkpoint, Event
 from policies.record import checkpoint_places, checkpoints
 from policies.record.change import LONGEST_REASON, change
@@ -26,7 +26,7 @@ LOGS = (checkpoints.CHANGES, checkpoints.ACCESS)
 
 
 @dataclass(frozen=True)
-class End:
+class LogEnd:
     """How a log stands to what was signed of it.
 
     `entries` is how many there are, `fitting` the largest signed size that still comes out, `signed` the
@@ -69,7 +69,7 @@ def kept_statements() -> list[dict[str, object]]:
     return [kept for row in rows for kept in row.data["lost"]]
 
 
-def look(outside: str = "") -> list[End]:
+def look(outside: str = "") -> list[LogEnd]:
     """Hold each log against what was signed of it, apart from what was said to be lost.  Raises BadNote."""
     roots, known = signed_roots(outside), statements()
     return [_end(log, roots.get(checkpoints.name_of(log), {}), known) for log in LOGS]
@@ -88,26 +88,26 @@ def accept(revision: int, reason: str, *, authority: Authority, outside: str = "
             f"The copy ended between revision {changes.fitting}, which was signed and is there, "
             f"and revision {changes.copy_ended}."
         )
-    words = told(reason.strip(), LONGEST_REASON)
+    words = recordable(reason.strip(), LONGEST_REASON)
     found = list(_statements(ends, revision, words))
     with change(RECORD_RESTORED, realm=None, by=OPERATOR, reason=words) as current:
         kept = [
             lost_ends.signed(one, signing.public_key(), signing.sign(lost_ends.message(one))) for one in found
         ]
         data = {"first": found[0].ended + 1, "last": found[0].signed, "lost": kept}
-        current.say(Said(RECORD_RESTORED, data=data), by=authority)
+        current.say(EventDraft(RECORD_RESTORED, data=data), by=authority)
     checkpoints.make()
     return found
 
 
-def _statements(ends: list[End], revision: int, reason: str) -> Iterator[Lost]:
+def _statements(ends: list[LogEnd], revision: int, reason: str) -> Iterator[Lost]:
     for end in ends:
         if end.gone:
             ended = revision if end.log == checkpoints.CHANGES else end.copy_ended
             yield Lost(checkpoints.name_of(end.log), ended, end.signed, reason, end.gone)
 
 
-def _end(log: str, roots: Roots, known: list[Lost]) -> End:
+def _end(log: str, roots: Roots, known: list[Lost]) -> LogEnd:
     lost_ends.excuse(roots, [one for one in known if one.log == checkpoints.name_of(log)])
     entries, tree, fitting = checkpoints.size_of(log), Frontier(), 0
     gone = {(size, root) for size, some in roots.items() for root in some}
@@ -118,4 +118,4 @@ def _end(log: str, roots: Roots, known: list[Lost]) -> End:
             fitting = tree.size if here in gone else fitting
             gone.discard(here)
     signed = max((size for size, _ in gone), default=max(roots, default=0))
-    return End(log, entries, fitting, signed, tuple(sorted(gone)))
+    return LogEnd(log, entries, fitting, signed, tuple(sorted(gone)))

@@ -47,7 +47,7 @@ class Sought:
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchPage:
     """Changes, newest first, and which of them have the words that were asked for in their reason.
 
     `edge` is the revision before which nothing was looked at, when what was asked for is so rare that the
@@ -75,7 +75,7 @@ def newest(
     last: int,
     most: int,
     patience: timedelta,
-) -> Found:
+) -> SearchPage:
     """The newest of `rows`, up to the revision `last`, that have some event among `events`, and the words.
 
     `sought` says the same to the index.  One query where these are frequent, else a few: what two things have
@@ -93,16 +93,16 @@ def newest(
         if end is None:  # what is frequent was not found, from here on it is a search
             end = monotonic() + patience.total_seconds()
         elif here.edge > 1 and monotonic() >= end:
-            return Found(tuple(found), frozenset(by_reason), words, here.edge)
-    return Found(tuple(found), frozenset(by_reason), words)
+            return SearchPage(tuple(found), frozenset(by_reason), words, here.edge)
+    return SearchPage(tuple(found), frozenset(by_reason), words)
 
 
 def all_within(
     rows: QuerySet[Change], events: QuerySet[Event], words: SearchQuery | None, last: int, most: int
-) -> Found:
+) -> SearchPage:
     """The same of few `rows`, all of which are judged at once."""
     fitting, told = _fitting(rows.filter(revision__lte=last), events, words, most, among)
-    return Found(tuple(fitting), frozenset(told), words)
+    return SearchPage(tuple(fitting), frozenset(told), words)
 
 
 Having = Callable[["QuerySet[Change]", "QuerySet[Event]"], "QuerySet[Change]"]

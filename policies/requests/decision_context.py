@@ -21,11 +21,11 @@ from policies.models.requests import WAITING
 from policies.previews import grants
 from policies.previews.grants import Preview
 from policies.requests import decision_places, fulfilment, needs, role_proposals
-from policies.requests.needs import Denial, Wanted
+from policies.requests.needs import Denial, WantedAction
 from policies.requests.role_proposals import Proposal
-from policies.requests.visibility import Seen, visible_to
+from policies.requests.visibility import VisibleRequest, visible_to
 from policies.separation import forecast, wording
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 
 EARLIER, LOOKED_AT = 10, 200
 CLASHES = 5
@@ -63,7 +63,7 @@ class Consideration:
     end: datetime | None
 
 
-def consider(seen: Seen) -> Consideration:
+def consider(seen: VisibleRequest) -> Consideration:
     """All of that, for somebody who may decide; empty for anybody else."""
     if not seen.mandates:
         return Consideration((), (), (), (), (), (), (), None)
@@ -82,19 +82,19 @@ def consider(seen: Seen) -> Consideration:
     )
 
 
-Placed = Sequence[tuple[RequestPart, decision_places.Place]]
+Placed = Sequence[tuple[RequestPart, decision_places.DecisionPlace]]
 
 
-def _places(seen: Seen) -> Placed:
+def _places(seen: VisibleRequest) -> Placed:
     there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
     return [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
 
 
-def _any_open(seen: Seen) -> bool:
+def _any_open(seen: VisibleRequest) -> bool:
     return any(part.state in WAITING and part.kind == Kind.PRIVILEGE for part in seen.parts)
 
 
-def _present(seen: Seen, want: RequestWant) -> Present:
+def _present(seen: VisibleRequest, want: RequestWant) -> Present:
     place = decision_places.of_row(want, seen.request.holder.kind)
     if place is None or not place.exact:
         return Present(want, None, ())
@@ -104,7 +104,7 @@ def _present(seen: Seen, want: RequestWant) -> Present:
     return Present(want, place.node, tuple(can))
 
 
-def _earlier(seen: Seen) -> list[AccessRequest]:
+def _earlier(seen: VisibleRequest) -> list[AccessRequest]:
     """What was asked before for the same one in the same realm, as far as the decider may see it."""
     request = seen.request
     rows = AccessRequest.objects.filter(holder=request.holder, realm_name=request.realm_name)
@@ -115,10 +115,10 @@ def _earlier(seen: Seen) -> list[AccessRequest]:
     return list(shown.prefetch_related("wants", "parts")[:EARLIER])
 
 
-def _effects(seen: Seen, given: Placed, end: datetime | None) -> list[tuple[Node, Preview]]:
+def _effects(seen: VisibleRequest, given: Placed, end: datetime | None) -> list[tuple[Node, Preview]]:
     """Foretold as for a grant by hand, where the law knows objects; texts are granted to nobody else."""
     wishes = [
-        Wish(
+        GrantRequest(
             place.node,
             (seen.request.holder,),
             tuple(part.privileges),
@@ -140,15 +140,15 @@ def _peers(request: AccessRequest, given: Placed) -> list[Peers]:
     return [Peers(part, found[number]) for number, (part, _) in enumerate(given)]
 
 
-def _question(holder: Principal, part: RequestPart, place: decision_places.Place) -> Question:
+def _question(holder: Principal, part: RequestPart, place: decision_places.DecisionPlace) -> Question:
     by_text = dialects.get(place.node.kind).by_text
     text = place.text if by_text else ""
     return Question(holder.pk, () if by_text else place.node.lineage, part.privileges, text)
 
 
-def _denials(seen: Seen, end: datetime | None) -> tuple[Denial, ...]:
+def _denials(seen: VisibleRequest, end: datetime | None) -> tuple[Denial, ...]:
     """What is denied now to the future holder, as the decider may know it."""
-    wanted = [Wanted(want.type, want.name, want.action) for want in seen.wants]
+    wanted = [WantedAction(want.type, want.name, want.action) for want in seen.wants]
     try:
         worked = needs.work_out(wanted, seen.request.holder, seen.viewer, now=seen.now, end=end)
     except Invalid:

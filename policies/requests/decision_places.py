@@ -23,7 +23,7 @@ from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
 from policies.decisions import approvers as deciders
 from policies.decisions import ask, slices
-from policies.decisions.approvers import APPROVE, Decider
+from policies.decisions.approvers import APPROVE, Approver
 from policies.decisions.lookups import resolve_path, visible_objects
 from policies.models import RequestPart, RequestWant
 from policies.models.requests import WAITING
@@ -35,7 +35,7 @@ GROUP_ROLE = "Permission.grantRolesToGroup"
 
 
 @dataclass(frozen=True)
-class Place:
+class DecisionPlace:
     """Where one decision is made: on `node` the law is asked for `action`; `exact`: it is the very object."""
 
     kind: str
@@ -75,31 +75,31 @@ class Place:
         """The keys of that level and of all below it."""
         return [key for level in self.levels[depth:] for key in self.keys(level)]
 
-    def nearest(self, found: Collection[Decider]) -> list[str]:
+    def nearest(self, found: Collection[Approver]) -> list[str]:
         """The keys down to the nearest level on which somebody decides; none where nobody does."""
         return self.from_level(max(map(_depth, found))) if found else []
 
-    def next(self, found: Collection[Decider], addressed: Collection[str]) -> list[str]:
+    def next(self, found: Collection[Approver], addressed: Collection[str]) -> list[str]:
         """The keys down to the next level above those addressed on which somebody decides."""
         now = next((at for at, one in enumerate(self.levels) if set(self.keys(one)) & set(addressed)), None)
         above = [one for one in found if now is None or _depth(one) < now]
         return self.nearest(above) or list(addressed)
 
-    def deciders(self, without: Collection[int] = (), *, now: datetime | None = None) -> list[Decider]:
+    def deciders(self, without: Collection[int] = (), *, now: datetime | None = None) -> list[Approver]:
         """The people who may decide here, nearest first."""
         return deciders_of([self], without, now=now)[0]
 
 
 def deciders_of(
-    several: Sequence[Place], without: Collection[int] = (), *, now: datetime | None = None
-) -> list[list[Decider]]:
+    several: Sequence[DecisionPlace], without: Collection[int] = (), *, now: datetime | None = None
+) -> list[list[Approver]]:
     """The people who may decide at each of some places, nearest first.  Eleven queries a realm."""
     asked = [(place.node, place.action) for place in several]
     every = deciders.of_many(asked, duty=APPROVE, now=now) if asked else []
     return [[one for one in found if one.principal.pk not in without] for found in every]
 
 
-def _depth(one: Decider) -> int:
+def _depth(one: Approver) -> int:
     return len(one.where.levels) - 1
 
 
@@ -111,7 +111,7 @@ def _text(node: Node) -> str:
     return f"{node.type}:{'.'.join(node.names[1:])}"
 
 
-def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
+def find(kind: str, ref: ObjectRef, whose: str) -> DecisionPlace | None:
     """Where a part is decided as things stand; None where no realm bears the name.  Three queries.
 
     `whose` is the kind of principal that is to have it.
@@ -119,14 +119,14 @@ def find(kind: str, ref: ObjectRef, whose: str) -> Place | None:
     return find_all([(kind, ref)], whose)[0]
 
 
-def find_all(asked: Sequence[tuple[str, ObjectRef]], whose: str) -> list[Place | None]:
+def find_all(asked: Sequence[tuple[str, ObjectRef]], whose: str) -> list[DecisionPlace | None]:
     """The same for many.  Three queries, nested schemas apart."""
     refs = spelled([ref for _, ref in asked])
     known = resolve_path.places(set(refs))
     return [of(kind, ref, whose, known[ref]) for (kind, _), ref in zip(asked, refs, strict=True)]
 
 
-def of_row(row: RequestPart | RequestWant, whose: str) -> Place | None:
+def of_row(row: RequestPart | RequestWant, whose: str) -> DecisionPlace | None:
     """Where a part, or what is wanted, is decided: on the object it was about, however that is called now.
 
     What was dropped is not taken for another of the same name that came after it.
@@ -134,7 +134,7 @@ def of_row(row: RequestPart | RequestWant, whose: str) -> Place | None:
     return of_rows([row], whose)[row.pk]
 
 
-def of_rows(rows: Sequence[RequestPart | RequestWant], whose: str) -> dict[int, Place | None]:
+def of_rows(rows: Sequence[RequestPart | RequestWant], whose: str) -> dict[int, DecisionPlace | None]:
     """The same for many, by their numbers.  Four queries, nested schemas apart."""
     there = nodes(row.securable_id for row in rows if row.securable_id)
     refs = {row.pk: ObjectRef.parse(row.type, row.name) for row in rows}
@@ -149,7 +149,7 @@ def _of_row(
     there: Mapping[int, Node],
     known: Mapping[ObjectRef, resolve_path.Places],
     whose: str,
-) -> Place | None:
+) -> DecisionPlace | None:
     kind = row.kind if isinstance(row, RequestPart) else Kind.PRIVILEGE
     node = there.get(row.securable_id or 0)
     if node is not None:
@@ -158,19 +158,19 @@ def _of_row(
     return replace(place, exact=False) if place and row.securable_id else place
 
 
-def of(kind: str, ref: ObjectRef, whose: str, known: resolve_path.Places) -> Place | None:
+def of(kind: str, ref: ObjectRef, whose: str, known: resolve_path.Places) -> DecisionPlace | None:
     """The same when what exists along the name is at hand."""
     if not known:
         return None
     node = resolve_path.named_by(ref, known)
     there = node or known[-1]
     if kind == Kind.MEMBERSHIP:
-        return Place(kind, known[0], ADMITS[whose], True, whose, known)
+        return DecisionPlace(kind, known[0], ADMITS[whose], True, whose, known)
     exact = node is not None and (node.exists or not _must_exist(node))
     action = deciders.GRANT
     if kind == Kind.ROLE and there.type == "role" and whose == Principal.Kind.GROUP:
         action = ask.operation_for(there, GROUP_ROLE) if _knows(there, GROUP_ROLE) else action
-    return Place(kind, there, action, exact, whose, known)
+    return DecisionPlace(kind, there, action, exact, whose, known)
 
 
 def _knows(node: Node, operation: str) -> bool:

@@ -65,7 +65,7 @@ def _escalated(pk: int, now: datetime) -> bool:
         place = decision_places.of_row(part, request.holder.kind)
         found = place.deciders(parties.of(request), now=now) if place else []
         up = place.next(found, part.addressed) if place else []
-        again = rules.along(place.way).escalates(now) if place else None
+        again = rules.rules_along(place.way).escalates(now) if place else None
         waits = {"escalates_at": again}
         if set(up) == set(part.addressed):
             RequestPart.objects.filter(pk=pk).update(**waits)

@@ -22,7 +22,7 @@ from policies.requests.approval_seals import UNSEALED, is_approval_sealed
 from policies.requests.mandates import Mandate
 from policies.requests.steps import GIVEN, REOPENED, stepped
 from policies.services import grants, members, patterns, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 
 DOOR = "request"
 """Through which door facts come that a request brings about."""
@@ -134,7 +134,7 @@ def _role(one: Mandate) -> Node:
 
 
 def _grant(
-    place: decision_places.Place,
+    place: decision_places.DecisionPlace,
     holder: Principal,
     codes: Sequence[str],
     actor: Actor,
@@ -149,7 +149,9 @@ def _grant(
         text = patterns.named(root, place.text)
         patterns.grant(root, text, holder, codes, by=actor, reason=reason, right=authority, valid_until=end)
         return
-    wish = Wish(place.node, (holder,), tuple(codes), valid_until=end, way=False, origin=Origin.REQUEST)
+    wish = GrantRequest(
+        place.node, (holder,), tuple(codes), valid_until=end, way=False, origin=Origin.REQUEST
+    )
     grants.add(wish, by=actor, reason=reason, authority=authority)
 
 

@@ -27,7 +27,7 @@ class Mandate:
     """The right of `authority.actor` to decide one part, where it is decided, and for whom they do it."""
 
     part: RequestPart
-    place: decision_places.Place
+    place: decision_places.DecisionPlace
     authority: Authority
 
     @property
@@ -81,7 +81,7 @@ def over_role(
 
 
 def _over(
-    part: RequestPart, place: decision_places.Place | None, by: Actor, rights: Iterable[Rights]
+    part: RequestPart, place: decision_places.DecisionPlace | None, by: Actor, rights: Iterable[Rights]
 ) -> Mandate | None:
     if place is None:
         return None
@@ -90,7 +90,7 @@ def _over(
     return Mandate(part, place, authority) if authority else None
 
 
-def _as(right: Rights, by: Actor, place: decision_places.Place) -> Authority | None:
+def _as(right: Rights, by: Actor, place: decision_places.DecisionPlace) -> Authority | None:
     decision = right.decide(place.node, place.action)
     if not decision:
         return None

@@ -32,7 +32,7 @@ GIVABLE = ("privilege", "membership", "denied")
 MOST_WANTED = 50
 
 
-class Wanted(NamedTuple):
+class WantedAction(NamedTuple):
     """An action on the object of that type and id (`demo/shop.sales.orders`)."""
 
     type: str
@@ -76,7 +76,7 @@ class Worked:
     already: bool
 
 
-def refs_of(wanted: Sequence[Wanted]) -> tuple[ObjectRef, ...]:
+def refs_of(wanted: Sequence[WantedAction]) -> tuple[ObjectRef, ...]:
     """The objects meant, as they were named, all of one realm.  Raises Invalid."""
     if not wanted or len(wanted) > MOST_WANTED:
         raise Invalid(f"Ask for one thing at least, and for {MOST_WANTED} at most.")
@@ -90,7 +90,7 @@ def refs_of(wanted: Sequence[Wanted]) -> tuple[ObjectRef, ...]:
 
 
 def work_out(
-    wanted: Sequence[Wanted],
+    wanted: Sequence[WantedAction],
     holder: Principal,
     asker: Principal,
     *,
@@ -141,7 +141,7 @@ class _Ground:
 
 
 def _wanted(
-    one: Wanted,
+    one: WantedAction,
     asked: ObjectRef,
     kept: ObjectRef,
     places: resolve_path.Places,
@@ -212,7 +212,7 @@ def _membership(ground: _Ground) -> list[tuple[str, ObjectRef, str]]:
     return [] if ground.slice.member else [("membership", root_ref, "")]
 
 
-def _lacks(ground: _Ground, operation: str, one: Wanted, moment: datetime) -> tuple[Lack, ...]:
+def _lacks(ground: _Ground, operation: str, one: WantedAction, moment: datetime) -> tuple[Lack, ...]:
     """The way out that opens least among those that a request can go."""
     found = explain(ground.slice, operation, ground.lineage, now=moment.timestamp(), inside=ground.inside)
     if found.decision:
@@ -224,7 +224,7 @@ def _lacks(ground: _Ground, operation: str, one: Wanted, moment: datetime) -> tu
     raise Invalid(_why_not(found, one, ways))
 
 
-def _why_not(found: Explanation, one: Wanted, ways: Sequence[Sequence[Lack]]) -> str:
+def _why_not(found: Explanation, one: WantedAction, ways: Sequence[Sequence[Lack]]) -> str:
     kinds = {lack.kind for lack in ways[0]} if ways else {found.decision.reason}
     if "ownership" in kinds:
         return f"{one.action} on {one.name} is for owners alone; ownership is handed over, not asked for."

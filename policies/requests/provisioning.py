@@ -24,7 +24,7 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Standing:
+class BackendProgress:
     """How far it has come in one backend; `text` says what stands in the way, when something does."""
 
     backend: Backend
@@ -54,10 +54,10 @@ def _wanted(request: AccessRequest) -> list[Node]:
     return list(nodes(key for key in keys if key).values())
 
 
-def standings(request: AccessRequest) -> list[Standing]:
+def standings(request: AccessRequest) -> list[BackendProgress]:
     """How far it has come in each backend, as things are now; none where nothing is mirrored."""
     rows = request.deliveries.select_related("backend").order_by("pk")
-    return [Standing(row.backend, *_found(request, row), row.since) for row in rows]
+    return [BackendProgress(row.backend, *_found(request, row), row.since) for row in rows]
 
 
 def look(backend: int | None = None) -> int:

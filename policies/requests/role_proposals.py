@@ -48,7 +48,9 @@ def roles(request: AccessRequest, decider: Principal) -> list[Proposal]:
     ]
 
 
-def for_asker(found: Iterable[tuple[decision_places.Place, Sequence[str]]], asker: Principal) -> list[Node]:
+def for_asker(
+    found: Iterable[tuple[decision_places.DecisionPlace, Sequence[str]]], asker: Principal
+) -> list[Node]:
     """The roles that whoever asks knows of and that give exactly these privileges, smallest first."""
     wanted = {one for place, codes in found for one in _targets(place, codes)}
     given = _candidates(wanted) if wanted else {}
@@ -81,7 +83,7 @@ def targets(request: AccessRequest, parts: Collection[RequestPart]) -> set[Targe
     return found
 
 
-def _targets(place: decision_places.Place, codes: Iterable[str]) -> Iterable[Target]:
+def _targets(place: decision_places.DecisionPlace, codes: Iterable[str]) -> Iterable[Target]:
     by_text = dialects.get(place.node.kind).by_text
     for code in codes:
         yield (None, place.text, code) if by_text else (place.node.id, "", code)

@@ -16,7 +16,7 @@ from policies.errors import Invalid
 from policies.events import event
 from policies.models import RequestRule
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.requests import durations
 from policies.services import realm_of
 from policies.services.authorities import may
@@ -71,7 +71,7 @@ def form(ticket: str) -> re.Pattern[str]:
     return re.compile("".join(signs.get(letter) or re.escape(letter) for letter in ticket))
 
 
-def along(places: Sequence[Node]) -> Rules:
+def rules_along(places: Sequence[Node]) -> Rules:
     """What is asked at the end of a way from a realm down, the nearest word counting.  One query."""
     found = Rules()
     rows = RequestRule.objects.in_bulk([one.id for one in places])
@@ -131,7 +131,7 @@ def set_rule(
         else:
             RequestRule.objects.filter(securable=node.id).delete()
         told = ", ".join(f"{name} {value}" for name, value in values.items() if value is not None)
-        current.say(said(RULE_SET, node, rule=told or "nothing of its own"), by=authority)
+        current.say(make_event(RULE_SET, node, rule=told or "nothing of its own"), by=authority)
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from django.db.models import QuerySet
 
 from policies.authority import Authority
-from policies.events import Said, event
+from policies.events import EventDraft, event
 from policies.models import AccessRequest, RequestStep
 from policies.record.change import ChangeInProgress
 from policies.requests.notifications import in_words
@@ -53,7 +53,7 @@ def stepped(
     )
 
 
-def _said(request: AccessRequest, kind: str, **data: object) -> Said:
+def _said(request: AccessRequest, kind: str, **data: object) -> EventDraft:
     wants = list(request.wants.order_by("number"))
     # how many levels are asked tells that there is something, so that it is no part of their own history
     concerned = () if kind == ESCALATED else (request.holder.pseudonym, request.asker.pseudonym)
@@ -61,7 +61,9 @@ def _said(request: AccessRequest, kind: str, **data: object) -> Said:
     what = ", ".join(map(in_words, wants[:3]))
     more = f" and {len(wants) - 3} more" if len(wants) > 3 else ""
     named = {"request": request.pk, "person": request.holder.pseudonym, "what": f"{what}{more}"}
-    return Said(kind, wants[0].type, wants[0].name, tuple(request.lineage), tuple(people), {**named, **data})
+    return EventDraft(
+        kind, wants[0].type, wants[0].name, tuple(request.lineage), tuple(people), {**named, **data}
+    )
 
 
 def row_of(request: AccessRequest) -> QuerySet[AccessRequest]:

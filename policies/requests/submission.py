@@ -17,13 +17,13 @@ from catalog.queries import realm_named
 from lakewarden.law import dialects
 from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, of_duty
-from policies.decisions.approvers import Decider
+from policies.decisions.approvers import Approver
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART, REQUEST, STILL_OPEN
 from policies.record.change import change
 from policies.requests import decision_places, durations, needs, notifications, outcomes, parties, rules
-from policies.requests.needs import Denial, Need, Wanted, Worked
+from policies.requests.needs import Denial, Need, WantedAction, Worked
 from policies.requests.rules import Rules
 from policies.requests.steps import ANSWERED, ASKED, WITHDRAWN, fresh, row_of, stepped
 
@@ -37,7 +37,7 @@ AHEAD = timedelta(days=366)
 class Asking:
     """What somebody asks for; `lasts`, `until` and `starts` as of `AccessRequest`, `key` makes it one."""
 
-    wanted: tuple[Wanted, ...]
+    wanted: tuple[WantedAction, ...]
     holder: Principal
     reason: str = ""
     ticket: str = ""
@@ -90,7 +90,7 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
     end = asking.ends(now)
     worked = needs.work_out(asking.wanted, asking.holder, asker, now=now, end=end)
     _check_worked(worked, asking)
-    said = rules.strictest([rules.along(shown) for shown in dict.fromkeys(worked.shown)])
+    said = rules.strictest([rules.rules_along(shown) for shown in dict.fromkeys(worked.shown)])
     said.check_end(asking.begins(now), end, asking.zone)
     return Foresight(
         asking, worked.refs, worked.needs, worked.denials, said, end, said.lapses(now), worked.shown
@@ -247,7 +247,7 @@ def _parts(
     )
 
 
-def _number(place: decision_places.Place | None) -> int | None:
+def _number(place: decision_places.DecisionPlace | None) -> int | None:
     if place is None or not place.exact or dialects.get(place.node.kind).by_text:
         return None  # a text outlives the object of its name
     return place.node.id
@@ -257,8 +257,8 @@ def _part(
     request: AccessRequest,
     number: int,
     need: Need,
-    place: decision_places.Place | None,
-    deciders: Sequence[Decider],
+    place: decision_places.DecisionPlace | None,
+    deciders: Sequence[Approver],
     escalates: datetime | None,
 ) -> RequestPart:
     return RequestPart(
@@ -314,4 +314,4 @@ def _mine(number: int, by: Actor) -> AccessRequest:
     return request
 
 
-__all__ = ["Asking", "Foresight", "Wanted", "answer", "ask", "foresee", "holders", "withdraw"]
+__all__ = ["Asking", "Foresight", "WantedAction", "answer", "ask", "foresee", "holders", "withdraw"]

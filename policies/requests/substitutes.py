@@ -13,7 +13,7 @@ from policies.errors import Invalid, NotFound, Refused
 from policies.events import event
 from policies.models import Substitute
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 
 NAMED = event("substitute.named", "made {deputy} decide requests for {person} until {until}")
 CALLED_OFF = event("substitute.ended", "no longer has {deputy} decide requests for {person}")
@@ -41,7 +41,7 @@ def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime,
         row = Substitute.objects.create(
             person=person, deputy=deputy, starts=starts, ends=ends, made_at=current.at
         )
-        told = said(NAMED, None, person, deputy, deputy=deputy.pseudonym, until=ends.isoformat())
+        told = make_event(NAMED, None, person, deputy, deputy=deputy.pseudonym, until=ends.isoformat())
         current.say(told, by=authority)
     return row
 
@@ -54,7 +54,7 @@ def call_off(number: int, *, by: Actor) -> None:
             raise NotFound("There is no such substitution of yours.")
         authority = of_duty(by, "self", held=True, otherwise="")
         Substitute.objects.filter(pk=row.pk).update(ended_at=current.at)
-        told = said(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)
+        told = make_event(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)
         current.say(told, by=authority)
 
 

@@ -16,7 +16,7 @@ from catalog.nodes import Node, nodes
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
 from policies.decisions import slices
-from policies.decisions.approvers import APPROVE, Decider
+from policies.decisions.approvers import APPROVE, Approver
 from policies.decisions.lookups import resolve_path
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.errors import NotFound
@@ -38,7 +38,7 @@ SELECT key FROM unnest(%s::text[]) AS key
 
 
 @dataclass(frozen=True)
-class Seen:
+class VisibleRequest:
     """A request as one viewer may see it.
 
     `concerned`: the viewer's own, which names hidden objects and shows no more.  `mandates` are
@@ -82,25 +82,25 @@ class Seen:
         """The numbers of the parts that they may decide now."""
         return frozenset(one.part.number for one in self.mandates)
 
-    def deciders(self, part: RequestPart) -> list[Decider] | None:
+    def deciders(self, part: RequestPart) -> list[Approver] | None:
         """Who is called on to decide an open part; None when the viewer may not know what is there."""
         return self._called.get(part.pk)
 
     @cached_property
-    def _called(self) -> dict[int, list[Decider] | None]:
+    def _called(self) -> dict[int, list[Approver] | None]:
         """The same for every open part, all in one reading."""
         waiting = [part for part in self.parts if part.state in WAITING]
         told = {one.pk: one for one in waiting if not self.concerned or self._known(one)}
         there = {pk: place for pk in told if (place := self._places[pk]) is not None}
         concerned = parties.of(self.request) if there else frozenset()
         every = decision_places.deciders_of(list(there.values()), concerned, now=self.now)
-        found: dict[int, list[Decider] | None] = {pk: [] for pk in told}
+        found: dict[int, list[Approver] | None] = {pk: [] for pk in told}
         for (pk, place), some in zip(there.items(), every, strict=True):
             found[pk] = [one for one in some if set(place.keys(one.where)) & set(told[pk].addressed)]
         return found
 
     @cached_property
-    def _places(self) -> dict[int, decision_places.Place | None]:
+    def _places(self) -> dict[int, decision_places.DecisionPlace | None]:
         return decision_places.of_rows(self.parts, self.request.holder.kind)
 
     def _known(self, part: RequestPart) -> bool:
@@ -122,7 +122,7 @@ class Seen:
         return {}
 
 
-def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Seen:
+def get(number: int, viewer: Principal, *, now: datetime | None = None) -> VisibleRequest:
     """The request, for those who may see it.  Raises NotFound, as for a number that is none."""
     now = now or timezone.now()
     rows = AccessRequest.objects.select_related("realm", "asker", "holder")
@@ -135,7 +135,7 @@ def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Seen:
     if not own and not found and not answers and not _may_look(request, viewer, now):
         raise NotFound(no_such(number))
     held = [one for one in found if one.part.state in WAITING and now < request.lapses_at]
-    return Seen(request, viewer, own or answers, tuple(held), now)
+    return VisibleRequest(request, viewer, own or answers, tuple(held), now)
 
 
 def _in_group(request: AccessRequest, viewer: Principal, now: datetime) -> bool:
@@ -282,8 +282,8 @@ def wanted_nodes(requests: Collection[AccessRequest]) -> dict[int, Node]:
 
 __all__ = [
     "Page",
-    "Seen",
     "Sequence",
+    "VisibleRequest",
     "decided_by",
     "get",
     "made_by",

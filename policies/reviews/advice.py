@@ -34,7 +34,7 @@ GROUNDS = {
 
 
 @dataclass(frozen=True)
-class Known:
+class RowFacts:
     """What the table asks beside the row: now, when it was given, when it last did more than read, which of
     its privileges do more, and whether another of them reads."""
 
@@ -64,7 +64,7 @@ class Advice:
 Choice = ReviewRow.Choice
 
 
-def of(row: ReviewRow, known: Known) -> Advice:
+def of(row: ReviewRow, known: RowFacts) -> Advice:
     """The suggestion for a row."""
     for fits, choice, ground in _TABLE:
         if fits(row, known):
@@ -73,18 +73,18 @@ def of(row: ReviewRow, known: Known) -> Advice:
     return Advice("", "unclear")
 
 
-def _rare(row: ReviewRow, known: Known) -> bool:
+def _rare(row: ReviewRow, known: RowFacts) -> bool:
     few = row.peers_of >= ENOUGH and row.peers_have < FEW * row.peers_of
     return few and known.idle(row, RECENTLY)
 
 
-def _only_reads(row: ReviewRow, known: Known) -> bool:
+def _only_reads(row: ReviewRow, known: RowFacts) -> bool:
     wrote = known.wrote is not None and known.now - known.wrote <= LONG_AGO
     can = row.kind in (ReviewRow.Kind.GRANT, ReviewRow.Kind.RULE) and bool(known.opening)
     return can and known.reading and row.last_used is not None and not wrote
 
 
-_TABLE: tuple[tuple[Callable[[ReviewRow, Known], bool], str, str], ...] = (
+_TABLE: tuple[tuple[Callable[[ReviewRow, RowFacts], bool], str, str], ...] = (
     (lambda row, known: row.effect == "deny", Choice.KEEP, "denial"),
     (lambda row, known: "closed" in row.risks, Choice.REMOVE, "closed"),
     (lambda row, known: "ending" in row.risks, Choice.KEEP, "ends"),

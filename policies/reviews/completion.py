@@ -20,7 +20,7 @@ from policies.errors import Conflict
 from policies.events import REVIEW_ALL_CARRIED, REVIEW_CLOSED
 from policies.models import Review, ReviewRow, review_states
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews import proofs, removals
 from policies.reviews.management import notice_key
 from policies.reviews.pace_checks import AGAIN
@@ -86,7 +86,7 @@ def _carry_all(review: Review, told: Callable[[int], None]) -> None:
         told(done)
     with change(REVIEW_ALL_CARRIED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
         review_states.REVIEW.move(Review.objects.filter(pk=review.pk, lease=review.lease), "carry")
-        event = said(REVIEW_ALL_CARRIED, root(review.realm), review=review.pk, **_told(review))
+        event = make_event(REVIEW_ALL_CARRIED, root(review.realm), review=review.pk, **_told(review))
         current.say(event, by=of_system("deciding is over"))
     review.refresh_from_db()
 
@@ -116,7 +116,8 @@ def close(review: Review) -> None:
         review_states.REVIEW.move(rows, "prove", closed=current.at, counts=counts)
         told = {"digest": review.digest, **found}
         current.say(
-            said(REVIEW_CLOSED, root(review.realm), review=review.pk, **told), by=of_system("all is proved")
+            make_event(REVIEW_CLOSED, root(review.realm), review=review.pk, **told),
+            by=of_system("all is proved"),
         )
         text = f"Review {review.title} is closed: {found.get('proved', 0)} removals are proved."
         key = notice_key(review, "closed")

@@ -7,9 +7,9 @@ from datetime import datetime
 
 from catalog.nodes import Node
 from policies.models import ReviewRow
-from policies.reviews.row_sources import Draft
+from policies.reviews.row_sources import RowDraft
 from policies.separation import conflicts, rules
-from policies.separation.sides import Way
+from policies.separation.sides import SidePath
 from policies.services import personal_roles
 
 Place = tuple[str, int | None, int | None]
@@ -28,7 +28,7 @@ def sides(root: Node, now: datetime) -> frozenset[Place]:
     )
 
 
-def _rows(person: int, way: Way) -> Iterable[Place]:
+def _rows(person: int, way: SidePath) -> Iterable[Place]:
     holder = person
     for station in way.via:
         key = station.key if isinstance(station.key, int) else None
@@ -41,7 +41,7 @@ def _rows(person: int, way: Way) -> Iterable[Place]:
     yield ReviewRow.Kind.GRANT, holder, way.object
 
 
-def place_of(draft: Draft) -> Place:
+def place_of(draft: RowDraft) -> Place:
     """Where a draft stands among the sides."""
     on = {ReviewRow.Kind.ROLE: draft.role, ReviewRow.Kind.MEMBER: draft.group}
     return draft.kind, draft.holder, on.get(ReviewRow.Kind(draft.kind), draft.securable)

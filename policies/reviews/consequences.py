@@ -34,7 +34,7 @@ PLACES = 10
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptAccess:
     """Somebody keeps actions on an object though the row goes, by these paths."""
 
     person: Principal
@@ -62,7 +62,7 @@ class Consequence:
     """
 
     loses: list[Lost] = field(default_factory=list)
-    keeps: list[Kept] = field(default_factory=list)
+    keeps: list[KeptAccess] = field(default_factory=list)
     gains: list[Lost] = field(default_factory=list)
     rows: list[ReviewRow] = field(default_factory=list)
     unseen: int = 0
@@ -128,7 +128,7 @@ class _Worked:
             given = self._given(row, node, person, before, after)
             kept = tuple(sorted(had & has & given))
             if kept:
-                result.keeps.append(Kept(person, name, kept, self._telling(after, node)))
+                result.keeps.append(KeptAccess(person, name, kept, self._telling(after, node)))
 
     def _given(
         self,

@@ -17,7 +17,7 @@ from policies.errors import Conflict, Invalid
 from policies.events import REVIEW_PASSED
 from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews import management
 from policies.reviews.decisions import REVIEWER
 from policies.reviews.management import notice_key
@@ -56,7 +56,7 @@ def pass_on(
         )
         if not new and seat.left:
             ReviewSeat.objects.filter(pk=seat.pk).update(left=None)
-        event = said(REVIEW_PASSED, root(review.realm), to, review=review.pk, rows=many)
+        event = make_event(REVIEW_PASSED, root(review.realm), to, review=review.pk, rows=many)
         current.say(event, by=may)
         _tell(review, to, by, many, current.revision)
     return many

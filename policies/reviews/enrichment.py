@@ -23,7 +23,7 @@ from lakewarden.record import chain
 from policies.decisions.lookups import peers
 from policies.models import Change, Grant, Review, ReviewRow, Use
 from policies.reviews import advice, conflicts
-from policies.reviews.row_sources import Draft
+from policies.reviews.row_sources import RowDraft
 
 Kind = ReviewRow.Kind
 MANY = 100
@@ -57,14 +57,14 @@ SELECT p.number, max(u.at), max(u.wrote) FROM person p JOIN used u ON u.principa
 
 
 @dataclass(frozen=True)
-class Used:
+class LastUse:
     """When it was last used, and last for more than reading; None for never, as far as is told."""
 
     at: datetime | None = None
     wrote: datetime | None = None
 
 
-class Weigher:
+class Enricher:
     """Says of one batch of drafts after the other what is to be said, in a fixed number of queries each."""
 
     def __init__(self, review: Review, root: Node) -> None:
@@ -72,7 +72,7 @@ class Weigher:
         self.law = dialects.get(root.kind)
         self._below: dict[int, int] = {}
 
-    def rows(self, drafts: Sequence[Draft], first: int) -> list[ReviewRow]:
+    def rows(self, drafts: Sequence[RowDraft], first: int) -> list[ReviewRow]:
         """The drafts as rows of the review, numbered on from `first`."""
         return _Batch(self, drafts).rows(first)
 
@@ -113,7 +113,7 @@ class Weigher:
 class _Batch:
     """What is known about the drafts of one batch, each kind of it in one query."""
 
-    def __init__(self, weigher: Weigher, drafts: Sequence[Draft]) -> None:
+    def __init__(self, weigher: Enricher, drafts: Sequence[RowDraft]) -> None:
         self.weigher, self.drafts, self.review = weigher, drafts, weigher.review
         self.law, self.now = weigher.law, weigher.now
 
@@ -144,7 +144,7 @@ class _Batch:
         counted = rows.values("group").annotate(many=Count("member", distinct=True))
         return dict.fromkeys(groups, 0) | {row["group"]: row["many"] for row in counted}
 
-    def objects_of(self, draft: Draft) -> list[int]:
+    def objects_of(self, draft: RowDraft) -> list[int]:
         """The numbers of what the draft gives something on."""
         given = [one[0] for one in draft.gives if one[0]]
         return [draft.securable] if draft.securable else given
@@ -158,7 +158,7 @@ class _Batch:
     # what was done with it
 
     @cached_property
-    def used(self) -> Mapping[int, Used]:
+    def used(self) -> Mapping[int, LastUse]:
         asked = [
             {"number": at, "holder": draft.holder, "objects": objects}
             for at, draft in enumerate(self.drafts)
@@ -170,7 +170,7 @@ class _Batch:
             cursor.execute(
                 _USED, {"asked": json.dumps(asked), "realm": self.review.realm_id, "writing": WRITING}
             )
-            return {number: Used(at, wrote) for number, at, wrote in cursor.fetchall()}
+            return {number: LastUse(at, wrote) for number, at, wrote in cursor.fetchall()}
 
     @cached_property
     def shares(self) -> Mapping[int, peers.Share]:
@@ -202,9 +202,9 @@ class _Batch:
 
     # the row
 
-    def _row(self, draft: Draft, at: int, number: int) -> ReviewRow:
+    def _row(self, draft: RowDraft, at: int, number: int) -> ReviewRow:
         risks = self._risks(draft, at)
-        used, share = self.used.get(at, Used()), self.shares.get(at, peers.Share(0, 0))
+        used, share = self.used.get(at, LastUse()), self.shares.get(at, peers.Share(0, 0))
         row = ReviewRow(
             review=self.review,
             number=number,
@@ -238,7 +238,7 @@ class _Batch:
         row.rank = _rank(row)
         return row
 
-    def _place(self, row: ReviewRow, draft: Draft) -> None:
+    def _place(self, row: ReviewRow, draft: RowDraft) -> None:
         """Where it is: the object, of a role the first of what it gives, and its name."""
         role = self.places.get(draft.role or 0)
         row.role_name = role.name if role else ""
@@ -255,7 +255,7 @@ class _Batch:
         node = self.places.get(key or 0)
         return [key, _named(node) if node else text, privileges, effect]
 
-    def _risks(self, draft: Draft, at: int) -> set[str]:
+    def _risks(self, draft: RowDraft, at: int) -> set[str]:
         codes = {*draft.privileges, *(code for one in draft.gives for code in one[2])}
         opens = {one.category for code in codes if (one := self.law.privilege(code))}
         objects = self.objects_of(draft)
@@ -274,7 +274,7 @@ class _Batch:
         }
         return {name for name, yes in found.items() if yes}
 
-    def _change(self, draft: Draft) -> str:
+    def _change(self, draft: RowDraft) -> str:
         if self.review.previous_id is None:
             return ""
         before = self.before.get(_key(draft))
@@ -286,18 +286,18 @@ class _Batch:
         more, less = set(draft.privileges) - set(codes), set(codes) - set(draft.privileges)
         return "more" if more and not less else "less" if less and not more else "other"
 
-    def _known(self, draft: Draft, used: Used) -> advice.Known:
+    def _known(self, draft: RowDraft, used: LastUse) -> advice.RowFacts:
         codes = [code for code in draft.privileges if self._opens(code)]
         reading = any(
             one.category == "read" for code in draft.privileges if (one := self.law.privilege(code))
         )
-        return advice.Known(self.now, self._begun(draft), used.wrote, tuple(codes), reading)
+        return advice.RowFacts(self.now, self._begun(draft), used.wrote, tuple(codes), reading)
 
     def _opens(self, code: str) -> bool:
         known = self.law.privilege(code)
         return known is not None and known.category in OPENS
 
-    def _begun(self, draft: Draft) -> datetime | None:
+    def _begun(self, draft: RowDraft) -> datetime | None:
         return self.moments.get(draft.since or 0)
 
     @cached_property
@@ -320,7 +320,7 @@ def _rank(row: ReviewRow) -> int:
     return ReviewRow.Rank.UNUSED if "unused" in row.risks else ReviewRow.Rank.OTHER
 
 
-def _key(draft: Draft) -> str:
+def _key(draft: RowDraft) -> str:
     """The same for the same access in any review."""
     outside = [draft.outside.get(name) for name in ("backend", "holder", "grantor", "place")]
     body = {
@@ -331,11 +331,11 @@ def _key(draft: Draft) -> str:
     return hashlib.sha256(chain.canonical(body).encode()).hexdigest()
 
 
-def _content(draft: Draft) -> str:
+def _content(draft: RowDraft) -> str:
     """Differs when what it gives does."""
     until = draft.valid_until.isoformat() if draft.valid_until else None
     body = {"privileges": draft.privileges, "until": until, "gives": draft.gives}
     return hashlib.sha256(chain.canonical(body).encode()).hexdigest()
 
 
-__all__ = ["MANY", "Weigher"]
+__all__ = ["MANY", "Enricher"]

@@ -16,7 +16,7 @@ from policies.decisions.facts import is_service_admin
 from policies.errors import Invalid, Refused
 from policies.models import Counter, Review
 from policies.reviews.campaign_plans import Plan, Scope
-from policies.reviews.row_sources import Draft, Sources, removable
+from policies.reviews.row_sources import RowDraft, Sources, removable
 from policies.reviews.start import authority
 from policies.services.grants import GRANT
 
@@ -61,7 +61,7 @@ def estimate(plan: Plan, by: Actor) -> Estimate:
     return Estimate(kinds, len(people), more, bool(scope.risks))
 
 
-def _drafts(sources: Sources) -> tuple[dict[str, list[Draft]], bool]:
+def _drafts(sources: Sources) -> tuple[dict[str, list[RowDraft]], bool]:
     found, more = {}, False
     for source in sources.order:
         drafts, after = sources.batch(source, [], MOST)
@@ -69,7 +69,9 @@ def _drafts(sources: Sources) -> tuple[dict[str, list[Draft]], bool]:
     return found, more
 
 
-def _own(drafts: Mapping[str, list[Draft]], scope: Scope, top: Node, by: Actor) -> dict[str, list[Draft]]:
+def _own(
+    drafts: Mapping[str, list[RowDraft]], scope: Scope, top: Node, by: Actor
+) -> dict[str, list[RowDraft]]:
     """Those that the actor may have removed: where not a role from its holder, then what the role gives."""
     named = {draft.role for some in drafts.values() for draft in some if draft.role}
     may = {one.id for one in scope.roles} | _assignable(named, top, by)

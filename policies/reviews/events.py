@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from catalog.nodes import Node
 from catalog.queries import root
-from policies.events import Said
+from policies.events import EventDraft
 from policies.models import Review, ReviewRow
 
 
-def said_of(kind: str, review: Review, row: ReviewRow, **data: object) -> Said:
+def said_of(kind: str, review: Review, row: ReviewRow, **data: object) -> EventDraft:
     """An event about a row: at its object, about its holder.  The row comes with `holder` and `group`."""
     people = tuple(one.pseudonym for one in (row.holder, row.group) if one is not None)
     person = {"person": people[0]} if people else {}
     told = {"review": review.pk, "row": row.number, "key": row.key, **data, **person}
     name = f"{place_of(review).name}/{row.what}"
-    return Said(kind, row.type, name, tuple(row.lineage), people, told)
+    return EventDraft(kind, row.type, name, tuple(row.lineage), people, told)
 
 
 def place_of(review: Review) -> Node:

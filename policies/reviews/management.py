@@ -21,7 +21,7 @@ from policies.events import REVIEW_CANCELLED, REVIEW_ENDED, REVIEW_EXTENDED, REV
 from policies.models import Notice, Review, review_states
 from policies.notices import settle
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews.campaign_plans import LONGEST, scope_of
 from policies.reviews.start import authority, nudge
 
@@ -55,7 +55,7 @@ def extend(review: Review, days: int, *, by: Actor, reason: str = "") -> Review:
         if not rows.update(stages=stages, due=stages[-1]["until"], reminded=[]):
             raise Conflict(_stands(review))
         until = stages[-1]["until"]
-        current.say(said(REVIEW_EXTENDED, place, review=review.pk, until=until), by=may)
+        current.say(make_event(REVIEW_EXTENDED, place, review=review.pk, until=until), by=may)
     return _again(review)
 
 
@@ -84,7 +84,7 @@ def end_in_time(review: Review) -> None:
 
 def _end(current: ChangeInProgress, review: Review, place: Node, may: Authority) -> None:
     review_states.REVIEW.move(Review.objects.filter(pk=review.pk), "end", ended=timezone.now())
-    current.say(said(REVIEW_ENDED, place, review=review.pk), by=may)
+    current.say(make_event(REVIEW_ENDED, place, review=review.pk), by=may)
     settle_notices(review)
     transaction.on_commit(lambda: nudge("policies.tasks.carry_reviews"), robust=True)
 
@@ -94,7 +94,7 @@ def cancel(review: Review, *, by: Actor, reason: str = "") -> Review:
     with led(REVIEW_CANCELLED, review, by, reason) as (current, place, may):
         now = timezone.now()
         review_states.REVIEW.move(Review.objects.filter(pk=review.pk), "cancel", ended=now, closed=now)
-        current.say(said(REVIEW_CANCELLED, place, review=review.pk), by=may)
+        current.say(make_event(REVIEW_CANCELLED, place, review=review.pk), by=may)
         settle_notices(review)
     return _again(review)
 
@@ -106,7 +106,7 @@ def repeat(review: Review, every: int | None, *, by: Actor, reason: str = "") ->
     with led(REVIEW_REPEATED, review, by, reason) as (current, place, may):
         Review.objects.filter(pk=review.pk).update(every=every)
         how = f"set to every {every} months" if every else "ended"
-        current.say(said(REVIEW_REPEATED, place, review=review.pk, how=how), by=may)
+        current.say(make_event(REVIEW_REPEATED, place, review=review.pk, how=how), by=may)
     return _again(review)
 
 

@@ -17,7 +17,7 @@ from policies.authority import Authority
 from policies.events import REVIEW_AGAIN
 from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
 from policies.record.change import ChangeInProgress
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews.events import place_of
 from policies.reviews.reviewers import is_own, selves
 
@@ -80,7 +80,7 @@ def look_again(
         review_states.ROW.move(mine, "look_again", desk=desk, version=F("version") + 1)
     if again:
         told = {"review": review.pk, "rows": len(again), "numbers": [row.number for row, _ in again]}
-        current.say(said(REVIEW_AGAIN, place_of(review), decider, **told), by=authority)
+        current.say(make_event(REVIEW_AGAIN, place_of(review), decider, **told), by=authority)
     return len(again)
 
 

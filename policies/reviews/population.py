@@ -29,12 +29,12 @@ from policies.errors import Conflict
 from policies.events import REVIEW_OPENED
 from policies.models import Review, ReviewRow, review_states
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews.campaign_plans import Scope, scope_of
-from policies.reviews.enrichment import Weigher
+from policies.reviews.enrichment import Enricher
 from policies.reviews.management import notice_key
 from policies.reviews.reviewers import Seating
-from policies.reviews.row_sources import Draft, Sources, removable
+from policies.reviews.row_sources import RowDraft, Sources, removable
 from policies.services.grants import GRANT
 
 BATCH = 500
@@ -98,7 +98,7 @@ class _Build:
         self.scope = scope_of(review)
         admin = is_service_admin(review.starter)
         self.sources = Sources(review, self.scope, self.root, members=admin)
-        self.weigher, self.seating = Weigher(review, self.root), Seating(review, self.root, 0)
+        self.weigher, self.seating = Enricher(review, self.root), Seating(review, self.root, 0)
         self.assignable = _Assignable(review.starter, self.scope)
 
     def run(self, told: Callable[[int], None]) -> None:
@@ -123,7 +123,7 @@ class _Build:
             keep_lease(self.review, progress=progress)
         return progress
 
-    def _rows(self, drafts: list[Draft], first: int) -> list[ReviewRow]:
+    def _rows(self, drafts: list[RowDraft], first: int) -> list[ReviewRow]:
         kept = [draft for draft in drafts if self._removable(draft)]
         by_role = self.sources.gives([draft.role for draft in kept if draft.kind == "role" and draft.role])
         by_group = self.sources.gives_by_group([draft.group for draft in kept if draft.group])
@@ -133,7 +133,7 @@ class _Build:
                 draft.given, draft.gives = given or (0, [])
         return self.weigher.rows(kept, first)
 
-    def _removable(self, draft: Draft) -> bool:
+    def _removable(self, draft: RowDraft) -> bool:
         self.assignable.learn(draft.role)
         return removable(draft, self.scope, assignable=self.assignable.may(draft.role))
 
@@ -149,7 +149,7 @@ class _Build:
             review_states.REVIEW.move(
                 rows, "open", opened=current.at, counts=counts, digest=digest, lease="", leased=None, error=""
             )
-            event = said(
+            event = make_event(
                 REVIEW_OPENED,
                 self.root,
                 review=review.pk,

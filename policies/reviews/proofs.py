@@ -18,7 +18,7 @@ from policies.authority import SYSTEM, of_system
 from policies.events import REVIEW_PROVED
 from policies.models import Backend, ForeignOrder, Review, ReviewRow, review_states
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews import removals
 from policies.sync.status import StatusQuestion, names_behind, statuses
 
@@ -149,7 +149,7 @@ def _note(
             "numbers": [row.number for row in rows],
             "at": (proofs[rows[0].pk] or {})["at"],
         }
-        event = said(REVIEW_PROVED, root(review.realm), review=review.pk, rows=len(rows), **told)
+        event = make_event(REVIEW_PROVED, root(review.realm), review=review.pk, rows=len(rows), **told)
         current.say(event, by=of_system("read again"))
 
 

@@ -54,7 +54,7 @@ def carry(review: Review, row: ReviewRow) -> str:
     realm = Realm(pk=review.realm_id)
     try:
         with change(REVIEW_CARRIED, realm=realm, by=actor, reason=_reason(review, row)) as current:
-            deed = Deed(review, row, actor)
+            deed = RowChange(review, row, actor)
             deed.do()
             _note(current, review, row, deed)
         return "carried"
@@ -68,7 +68,7 @@ def _reason(review: Review, row: ReviewRow) -> str:
     return f"{review.title}: {row.reason}" if row.reason else review.title
 
 
-def _note(current: ChangeInProgress, review: Review, row: ReviewRow, deed: Deed) -> None:
+def _note(current: ChangeInProgress, review: Review, row: ReviewRow, deed: RowChange) -> None:
     rows = ReviewRow.objects.filter(pk=row.pk, version=row.version)
     review_states.ROW.move(rows, "carry", carried_revision=current.revision, carried_at=current.at)
     told = {"choice": row.choice, "takes": row.takes, "facts": [f for f in row.facts if f in deed.ended]}
@@ -84,7 +84,7 @@ def _missed(review: Review, row: ReviewRow, move: str, why: str, actor: Actor) -
 
 
 @dataclass
-class Deed:
+class RowChange:
     """What is done about one row, inside a change."""
 
     review: Review
@@ -258,13 +258,13 @@ class Deed:
             foreign_rights.revoke(number, by=self.actor)
 
 
-_DEEDS: dict[str, Callable[[Deed], None]] = {
-    Kind.GRANT: Deed.grant,
-    Kind.RULE: Deed.grant,
-    Kind.ROLE: Deed.assignment,
-    Kind.MEMBER: Deed.membership,
-    Kind.OWNER: Deed.ownership,
-    Kind.FOREIGN: Deed.foreign,
+_DEEDS: dict[str, Callable[[RowChange], None]] = {
+    Kind.GRANT: RowChange.grant,
+    Kind.RULE: RowChange.grant,
+    Kind.ROLE: RowChange.assignment,
+    Kind.MEMBER: RowChange.membership,
+    Kind.OWNER: RowChange.ownership,
+    Kind.FOREIGN: RowChange.foreign,
 }
 
 __all__ = ["MODELS", "Refused", "carry"]

@@ -34,7 +34,7 @@ FALLBACK, NOBODY = "fallback", "nobody"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReviewerSet:
     """The people to ask, by which rule, and at which object the rule found them."""
 
     people: tuple[int, ...]
@@ -66,7 +66,7 @@ class Seating:
             asked = found.asked(row)
             row.desk = self._desk(asked) if asked else None
 
-    def _desk(self, asked: Asked) -> ReviewDesk:
+    def _desk(self, asked: ReviewerSet) -> ReviewDesk:
         if asked.key not in self._desks:
             desk, new = ReviewDesk.objects.get_or_create(
                 review=self.review, stage=self.stage, key=asked.key, defaults={"label": asked.where}
@@ -104,14 +104,14 @@ class _Found:
         self.named: list[int] = seating.rule["people"]
         self.keys = {key for row in rows for key in (*row.lineage, row.role_id) if key}
 
-    def asked(self, row: ReviewRow) -> Asked | None:
+    def asked(self, row: ReviewRow) -> ReviewerSet | None:
         """Who is asked about a row: the nearest whom the rule finds, who can sign in, and whose it is not."""
         for ground, where, people in self._candidates(row):
             fit = [one for one in self._unfolded(people) if one in self.entering and not self.own(row, one)]
             if ground == FALLBACK:
                 fit = fit[:1]
             if fit:
-                return Asked(tuple(sorted(fit)), ground, where)
+                return ReviewerSet(tuple(sorted(fit)), ground, where)
         return None
 
     def own(self, row: ReviewRow, person: int) -> bool:

@@ -25,7 +25,7 @@ GIVEN = 20
 
 
 @dataclass
-class Draft:
+class RowDraft:
     """One row before anything is said about it."""
 
     kind: str
@@ -166,7 +166,7 @@ SELECT role_id, count(*) OVER (PARTITION BY role_id) AS many, securable_id, patt
 """
 
 
-def removable(draft: Draft, scope: Scope, *, assignable: bool) -> bool:
+def removable(draft: RowDraft, scope: Scope, *, assignable: bool) -> bool:
     """Whether a draft is to be in the review of a starter who may, or may not, give its role away.
 
     Who may not take a role from people takes from what the role says.
@@ -211,7 +211,7 @@ class Sources:
         }
         self.order = [name for name, yes in wanted.items() if yes]
 
-    def batch(self, source: str, after: Cursor, limit: int) -> tuple[list[Draft], Cursor | None]:
+    def batch(self, source: str, after: Cursor, limit: int) -> tuple[list[RowDraft], Cursor | None]:
         """The next drafts of a source, and where to go on; None when it has no more."""
         statement, width, make = _SOURCES[source]
         rows = self._rows(statement, after or _first(width), limit)
@@ -284,17 +284,17 @@ def _last(row: Sequence[Any], width: int) -> Cursor:
     return json.loads(json.dumps(list(row[:width])))  # type: ignore[no-any-return]
 
 
-def _direct(row: tuple[Any, ...]) -> Draft:
+def _direct(row: tuple[Any, ...]) -> RowDraft:
     holder, *terms = row
-    return _privileged(Draft(Kind.GRANT, holder=holder), terms)
+    return _privileged(RowDraft(Kind.GRANT, holder=holder), terms)
 
 
-def _rule(row: tuple[Any, ...]) -> Draft:
+def _rule(row: tuple[Any, ...]) -> RowDraft:
     role, *terms = row
-    return _privileged(Draft(Kind.RULE, role=role), terms)
+    return _privileged(RowDraft(Kind.RULE, role=role), terms)
 
 
-def _privileged(draft: Draft, terms: Sequence[Any]) -> Draft:
+def _privileged(draft: RowDraft, terms: Sequence[Any]) -> RowDraft:
     securable, pattern, effect, privileges, facts, since, start, end = terms
     return replace(
         draft,
@@ -309,27 +309,29 @@ def _privileged(draft: Draft, terms: Sequence[Any]) -> Draft:
     )
 
 
-def _assigned(row: tuple[Any, ...]) -> Draft:
+def _assigned(row: tuple[Any, ...]) -> RowDraft:
     role, holder, *terms = row
-    return _joined(Draft(Kind.ROLE, holder=holder, role=role), "assignment", terms)
+    return _joined(RowDraft(Kind.ROLE, holder=holder, role=role), "assignment", terms)
 
 
-def _member(row: tuple[Any, ...]) -> Draft:
+def _member(row: tuple[Any, ...]) -> RowDraft:
     group, member, *terms = row
-    return _joined(Draft(Kind.MEMBER, holder=member, group=group), "membership", terms)
+    return _joined(RowDraft(Kind.MEMBER, holder=member, group=group), "membership", terms)
 
 
-def _joined(draft: Draft, kind: str, terms: Sequence[Any]) -> Draft:
+def _joined(draft: RowDraft, kind: str, terms: Sequence[Any]) -> RowDraft:
     facts, since, start, end = terms
     return replace(draft, facts=_codes(kind, facts), since=since, valid_from=start, valid_until=end)
 
 
-def _owned(row: tuple[Any, ...]) -> Draft:
+def _owned(row: tuple[Any, ...]) -> RowDraft:
     securable, owner, facts, since = row
-    return Draft(Kind.OWNER, holder=owner, securable=securable, facts=_codes("ownership", facts), since=since)
+    return RowDraft(
+        Kind.OWNER, holder=owner, securable=securable, facts=_codes("ownership", facts), since=since
+    )
 
 
-def _foreign(row: tuple[Any, ...]) -> Draft:
+def _foreign(row: tuple[Any, ...]) -> RowDraft:
     first, backend, securable, holder, grantor, rights, findings, kind, seen, member, place = row
     outside = {
         "backend": backend,
@@ -340,7 +342,7 @@ def _foreign(row: tuple[Any, ...]) -> Draft:
         "place": place,
         "finding": first,
     }
-    return Draft(
+    return RowDraft(
         Kind.FOREIGN,
         holder=member,
         securable=securable or None,

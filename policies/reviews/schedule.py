@@ -21,7 +21,7 @@ from policies.errors import Conflict, PolicyError
 from policies.events import REVIEW_REPEATED, REVIEW_RESEATED, REVIEW_STAGE, REVIEW_STARTED
 from policies.models import Review, ReviewRow, ReviewSeat, review_states
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews import management, start
 from policies.reviews.campaign_plans import plan_of
 from policies.reviews.events import place_of
@@ -83,7 +83,7 @@ def seat_again(review: Review, now: datetime) -> int:
                 seating.seat(batch)
                 many += _move_on(batch)
             if many:
-                event = said(REVIEW_RESEATED, place_of(review), review=review.pk, rows=many)
+                event = make_event(REVIEW_RESEATED, place_of(review), review=review.pk, rows=many)
                 current.say(event, by=of_system("nobody who was asked can sign in"))
                 tell_reviewers(review)
     finally:
@@ -170,7 +170,7 @@ def next_stage(review: Review) -> None:
                 raise Conflict(f"Review {review.pk} was taken on by somebody else.")
             review.stage += 1
             told = {"review": review.pk, "stage": review.stage + 1, "rows": many}
-            current.say(said(REVIEW_STAGE, place_of(review), **told), by=of_system("a stage is over"))
+            current.say(make_event(REVIEW_STAGE, place_of(review), **told), by=of_system("a stage is over"))
             if many:
                 tell_reviewers(review)
     finally:
@@ -254,7 +254,7 @@ def _cannot(review: Review, why: str) -> None:
     with change(REVIEW_REPEATED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
         if not Review.objects.filter(pk=review.pk, every=review.every).update(every=None):
             return
-        event = said(REVIEW_REPEATED, place_of(review), review=review.pk, how="ended", why=why)
+        event = make_event(REVIEW_REPEATED, place_of(review), review=review.pk, how="ended", why=why)
         current.say(event, by=of_system("it cannot begin"))
         text = f"The review {review.title} does not come again: {why}"
         notices.tell(review.starter, REPEAT, text, key=notice_key(review, "repeat"))

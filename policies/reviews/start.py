@@ -13,7 +13,7 @@ from policies.events import REVIEW_STARTED
 from policies.models import Counter, Review
 from policies.record import wakeups
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.reviews.campaign_plans import Plan, Scope
 from policies.services.grants import GRANT
 
@@ -66,7 +66,7 @@ def start(plan: Plan, *, by: Actor, reason: str = "", series: Review | None = No
             started=now,
             due=stages[-1]["until"],
         )
-        told = said(REVIEW_STARTED, place, by.decides_as, review=review.pk, title=review.title)
+        told = make_event(REVIEW_STARTED, place, by.decides_as, review=review.pk, title=review.title)
         current.say(told, by=may)
         transaction.on_commit(lambda: nudge("policies.tasks.build_reviews"), robust=True)
     review.refresh_from_db()

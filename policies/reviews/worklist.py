@@ -40,7 +40,7 @@ VIEWS: Mapping[str, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReviewRole:
     """What a review is to somebody: `asked`, `leads`, or may read all of it; False when nothing."""
 
     asked: bool
@@ -68,14 +68,14 @@ class Owing:
     all: int
 
 
-def standing(review: Review, person: Principal | None) -> Standing:
+def standing(review: Review, person: Principal | None) -> ReviewRole:
     """What a review is to somebody; a review that does not concern them reads like an absent one."""
     if person is None:
-        return Standing(False, False, False)
+        return ReviewRole(False, False, False)
     asked = ReviewSeat.objects.filter(desk__review=review, reviewer=person).exists()
     leads = review.starter_id == person.pk or management.leads(review, person)
     reads = leads or duties.has(person, "view_history", place_of(review))
-    return Standing(asked, leads, reads)
+    return ReviewRole(asked, leads, reads)
 
 
 def reviews_for(person: Principal) -> QuerySet[Review]:
@@ -207,7 +207,7 @@ def row(review: Review, number: int) -> ReviewRow | None:
     return rows.select_related("holder", "group", "decided_by", "desk", "securable", "role").first()
 
 
-def told(row: ReviewRow) -> list[ReviewDecision]:
+def row_decisions(row: ReviewRow) -> list[ReviewDecision]:
     """Every decision on a row, newest first; it comes with its reviewer.  One query."""
     return list(row.decisions.select_related("reviewer").order_by("-pk"))
 

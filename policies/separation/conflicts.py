@@ -16,22 +16,22 @@ from policies.models import Assignment, Change, Grant, Ownership
 from policies.models.grants import Effect
 from policies.separation import affected_people
 from policies.separation import rules as separation_rules
-from policies.separation.rules import Book, Clash
-from policies.separation.sides import Side, Way, meets, sides_of
+from policies.separation.rules import Book, Violation
+from policies.separation.sides import Side, SidePath, meets, sides_of
 
 MOST = 500
 """So many people are looked at in one go."""
 
 
 @dataclass(frozen=True)
-class Found:
+class OpenViolation:
     """A clash that is, and since when."""
 
-    clash: Clash
+    clash: Violation
     since: datetime | None
 
 
-def existing(root: Node, rules: Book) -> list[Found]:
+def existing(root: Node, rules: Book) -> list[OpenViolation]:
     """Everybody in a realm who has both sides of one of the rules, excepted or not.
 
     Fourteen queries at most, however many rules and people; after 500 people it ends.
@@ -41,7 +41,7 @@ def existing(root: Node, rules: Book) -> list[Found]:
     people = _candidates(rules)
     realm = Realm(pk=root.realm_id, kind=root.kind)
     clashes = rules.clashes(separation_rules.load(realm, people)) if people else []
-    return [Found(one, since) for one, since in zip(clashes, _since(clashes), strict=True)]
+    return [OpenViolation(one, since) for one, since in zip(clashes, _since(clashes), strict=True)]
 
 
 def _candidates(rules: Book) -> list[Principal]:
@@ -108,7 +108,7 @@ def _of_side(
 # Since when
 
 
-def _since(clashes: Sequence[Clash]) -> list[datetime | None]:
+def _since(clashes: Sequence[Violation]) -> list[datetime | None]:
     """When the last of what each clash rests on began.  Three queries."""
     joined, held = _begun(clashes)
     revisions = [_last(one, joined, held) for one in clashes]
@@ -119,7 +119,7 @@ def _since(clashes: Sequence[Clash]) -> list[datetime | None]:
 Begun = dict[tuple[int, int], int]
 
 
-def _begun(clashes: Collection[Clash]) -> tuple[Begun, Begun]:
+def _begun(clashes: Collection[Violation]) -> tuple[Begun, Begun]:
     people = {one.person.pk for one in clashes}
     stations = [station for one in clashes for pair in one.both.pairs for way in pair for station in way.via]
     groups = {one.key for one in stations if one.kind == "group"}
@@ -140,12 +140,12 @@ def _first(rows: Iterable[tuple[int, int, int]]) -> Begun:
     return first
 
 
-def _last(clash: Clash, joined: Begun, held: Begun) -> int:
+def _last(clash: Violation, joined: Begun, held: Begun) -> int:
     """The revision at which the earliest pair of ways was whole."""
     return min(max(_whole(way, clash.person.pk, joined, held) for way in pair) for pair in clash.both.pairs)
 
 
-def _whole(way: Way, person: int, joined: Begun, held: Begun) -> int:
+def _whole(way: SidePath, person: int, joined: Begun, held: Begun) -> int:
     holder, last = person, way.opened
     for station in way.via:
         key = int(str(station.key))

@@ -17,26 +17,26 @@ from policies.models import Grant
 from policies.models.grants import Effect
 from policies.separation import affected_people
 from policies.separation import rules as separation_rules
-from policies.separation.rules import Book, Clash
-from policies.separation.sides import Held, Way, common, held, seconds, span_of, without
+from policies.separation.rules import Book, Violation
+from policies.separation.sides import HeldSides, SidePath, common, held, seconds, span_of, without
 
-Given = tuple[Principal, Held]
+Given = tuple[Principal, HeldSides]
 """A person or group, and what it is to have besides, by ways that begin at itself."""
 Until = tuple[datetime | None, datetime | None]
 
 
 def rights(holder: Principal, rules: Iterable[Rule]) -> Given:
     """Rights that a holder is to have; their `via` begins at the holder."""
-    return holder, Held(rules=tuple(rules))
+    return holder, HeldSides(rules=tuple(rules))
 
 
 def role(holder: Principal, one: Node, window: Until = (None, None)) -> Given:
     """A role that a holder is to have; what the role gives is found when it is looked at."""
     span = span_of((seconds(window[0]), seconds(window[1])))
-    return holder, Held(roles=(Way((Station("role", one.name, one.id),), span),))
+    return holder, HeldSides(roles=(SidePath((Station("role", one.name, one.id),), span),))
 
 
-def conflicts(root: Node, given: Sequence[Given], *, now: datetime | None = None) -> list[Clash]:
+def conflicts(root: Node, given: Sequence[Given], *, now: datetime | None = None) -> list[Violation]:
     """The conflicts that are new when these holders have this besides; excepted ones are left out.
 
     One query where the realm has no rules, else eight at most.
@@ -48,7 +48,7 @@ def conflicts(root: Node, given: Sequence[Given], *, now: datetime | None = None
     return _new(root, rules, given)
 
 
-def of_joining(root: Node, group: Principal, people: Sequence[Principal]) -> list[Clash]:
+def of_joining(root: Node, group: Principal, people: Sequence[Principal]) -> list[Violation]:
     """The conflicts in a realm that are new when people join a group."""
     rules = separation_rules.of_realm(root, timezone.now().timestamp())
     if not rules:
@@ -58,7 +58,7 @@ def of_joining(root: Node, group: Principal, people: Sequence[Principal]) -> lis
     return _new(root, rules, [(one, has) for one in people])
 
 
-def _new(root: Node, rules: Book, given: Sequence[Given]) -> list[Clash]:
+def _new(root: Node, rules: Book, given: Sequence[Given]) -> list[Violation]:
     more = _by_person(given)
     realm = Realm(pk=root.realm_id, kind=root.kind)
     before = separation_rules.load(realm, list(more))
@@ -71,7 +71,7 @@ def _new(root: Node, rules: Book, given: Sequence[Given]) -> list[Clash]:
     return [one for one in left if one.spans]
 
 
-def _by_person(given: Sequence[Given]) -> Mapping[Principal, Held]:
+def _by_person(given: Sequence[Given]) -> Mapping[Principal, HeldSides]:
     """What each person gets, directly or through a group, with what the roles among it give."""
     given = _with_what_roles_give(given)
     holders = {holder.pk: holder for holder, _ in given}
@@ -83,20 +83,20 @@ def _by_person(given: Sequence[Given]) -> Mapping[Principal, Held]:
     for group, member in inside:
         members.setdefault(group, []).append(member)
     people = {one.pk: one for one in affected_people.unfolded(list(holders))}
-    found: dict[Principal, Held] = {}
+    found: dict[Principal, HeldSides] = {}
     for holder, has in given:
         for pk in members.get(holder.pk, [holder.pk]):
             if pk in people:
                 station = Station("group", holder.name, holder.pk)
                 mine = has if pk == holder.pk else _behind(station, has)
-                found[people[pk]] = found.get(people[pk], Held()).also(mine)
+                found[people[pk]] = found.get(people[pk], HeldSides()).also(mine)
     return found
 
 
-def _behind(station: Station, has: Held) -> Held:
+def _behind(station: Station, has: HeldSides) -> HeldSides:
     """The same, reached through a group."""
     roles = tuple(replace(way, via=(station, *way.via)) for way in has.roles)
-    return Held(roles, tuple(replace(rule, via=(station, *rule.via)) for rule in has.rules))
+    return HeldSides(roles, tuple(replace(rule, via=(station, *rule.via)) for rule in has.rules))
 
 
 def _with_what_roles_give(given: Sequence[Given]) -> list[Given]:
@@ -108,10 +108,10 @@ def _with_what_roles_give(given: Sequence[Given]) -> list[Given]:
         any_of("role_id", roles), effect=Effect.ALLOW, securable__isnull=False
     ):
         rows.setdefault(row.role_id, []).append(row)
-    return [(holder, has.also(Held(rules=tuple(_given_by(has, rows))))) for holder, has in given]
+    return [(holder, has.also(HeldSides(rules=tuple(_given_by(has, rows))))) for holder, has in given]
 
 
-def _given_by(has: Held, rows: Mapping[object, Sequence[Grant]]) -> Iterable[Rule]:
+def _given_by(has: HeldSides, rows: Mapping[object, Sequence[Grant]]) -> Iterable[Rule]:
     for way in has.roles:
         for row in rows.get(way.via[-1].key, ()):
             start, end = common(way.span, span_of((seconds(row.valid_from), seconds(row.valid_until))))

@@ -13,7 +13,7 @@ from policies.errors import Separated
 from policies.models import Grant
 from policies.separation import affected_people, wording
 from policies.separation import rules as separation_rules
-from policies.separation.rules import Book, Clash
+from policies.separation.rules import Book, Violation
 from policies.separation.sides import meets, without
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def _realms(rules: Book) -> list[Realm]:
 
 def _new(
     realm: Realm, rules: Book, people: Sequence[Principal], revision: int, elsewhere: Collection[int]
-) -> list[Clash]:
+) -> list[Violation]:
     """The clashes that were not at the revision, when what was moved stood where no rule spoke of it."""
     mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
     after = [one for one in mine.clashes(separation_rules.load(realm, people)) if one.spans]
@@ -74,5 +74,5 @@ def _new(
     return [one for one in left if one.spans]
 
 
-def _key(one: Clash) -> tuple[int, int]:
+def _key(one: Violation) -> tuple[int, int]:
     return one.rule.pk, one.person.pk

@@ -12,11 +12,11 @@ from lakewarden.law.facts import OWNER
 from policies.decisions import facts
 from policies.decisions.facts import Loaded
 from policies.models import SeparationException, SeparationRule
-from policies.separation.sides import Both, Held, Side, Span, both, held, sides_of, without
+from policies.separation.sides import Both, HeldSides, Side, Span, both, held, sides_of, without
 
 
 @dataclass(frozen=True)
-class Clash:
+class Violation:
     """A person has both sides of a rule.  `spans` are the moments at which no exception allows it."""
 
     rule: SeparationRule
@@ -50,7 +50,7 @@ class Book:
     def lineages(self) -> Mapping[int, tuple[int, ...]]:
         return {key: node.lineage for key, node in self.places.items()}
 
-    def learn_of(self, everybody: Iterable[Held]) -> None:
+    def learn_of(self, everybody: Iterable[HeldSides]) -> None:
         """Look up every object that may matter for what these people have."""
         codes = {code for side in self.sides() for code in side.privileges} | {OWNER}
         self.learn(side.object for side in self.sides())
@@ -59,7 +59,7 @@ class Book:
     def sides(self) -> list[Side]:
         return [side for rule in self.rules for side in sides_of(rule)]
 
-    def clashes(self, people: Mapping[Principal, Held]) -> list[Clash]:
+    def clashes(self, people: Mapping[Principal, HeldSides]) -> list[Violation]:
         """Every rule that somebody has both sides of, excepted or not."""
         self.learn_of(people.values())
         lineages = self.lineages
@@ -71,10 +71,10 @@ class Book:
                     found.append(self._clash(rule, person, meeting))
         return found
 
-    def _clash(self, rule: SeparationRule, person: Principal, meeting: Both) -> Clash:
+    def _clash(self, rule: SeparationRule, person: Principal, meeting: Both) -> Violation:
         let = self.exceptions.get((rule.pk, person.pk))
         left = without(meeting.spans, [_span(let)] if let else [])
-        return Clash(rule, person, meeting, tuple(left), let)
+        return Violation(rule, person, meeting, tuple(left), let)
 
 
 def _span(row: SeparationException) -> Span:
@@ -98,10 +98,12 @@ def of_realm(root: Node, now: float) -> Book:
     return opened(now, root.realm_id)
 
 
-def holdings(loaded: Loaded, people: Collection[Principal]) -> dict[Principal, Held]:
+def holdings(loaded: Loaded, people: Collection[Principal]) -> dict[Principal, HeldSides]:
     return {one: held(loaded, one.pk) for one in people}
 
 
-def load(realm: Realm, people: Sequence[Principal], *, as_of: int | None = None) -> dict[Principal, Held]:
+def load(
+    realm: Realm, people: Sequence[Principal], *, as_of: int | None = None
+) -> dict[Principal, HeldSides]:
     """What some people have in a realm, now or as of a revision.  One query."""
     return holdings(facts.load(realm, "", [one.pk for one in people], as_of=as_of), people)

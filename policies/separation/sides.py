@@ -50,7 +50,7 @@ def sides_of(rule: SeparationRule) -> tuple[Side, Side]:
 
 
 @dataclass(frozen=True)
-class Way:
+class SidePath:
     """One way by which somebody has a side: its stations, and for a privilege what it is and on what."""
 
     via: tuple[Station, ...]
@@ -61,42 +61,44 @@ class Way:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldSides:
     """All that a person has in a realm: the ways to roles, and the rules that allow them something."""
 
-    roles: tuple[Way, ...] = ()
+    roles: tuple[SidePath, ...] = ()
     rules: tuple[Rule, ...] = ()
 
-    def also(self, other: Held) -> Held:
-        return Held((*self.roles, *other.roles), (*self.rules, *other.rules))
+    def also(self, other: HeldSides) -> HeldSides:
+        return HeldSides((*self.roles, *other.roles), (*self.rules, *other.rules))
 
-    def apart_from(self, objects: Collection[int]) -> Held:
+    def apart_from(self, objects: Collection[int]) -> HeldSides:
         """The same without what rests on some objects."""
-        return Held(self.roles, tuple(rule for rule in self.rules if rule.object not in objects))
+        return HeldSides(self.roles, tuple(rule for rule in self.rules if rule.object not in objects))
 
 
-def held(loaded: Loaded, person: int) -> Held:
+def held(loaded: Loaded, person: int) -> HeldSides:
     """What somebody has by the facts that were loaded."""
     rules = tuple(rule for rule in loaded.rules_of(person) if rule.allow)
-    return Held(tuple(_roles(loaded, person)), rules)
+    return HeldSides(tuple(_roles(loaded, person)), rules)
 
 
-def _roles(loaded: Loaded, person: int) -> Iterable[Way]:
+def _roles(loaded: Loaded, person: int) -> Iterable[SidePath]:
     for role, name, window in loaded.roles.get(person, ()):
-        yield Way((Station("role", name, role),), span_of(window))
+        yield SidePath((Station("role", name, role),), span_of(window))
     for group, called, inside in loaded.groups.get(person, ()):
         for role, name, window in loaded.roles.get(group, ()):
             via = (Station("group", called, group), Station("role", name, role))
-            yield Way(via, common(span_of(inside), span_of(window)))
+            yield SidePath(via, common(span_of(inside), span_of(window)))
 
 
-def ways(side: Side, has: Held, places: Places) -> list[Way]:
+def ways(side: Side, has: HeldSides, places: Places) -> list[SidePath]:
     """The ways by which somebody has a side; a role's way by its last station."""
     if side.role is not None:
         return [way for way in has.roles if way.via[-1].key == side.role]
     wanted = side.codes
     return [
-        Way(rule.via, span_of((rule.valid_from, rule.valid_until)), rule.object, rule.privilege, rule.opened)
+        SidePath(
+            rule.via, span_of((rule.valid_from, rule.valid_until)), rule.object, rule.privilege, rule.opened
+        )
         for rule in has.rules
         if rule.privilege in wanted
         and isinstance(rule.object, int)
@@ -117,14 +119,14 @@ SHOWN = 5
 class Both:
     """Somebody has both sides: some pairs of ways that come together, and all the spans in which any do."""
 
-    pairs: tuple[tuple[Way, Way], ...]
+    pairs: tuple[tuple[SidePath, SidePath], ...]
     spans: tuple[Span, ...]
 
     def __bool__(self) -> bool:
         return bool(self.spans)
 
 
-def both(rule: SeparationRule, has: Held, places: Places, now: float) -> Both:
+def both(rule: SeparationRule, has: HeldSides, places: Places, now: float) -> Both:
     """By which pairs of ways somebody has both sides of a rule, and when, from now on."""
     first, second = (ways(side, has, places) for side in sides_of(rule))
     later = (now, ALWAYS[1])
@@ -136,7 +138,7 @@ def both(rule: SeparationRule, has: Held, places: Places, now: float) -> Both:
     return Both(tuple(islice(pairs, SHOWN)), tuple(spans))
 
 
-def _meet(pair: tuple[Way, Way], later: Span) -> bool:
+def _meet(pair: tuple[SidePath, SidePath], later: Span) -> bool:
     start, end = common(later, common(pair[0].span, pair[1].span))
     return start < end
 
@@ -158,7 +160,7 @@ def common(one: Span, other: Span) -> Span:
     return max(one[0], other[0]), min(one[1], other[1])
 
 
-def joined(some: Iterable[Way]) -> list[Span]:
+def joined(some: Iterable[SidePath]) -> list[Span]:
     """The spans of some ways, those that touch made one."""
     made: list[Span] = []
     for start, end in sorted(way.span for way in some):

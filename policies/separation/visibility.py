@@ -11,8 +11,8 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
 from policies.decisions import ask, slices
-from policies.separation.rules import Clash
-from policies.separation.sides import Side, Way, sides_of
+from policies.separation.rules import Violation
+from policies.separation.sides import Side, SidePath, sides_of
 
 
 @dataclass(frozen=True)
@@ -45,14 +45,16 @@ def of(reader: Principal | None, keys: Iterable[object], *, now: datetime | None
     return Sight(places, frozenset(hidden))
 
 
-def of_clashes(reader: Principal | None, clashes: Collection[Clash], *, now: datetime | None = None) -> Sight:
+def of_clashes(
+    reader: Principal | None, clashes: Collection[Violation], *, now: datetime | None = None
+) -> Sight:
     """The same for all that conflicts speak of."""
     sides = {side.key for one in clashes for side in sides_of(one.rule)}
     ways = [way for one in clashes for pair in one.both.pairs for way in pair]
     return of(reader, sides.union(*map(_keys, ways)), now=now)
 
 
-def _keys(way: Way) -> set[object]:
+def _keys(way: SidePath) -> set[object]:
     return {way.object, *(station.key for station in way.via if station.kind == "role")}
 
 

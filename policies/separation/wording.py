@@ -11,8 +11,8 @@ from catalog.queries import root
 from lakewarden.law.facts import OWNER
 from policies.models import Ownership
 from policies.separation import visibility
-from policies.separation.rules import Clash
-from policies.separation.sides import Side, Way, sides_of
+from policies.separation.rules import Violation
+from policies.separation.sides import Side, SidePath, sides_of
 from policies.separation.visibility import Sight
 
 UNSEEN = "something that you may not see"
@@ -29,7 +29,7 @@ def side(one: Side, seen: Sight) -> str:
     return f"{' or '.join(one.privileges)} on {name}"
 
 
-def way(one: Way, seen: Sight) -> str:
+def way(one: SidePath, seen: Sight) -> str:
     """through group finance and role payer; directly, as owner of sales."""
     named = [station for station in one.via if not station.name.startswith("~")]
     hidden = {station for station in named if station.kind == "role" and not seen.place(station.key)}
@@ -41,7 +41,9 @@ def way(one: Way, seen: Sight) -> str:
     return through
 
 
-def refusal(new: Sequence[Clash], *, many: int, reader: Principal | None, now: datetime | None = None) -> str:
+def refusal(
+    new: Sequence[Violation], *, many: int, reader: Principal | None, now: datetime | None = None
+) -> str:
     """Why a change is refused: who, which rule, both sides and how, and who may make an exception."""
     seen = visibility.of_clashes(reader, new[:many], now=now)
     told = [_clash(one, seen) for one in new[:many]]
@@ -49,7 +51,7 @@ def refusal(new: Sequence[Clash], *, many: int, reader: Principal | None, now: d
     return f"{' '.join(told)}{more} {whom_to_ask(new[0].rule.realm)}"
 
 
-def _clash(one: Clash, seen: Sight) -> str:
+def _clash(one: Violation, seen: Sight) -> str:
     first, second = sides_of(one.rule)
     by_one, by_other = one.both.pairs[0]
     until = f", beyond the exception that ends {_end(one)}" if one.exception else ""
@@ -59,12 +61,12 @@ def _clash(one: Clash, seen: Sight) -> str:
     )
 
 
-def _had(one: Side, by: Way, seen: Sight) -> str:
+def _had(one: Side, by: SidePath, seen: Sight) -> str:
     # how somebody comes to a hidden object would tell the reader what it is
     return side(one, seen) if seen.hides(one) else f"{side(one, seen)} ({way(by, seen)})"
 
 
-def _end(one: Clash) -> str:
+def _end(one: Violation) -> str:
     end = one.exception.valid_until if one.exception else None
     return f"{end:%-d %b %Y, %H:%M} UTC" if end else "never"
 

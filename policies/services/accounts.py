@@ -8,7 +8,7 @@ from django.core.exceptions import ValidationError
 from accounts import people, sessions, tokens
 from accounts.marks import password_mark
 from accounts.models import Keeping, Principal, User
-from accounts.text import told
+from accounts.text import recordable
 from policies.authority import Actor, Authority, of_system, origin_of
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
@@ -24,7 +24,7 @@ from policies.events import (
     TOKEN_REVOKED,
 )
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import scheduled_grants
 
 LONGEST = 150
@@ -44,10 +44,10 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
             raise Invalid(f"{str(problem).capitalize()}.") from problem
         if User.objects.filter(username=name).exists():
             raise AlreadyExists(f"There is an account {name} already.")
-        account = people.make_account(name, display_name=told(display_name.strip(), 255))
+        account = people.make_account(name, display_name=recordable(display_name.strip(), 255))
         account.set_unusable_password()
         account.save(update_fields=["password"])
-        current.say(said(ACCOUNT_MADE, None, _principal(account)), by=authority)
+        current.say(make_event(ACCOUNT_MADE, None, _principal(account)), by=authority)
     return account
 
 
@@ -62,7 +62,7 @@ def make_service(
             service = people.ensure(Principal.Kind.SERVICE, name)
         except people.BadName as problem:
             raise Invalid(f"{str(problem).capitalize()}.") from problem
-        current.say(said(ACCOUNT_MADE, None, service), by=authority)
+        current.say(make_event(ACCOUNT_MADE, None, service), by=authority)
         set_keeper(service, keeper, by=by, authority=authority)
     return service
 
@@ -78,10 +78,10 @@ def set_keeper(
         if before is not None and before.keeper_id == keeper.pk:
             return False
         if before is not None:
-            ended = said(KEEPER_ENDED, None, before.keeper, service, service=service.pseudonym)
+            ended = make_event(KEEPER_ENDED, None, before.keeper, service, service=service.pseudonym)
             current.end(before, ended, by=authority)
         row = Keeping(service=service, keeper=keeper, origin=origin_of(by))
-        begun = said(KEEPER_SET, None, keeper, service, service=service.pseudonym)
+        begun = make_event(KEEPER_SET, None, keeper, service, service=service.pseudonym)
         current.begin(row, begun, by=authority)
     return True
 
@@ -100,11 +100,11 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
         if taken is not None:
             raise Invalid(f"{principal.label} has an account already: {taken.username}.")
         if account.principal is not None:
-            current.say(said(ACCOUNT_UNBOUND, None, account.principal), by=authority)
+            current.say(make_event(ACCOUNT_UNBOUND, None, account.principal), by=authority)
             for token in tokens.revoke_all(account.principal):
-                said_of = said(TOKEN_REVOKED, None, account.principal, prefix=token.prefix)
+                said_of = make_event(TOKEN_REVOKED, None, account.principal, prefix=token.prefix)
                 current.say(said_of, by=authority)
-        current.say(said(ACCOUNT_BOUND, None, principal, account=account.pk), by=authority)
+        current.say(make_event(ACCOUNT_BOUND, None, principal, account=account.pk), by=authority)
         account.principal = principal
         account.save(update_fields=["principal"])
         sessions.end(account)
@@ -123,7 +123,7 @@ def _close(current: ChangeInProgress, account: User, authority: Authority) -> bo
     if User.objects.filter(pk=account.pk, is_active=True).update(is_active=False) != 1:
         return False
     sessions.end(account)
-    current.say(said(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
+    current.say(make_event(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
     if account.principal is not None:
         scheduled_grants.end_not_begun(current, [account.principal], by=authority)
     return True
@@ -134,7 +134,7 @@ def open_again(account: User, *, by: Actor, authority: Authority, reason: str = 
     with change(ACCOUNT_OPENED, realm=None, by=by, reason=reason) as current:
         if User.objects.filter(pk=account.pk, is_active=False).update(is_active=True) != 1:
             return False
-        current.say(said(ACCOUNT_OPENED, None, *_concerned(account)), by=authority)
+        current.say(make_event(ACCOUNT_OPENED, None, *_concerned(account)), by=authority)
     return True
 
 
@@ -157,7 +157,7 @@ def begin_password(account: User, *, by: Actor, authority: Authority, reason: st
         account.set_unusable_password()
         account.save(update_fields=["password"])
         sessions.end(account)
-        current.say(said(PASSWORD_LINK, None, *_concerned(account)), by=authority)
+        current.say(make_event(PASSWORD_LINK, None, *_concerned(account)), by=authority)
 
 
 def set_password(account: User, password: str, *, by: Actor) -> None:
@@ -175,7 +175,7 @@ def keep_password(account: User, password: str, *, by: Actor, authority: Authori
         account.set_password(password)
         account.save(update_fields=["password"])
         sessions.end(account)
-        event = said(PASSWORD_SET, None, *_concerned(account), mark=password_mark(account.password))
+        event = make_event(PASSWORD_SET, None, *_concerned(account), mark=password_mark(account.password))
         current.say(event, by=authority)
 
 

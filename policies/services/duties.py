@@ -16,12 +16,12 @@ from catalog.models import Securable
 from catalog.nodes import Node
 from policies.authority import Actor, Authority
 from policies.decisions.seals import duty_seals
-from policies.decisions.seals.duty_seals import Told
+from policies.decisions.seals.duty_seals import SealedDuty
 from policies.errors import Invalid
 from policies.events import DUTY_GIVEN, DUTY_TAKEN
 from policies.models import GroupDuty, UserDuty
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 
 DUTIES = tuple(code for code, _ in Securable._meta.permissions)
@@ -51,7 +51,7 @@ def _set(
             duty_seals.seal_row(cast("duty_seals.Duty", assign_perm(duty, holder, securable)))
         else:
             remove_perm(duty, holder, securable)
-        current.say(said(kind, node, principal, duty=duty), by=authority)
+        current.say(make_event(kind, node, principal, duty=duty), by=authority)
     return True
 
 
@@ -75,7 +75,7 @@ def _is_given(holder: User | Group, duty: str, securable: Securable) -> bool:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldDuty:
     """Somebody has a duty on an object, and by that on all below it."""
 
     holder: Principal
@@ -83,7 +83,7 @@ class Held:
     node: Node
 
 
-def along(*nodes: Node) -> list[Held]:
+def duties_along(*nodes: Node) -> list[HeldDuty]:
     """Every duty given on an object, or some, and above it, the nearest first.  Three queries."""
     wanted = {"content_object__in": {key for node in nodes for key in node.lineage}}
     people = UserDuty.objects.filter(**wanted).select_related("user__principal", "permission")
@@ -102,7 +102,7 @@ def along(*nodes: Node) -> list[Held]:
         if duty_seals.is_row_sealed(row)
     ]
     places = {one.id: one for node in nodes for one in (*node.above(), node)}
-    found = [Held(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
+    found = [HeldDuty(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
     return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
 
 
@@ -119,5 +119,5 @@ def held(principal: Principal, duty: str, *, now: datetime | None = None) -> fro
     groups = map(django_group_name, groups_of(principal, now or timezone.now()))
     mine = UserDuty.objects.filter(user__principal=principal, permission__codename=duty)
     ours = GroupDuty.objects.filter(group__name__in=list(groups), permission__codename=duty)
-    rows = duty_seals.told(mine, "user").union(duty_seals.told(ours, "group"))
-    return frozenset(row.on for row in map(Told._make, rows) if row.is_sealed)
+    rows = duty_seals.sealed_columns(mine, "user").union(duty_seals.sealed_columns(ours, "group"))
+    return frozenset(row.on for row in map(SealedDuty._make, rows) if row.is_sealed)

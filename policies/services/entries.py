@@ -11,10 +11,10 @@ from accounts.models import Principal
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
 from policies.errors import Conflict, Invalid
-from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
+from policies.events import GRANT_ADDED, GRANT_REMOVED, EventDraft
 from policies.models import Grant
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import grant_holders, realm_of
 from policies.services.roles import check_binding
 
@@ -117,6 +117,6 @@ def _begin(current: ChangeInProgress, node: Node, holder: Principal, grant: Gran
     current.begin(grant, _said(GRANT_ADDED, node, holder, grant), by=by)
 
 
-def _said(kind: str, node: Node, holder: Principal, grant: Grant) -> Said:
+def _said(kind: str, node: Node, holder: Principal, grant: Grant) -> EventDraft:
     until = grant.valid_until.isoformat() if grant.valid_until else None
-    return said(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)
+    return make_event(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)

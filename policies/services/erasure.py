@@ -22,7 +22,7 @@ from policies.events import PERSON_ERASED
 from policies.models import Assignment, Grant, Ownership, RealmMember, SyncItem, UserDuty
 from policies.notices import inbox
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import personal_roles
 
 
@@ -50,7 +50,7 @@ def erase(person: Principal, *, by: Actor, authority: Authority, reason: str = "
     with change(PERSON_ERASED, realm=None, by=by, reason=reason) as current:
         if still := held(person):
             raise Conflict(f"{person} still has {', '.join(still)}; end these first")
-        current.say(said(PERSON_ERASED, None, person), by=authority)
+        current.say(make_event(PERSON_ERASED, None, person), by=authority)
         _forget_account(person)
         _forget_roles(person)
         _forget_steps(person)

@@ -13,10 +13,10 @@ from accounts.record import again
 from catalog.nodes import Node
 from policies.authority import Actor, Authority
 from policies.errors import Invalid
-from policies.events import GRANT_ADDED, GRANT_REMOVED, ROLE_ASSIGNED, ROLE_UNASSIGNED, Said
+from policies.events import GRANT_ADDED, GRANT_REMOVED, ROLE_ASSIGNED, ROLE_UNASSIGNED, EventDraft
 from policies.models import Assignment, Grant
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.patterns import Holder, said_of
 
@@ -57,9 +57,9 @@ def end_assignments(
     _to_come(until)
     with change(ROLE_ASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:
         late = [row for row in rows if row.valid_until is None or row.valid_until > until]
-        told = said(ROLE_UNASSIGNED, role, holder, role=role.name)
+        told = make_event(ROLE_UNASSIGNED, role, holder, role=role.name)
         current.end_all([(row, told) for row in late], by=authority)
-        again = said(ROLE_ASSIGNED, role, holder, role=role.name, until=until.isoformat())
+        again = make_event(ROLE_ASSIGNED, role, holder, role=role.name, until=until.isoformat())
         current.begin_all([(_until(row, until), again) for row in late], by=authority)
     return len(late)
 
@@ -75,11 +75,11 @@ def _until(row: Row, until: datetime) -> Row:
     return row
 
 
-def _said(kind: str, node: Node, holder: Holder, row: Grant) -> Said:
+def _said(kind: str, node: Node, holder: Holder, row: Grant) -> EventDraft:
     if row.pattern:
         return said_of(kind, node, row, holder)
     until = row.valid_until.isoformat() if row.valid_until else None
     if isinstance(holder, Principal):
-        return said(kind, node, holder, privilege=row.privilege, holder=holder.pseudonym, until=until)
+        return make_event(kind, node, holder, privilege=row.privilege, holder=holder.pseudonym, until=until)
     name = f"role {holder.name}"
-    return said(kind, node, privilege=row.privilege, holder=name, until=until, role=holder.id)
+    return make_event(kind, node, privilege=row.privilege, holder=name, until=until, role=holder.id)

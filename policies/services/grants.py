@@ -17,11 +17,11 @@ from lakewarden.law.facts import Slice
 from policies.authority import Actor, Authority, require
 from policies.decisions import ask, slices
 from policies.errors import Conflict, Invalid, Refused
-from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
+from policies.events import GRANT_ADDED, GRANT_REMOVED, EventDraft
 from policies.models import Counter, Grant
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import grant_holders, personal_roles, realm_of
 from policies.services.roles import check_binding, kept_begin, must_be_member
 
@@ -29,7 +29,7 @@ GRANT = "grant"
 
 
 @dataclass(frozen=True)
-class Wish:
+class GrantRequest:
     """What an owner wants to give: privileges on one object, to some holders, within a window.
 
     `way`: also give what the holders lack to reach the object (use of its schema), where the giver may.
@@ -55,7 +55,7 @@ class Wish:
 
 
 @dataclass(frozen=True)
-class Gift:
+class Grantable:
     """One privilege on one object for one holder; what a wish comes down to."""
 
     node: Node
@@ -72,7 +72,7 @@ def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None)
 
 
 def add(
-    wish: Wish,
+    wish: GrantRequest,
     *,
     by: Actor,
     reason: str = "",
@@ -98,24 +98,24 @@ def add(
         return sum(_give(current, wish, gift, authority) for gift in gifts(wish, by, now=now))
 
 
-def add_all(wishes: Sequence[Wish], *, by: Actor, reason: str = "", seen: int | None = None) -> int:
+def add_all(wishes: Sequence[GrantRequest], *, by: Actor, reason: str = "", seen: int | None = None) -> int:
     """Several wishes in one realm as one change: all of them, or none.  Raises as `add` does."""
     with change(GRANT_ADDED, realm=realm_of(wishes[0].node), by=by, reason=reason):
         return sum(add(wish, by=by, reason=reason, seen=seen) for wish in wishes)
 
 
-def gifts(wish: Wish, by: Actor, *, now: datetime) -> list[Gift]:
+def gifts(wish: GrantRequest, by: Actor, *, now: datetime) -> list[Grantable]:
     """The single privileges a wish comes down to, those on the way to the object first."""
     return gifts_of([wish], by, now=now)
 
 
-def gifts_of(wishes: Sequence[Wish], by: Actor, *, now: datetime) -> list[Gift]:
+def gifts_of(wishes: Sequence[GrantRequest], by: Actor, *, now: datetime) -> list[Grantable]:
     """The same for wishes in one realm for the same holders; what several need on their way stands once."""
     giver = slices.current(_giver(by), wishes[0].node, now=now)
     held = slices.currents(list(wishes[0].holders), wishes[0].node, now=now)
     way = (gift for wish in wishes if wish.way for gift in _way(wish, giver, held, now))
     found = (
-        Gift(wish.node, holder, code)
+        Grantable(wish.node, holder, code)
         for wish in wishes
         for holder in wish.holders
         for code in wish.privileges
@@ -123,7 +123,7 @@ def gifts_of(wishes: Sequence[Wish], by: Actor, *, now: datetime) -> list[Gift]:
     return [*dict.fromkeys(way), *found]
 
 
-def _way(wish: Wish, giver: Slice, held: Mapping[int, Slice], now: datetime) -> Iterable[Gift]:
+def _way(wish: GrantRequest, giver: Slice, held: Mapping[int, Slice], now: datetime) -> Iterable[Grantable]:
     """What each holder lacks above the object, at either side of the window, where the giver may give it."""
     above = {node.id: node for node in wish.node.above()}
     may = {pk for pk, node in above.items() if ask.answer(giver, GRANT, node, now=now)}
@@ -139,7 +139,7 @@ def _way(wish: Wish, giver: Slice, held: Mapping[int, Slice], now: datetime) -> 
             if lack.kind == "privilege" and lack.object in may
         }
         for key, code in sorted(lacks):
-            yield Gift(above[key], holder, code)
+            yield Grantable(above[key], holder, code)
 
 
 def _giver(by: Actor) -> Principal:
@@ -158,7 +158,7 @@ def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(action for action in wanted if action in actions))
 
 
-def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authority) -> bool:
+def _give(current: ChangeInProgress, wish: GrantRequest, gift: Grantable, authority: Authority) -> bool:
     check_binding(gift.node, gift.privilege)
     held = grant_holders.ensure(current, gift.node, gift.holder)
     mine = replaced(gift, wish.origin)
@@ -173,7 +173,7 @@ def _give(current: ChangeInProgress, wish: Wish, gift: Gift, authority: Authorit
     return True
 
 
-def replaced(gift: Gift, origin: str = Origin.HAND) -> QuerySet[Grant]:
+def replaced(gift: Grantable, origin: str = Origin.HAND) -> QuerySet[Grant]:
     """The direct grants of the same privilege and origin that a new one takes the place of."""
     return direct(gift.node, gift.holder).filter(privilege=gift.privilege, origin=origin)
 
@@ -249,10 +249,10 @@ def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None)
         raise Conflict("Somebody changed these grants since you opened this page.")
 
 
-def said_of(kind: str, node: Node, holder: Principal, grant: Grant) -> Said:
+def said_of(kind: str, node: Node, holder: Principal, grant: Grant) -> EventDraft:
     """The event of a direct grant that begins or ends."""
     until = grant.valid_until.isoformat() if grant.valid_until else None
-    return said(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)
+    return make_event(kind, node, holder, privilege=grant.privilege, holder=holder.pseudonym, until=until)
 
 
 def revision_now() -> int:
@@ -261,8 +261,8 @@ def revision_now() -> int:
 
 
 __all__ = [
-    "Gift",
-    "Wish",
+    "GrantRequest",
+    "Grantable",
     "actions_given",
     "add",
     "add_all",

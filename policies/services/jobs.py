@@ -20,7 +20,7 @@ from policies.errors import Conflict, Refused
 from policies.events import RUN_STARTED
 from policies.models import Ownership
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.entities import PRINCIPAL
 
@@ -50,7 +50,7 @@ def start(program: Node, *, by: Actor, lasting: timedelta) -> Started:
         run = Run(secrets.token_hex(6), program.realm_id, by.principal)
         expires = timezone.now() + lasting
         token = tokens.create_for_run(runs_as, run, expires=expires)
-        current.say(said(RUN_STARTED, program, runs_as, run=run.id), by=authority)
+        current.say(make_event(RUN_STARTED, program, runs_as, run=run.id), by=authority)
     return Started(run, runs_as, token, expires)
 
 

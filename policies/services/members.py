@@ -19,7 +19,7 @@ from policies.events import (
 )
 from policies.models import Assignment, Ownership, RealmMember
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import personal_roles, realm_of
 
 ADMITS = {"user": "User.addUser", "group": "Group.addGroup", "service": "User.addUser"}
@@ -34,7 +34,7 @@ def add(node: Node, principal: Principal, *, by: Actor, authority: Authority, re
         if RealmMember.objects.open().filter(realm=realm, principal=principal).exists():
             return False
         member = RealmMember(realm=realm, principal=principal, origin=origin_of(by))
-        current.begin(member, said(MEMBER_ADDED, node, principal), by=authority)
+        current.begin(member, make_event(MEMBER_ADDED, node, principal), by=authority)
     return True
 
 
@@ -47,7 +47,7 @@ def remove(node: Node, principal: Principal, *, by: Actor, authority: Authority,
             return False
         _refuse_the_owner(node, principal)
         for row in admitted:
-            current.end(row, said(MEMBER_REMOVED, node, principal), by=authority)
+            current.end(row, make_event(MEMBER_REMOVED, node, principal), by=authority)
         _end_all_of(current, node, principal, authority)
     return True
 
@@ -66,12 +66,12 @@ def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, aut
     for row in held.select_related("role"):
         current.end(
             row,
-            said(ROLE_UNASSIGNED, node, principal, role=personal_roles.role_name(row.role_id)),
+            make_event(ROLE_UNASSIGNED, node, principal, role=personal_roles.role_name(row.role_id)),
             by=authority,
         )
     owned = Ownership.objects.open().filter(owner=principal, securable__realm=node.realm_id)
     for own in owned:
-        current.end(own, said(OWNER_ENDED, node, principal), by=authority)
+        current.end(own, make_event(OWNER_ENDED, node, principal), by=authority)
 
 
 def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") -> Principal:
@@ -83,7 +83,7 @@ def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") 
             group = people.ensure(Principal.Kind.GROUP, name)
         except people.BadName as problem:
             raise Invalid(f"{str(problem).capitalize()}.") from problem
-        current.say(said(GROUP_MADE, None, group, group=group.pseudonym), by=authority)
+        current.say(make_event(GROUP_MADE, None, group, group=group.pseudonym), by=authority)
     return group
 
 
@@ -95,7 +95,7 @@ def join_group(group: Principal, member: Principal, *, by: Actor, authority: Aut
         if Membership.objects.open().filter(group=group, member=member).exists():
             return False
         row = Membership(group=group, member=member, origin=origin_of(by))
-        current.begin(row, said(GROUP_JOINED, None, member, group, group=group.pseudonym), by=authority)
+        current.begin(row, make_event(GROUP_JOINED, None, member, group, group=group.pseudonym), by=authority)
         _project(group, member)
     return True
 
@@ -105,7 +105,7 @@ def leave_group(group: Principal, member: Principal, *, by: Actor, authority: Au
     with change(GROUP_LEFT, realm=None, by=by) as current:
         rows = list(Membership.objects.open().filter(group=group, member=member))
         for row in rows:
-            current.end(row, said(GROUP_LEFT, None, member, group, group=group.pseudonym), by=authority)
+            current.end(row, make_event(GROUP_LEFT, None, member, group, group=group.pseudonym), by=authority)
         _project(group, member)
     return bool(rows)
 

@@ -14,7 +14,7 @@ from policies.events import OBJECT_ALTERED, OBJECT_SWITCHED
 from policies.models import Backend
 from policies.record import outbox
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.secrets import encrypt
 from policies.services import realm_of
 
@@ -54,7 +54,7 @@ def describe(node: Node, *, by: Actor, authority: Authority, what: str, **said_n
             setattr(row, name, value)
         row.altered = current.revision
         row.save(update_fields=[*said_now, "altered"])
-        current.say(said(OBJECT_ALTERED, node, type=node.type, what=what), by=authority)
+        current.say(make_event(OBJECT_ALTERED, node, type=node.type, what=what), by=authority)
     return row
 
 
@@ -68,7 +68,7 @@ def switch(node: Node, *, on: bool, by: Actor, authority: Authority) -> bool:
         row.altered = current.revision
         row.save(update_fields=["content", "altered"])
         how = "enabled" if on else "disabled"
-        current.say(said(OBJECT_SWITCHED, node, type=node.type, how=how), by=authority)
+        current.say(make_event(OBJECT_SWITCHED, node, type=node.type, how=how), by=authority)
         if node.type in SWITCHED:
             for backend in Backend.objects.filter(realm=node.realm_id):
                 outbox.ask(backend, current.revision, revokes=not on)

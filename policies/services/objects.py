@@ -27,7 +27,7 @@ from policies.events import (
 )
 from policies.models import Grant, Ownership
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.object_names import check_described, checked
 
@@ -75,7 +75,7 @@ def register(
         if owner is not None:
             facts = [Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)) for node in made]
             current.begin_all(
-                [(fact, said(OWNER_SET, node, owner)) for fact, node in zip(facts, made, strict=True)],
+                [(fact, make_event(OWNER_SET, node, owner)) for fact, node in zip(facts, made, strict=True)],
                 by=authority,
             )
     return made
@@ -124,7 +124,7 @@ def _place(
     ]
     current.begin_all(
         [
-            (fact, said(OBJECT_REGISTERED, node, type=node.type))
+            (fact, make_event(OBJECT_REGISTERED, node, type=node.type))
             for fact, node in zip(facts, made, strict=True)
         ],
         by=authority,
@@ -157,7 +157,7 @@ def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
         taken = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
         if taken.exists():
             raise AlreadyExists(f"{node.type.capitalize()} {name} already exists.")
-        current.end(old, said(OBJECT_MOVED_FROM, node), by=authority)
+        current.end(old, make_event(OBJECT_MOVED_FROM, node), by=authority)
         renamed = Node(node.id, node.realm_id, node.kind, node.levels, (*node.names[:-1], name))
         new = Placement(
             securable_id=node.id,
@@ -168,7 +168,9 @@ def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
             ancestors=old.ancestors,
             origin=origin_of(by),
         )
-        current.begin(new, said(OBJECT_RENAMED, renamed, type=node.type, before=node.ref.id), by=authority)
+        current.begin(
+            new, make_event(OBJECT_RENAMED, renamed, type=node.type, before=node.ref.id), by=authority
+        )
     return renamed
 
 
@@ -190,7 +192,7 @@ def move(moves: Sequence[Move], *, by: Actor, authority: Authority) -> None:
         return
     with change(OBJECT_RENAMED, realm=realm_of(moves[0].node), by=by) as current:
         for one in moves:
-            current.end(_place_of(one.node), said(OBJECT_MOVED_FROM, one.node), by=authority)
+            current.end(_place_of(one.node), make_event(OBJECT_MOVED_FROM, one.node), by=authority)
         for one in moves:
             _move_in(current, one, by, authority)
 
@@ -208,7 +210,7 @@ def _move_in(current: ChangeInProgress, one: Move, by: Actor, authority: Authori
         ancestors=list(parent.lineage),
         origin=origin_of(by),
     )
-    current.begin(place, said(OBJECT_RENAMED, moved, type=node.type, before=node.ref.id), by=authority)
+    current.begin(place, make_event(OBJECT_RENAMED, moved, type=node.type, before=node.ref.id), by=authority)
 
 
 def _place_of(node: Node) -> Placement:
@@ -229,12 +231,16 @@ def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> in
         owned = Ownership.objects.open().filter(securable__in=ids).select_related("owner")
         places = Placement.objects.open().filter(securable__in=ids)
         current.end_all(
-            [(row, said(GRANT_REMOVED, node, privilege=row.privilege, role=row.role_id)) for row in grants],
+            [
+                (row, make_event(GRANT_REMOVED, node, privilege=row.privilege, role=row.role_id))
+                for row in grants
+            ],
             by=authority,
         )
-        current.end_all([(row, said(OWNER_ENDED, node, row.owner)) for row in owned], by=authority)
+        current.end_all([(row, make_event(OWNER_ENDED, node, row.owner)) for row in owned], by=authority)
         current.end_all(
-            [(row, said(OBJECT_DROPPED, node, type=row.type, name=row.name)) for row in places], by=authority
+            [(row, make_event(OBJECT_DROPPED, node, type=row.type, name=row.name)) for row in places],
+            by=authority,
         )
         Securable.objects.filter(pk__in=ids).update(closed=current.revision)
     return len(ids)

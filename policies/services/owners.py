@@ -14,7 +14,7 @@ from policies.errors import Conflict, Invalid, Refused
 from policies.events import OWNER_ENDED, OWNER_SET
 from policies.models import Ownership
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import personal_roles, realm_of
 from policies.services.roles import must_be_member
 
@@ -95,9 +95,9 @@ def _set(current: ChangeInProgress, wanted: Mapping[Node, Principal], by: Actor,
     owned = {row.securable_id: row for row in rows.select_related("owner")}
     moved = [node for node in wanted if _owner_of(owned, node) != wanted[node].pk]
     before = [(node, owned[node.id]) for node in moved if node.id in owned]
-    current.end_all([(row, said(OWNER_ENDED, node, row.owner)) for node, row in before], by=authority)
+    current.end_all([(row, make_event(OWNER_ENDED, node, row.owner)) for node, row in before], by=authority)
     new = [Ownership(securable_id=node.id, owner=wanted[node], origin=origin_of(by)) for node in moved]
-    told = [said(OWNER_SET, node, wanted[node]) for node in moved]
+    told = [make_event(OWNER_SET, node, wanted[node]) for node in moved]
     current.begin_all(list(zip(new, told, strict=True)), by=authority)
     return len(moved)
 
@@ -110,5 +110,5 @@ def _end(current: ChangeInProgress, places: Iterable[Node], authority: Authority
     by_number = {node.id: node for node in places}
     rows = Ownership.objects.open().filter(securable__in=by_number).select_related("owner")
     current.end_all(
-        [(row, said(OWNER_ENDED, by_number[row.securable_id], row.owner)) for row in rows], by=authority
+        [(row, make_event(OWNER_ENDED, by_number[row.securable_id], row.owner)) for row in rows], by=authority
     )

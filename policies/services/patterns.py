@@ -20,10 +20,10 @@ from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, of_operator, origin_of, require
 from policies.decisions import ask, slices
 from policies.errors import Invalid, NotFound, Refused
-from policies.events import GRANT_ADDED, GRANT_REMOVED, Said
+from policies.events import GRANT_ADDED, GRANT_REMOVED, EventDraft
 from policies.models import Grant
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 
 Holder = Principal | Node
@@ -187,15 +187,15 @@ def checked(root: Node, target: Authorizable, actions: Collection[str] | None) -
     return tuple(law.privileges) if actions is None else tuple(actions)
 
 
-def said_of(kind: str, root: Node, row: Grant, holder: Holder | None) -> Said:
+def said_of(kind: str, root: Node, row: Grant, holder: Holder | None) -> EventDraft:
     """An event about a grant on a text."""
     if isinstance(holder, Principal):
-        about = said(kind, root, holder, privilege=row.privilege, holder=holder.pseudonym)
+        about = make_event(kind, root, holder, privilege=row.privilege, holder=holder.pseudonym)
     else:
         name = holder.name if holder else _role_name(row)
-        about = said(kind, root, privilege=row.privilege, holder=f"role {name}", role=row.role_id)
+        about = make_event(kind, root, privilege=row.privilege, holder=f"role {name}", role=row.role_id)
     type_, _, name = row.pattern.partition(":")
-    return Said(
+    return EventDraft(
         kind, type_, f"{root.name}/{name}", about.lineage, about.people, {**about.data, "text": row.pattern}
     )
 

@@ -23,7 +23,7 @@ from policies.events import (
 )
 from policies.models import Assignment, Grant
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 
 MARK = "~"
@@ -74,9 +74,13 @@ def ensure(current: ChangeInProgress, node: Node, principal: Principal) -> Secur
     )
     about = _about(node, role)
     told = pseudonymous(principal)
-    current.begin(place, said(ROLE_CREATED, about, principal, role=told), by=system, told={"name": told})
+    current.begin(
+        place, make_event(ROLE_CREATED, about, principal, role=told), by=system, told={"name": told}
+    )
     assigned = Assignment(role=role, holder=principal, origin=Origin.SYSTEM)
-    current.begin(assigned, said(ROLE_ASSIGNED, about, principal, role=pseudonymous(principal)), by=system)
+    current.begin(
+        assigned, make_event(ROLE_ASSIGNED, about, principal, role=pseudonymous(principal)), by=system
+    )
     return role
 
 
@@ -104,7 +108,7 @@ def dissolve(current: ChangeInProgress, node: Node, principal: Principal, *, by:
     for grant in Grant.objects.open().filter(role=role):
         current.end(
             grant,
-            said(GRANT_REMOVED, node, principal, privilege=grant.privilege, holder=principal.pseudonym),
+            make_event(GRANT_REMOVED, node, principal, privilege=grant.privilege, holder=principal.pseudonym),
             by=by,
         )
     _end(current, node, principal, role, by)
@@ -113,9 +117,9 @@ def dissolve(current: ChangeInProgress, node: Node, principal: Principal, *, by:
 def _end(current: ChangeInProgress, node: Node, principal: Principal, role: Securable, by: Authority) -> None:
     about = _about(node, role)
     for held in Assignment.objects.open().filter(role=role):
-        current.end(held, said(ROLE_UNASSIGNED, about, principal, role=pseudonymous(principal)), by=by)
+        current.end(held, make_event(ROLE_UNASSIGNED, about, principal, role=pseudonymous(principal)), by=by)
     for place in Placement.objects.open().filter(securable=role):
-        current.end(place, said(ROLE_DELETED, about, principal, role=pseudonymous(principal)), by=by)
+        current.end(place, make_event(ROLE_DELETED, about, principal, role=pseudonymous(principal)), by=by)
     Securable.objects.filter(pk=role.pk).update(closed=current.revision)
 
 

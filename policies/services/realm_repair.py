@@ -11,7 +11,7 @@ from policies.errors import Conflict, Invalid
 from policies.events import REALM_REPAIRED
 from policies.models import Ownership, RealmMember
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import members, owners, realm_of
 
 SHORTEST = 10  # characters of a reason
@@ -35,7 +35,7 @@ def set_owner_of_realm(
         if owner.pk not in able([owner.pk]):
             raise Invalid(f"{owner.label} cannot sign in either.")
         people = [before.owner, owner] if before else [owner]
-        current.say(said(REALM_REPAIRED, root, *people), by=authority)
+        current.say(make_event(REALM_REPAIRED, root, *people), by=authority)
         if not RealmMember.objects.open().filter(realm=root.realm_id, principal=owner).exists():
             members.add(root, owner, by=by, authority=authority)
         owners.set_owner(root, owner, by=by, authority=authority)

@@ -26,7 +26,7 @@ from policies.events import (
 )
 from policies.models import Assignment, Backend, Ownership, RealmMember
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import objects, realm_of, roles
 from policies.services.object_names import check_described, checked
 from policies.services.roles import Privilege
@@ -58,14 +58,16 @@ def create(
         current.realm = realm
         node = _place_root(current, realm, name, authority, comment)
         member = RealmMember(realm=realm, principal=owner, origin=origin_of(by))
-        current.begin(member, said(MEMBER_ADDED, node, owner), by=authority)
+        current.begin(member, make_event(MEMBER_ADDED, node, owner), by=authority)
         current.begin(
             Ownership(securable_id=node.id, owner=owner, origin=origin_of(by)),
-            said(OWNER_SET, node, owner),
+            make_event(OWNER_SET, node, owner),
             by=authority,
         )
         current.begin(
-            Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
+            Mode(realm=realm, mode=mode, origin=origin_of(by)),
+            make_event(MODE_SET, node, mode=mode),
+            by=authority,
         )
         for role, codes in dialects.get(realm.law).roles.items():
             made = roles.create(node, role, by=by, authority=authority)
@@ -81,7 +83,7 @@ def _place_root(
     node = Node(row.pk, realm.pk, realm.law, (Level(type_, row.pk),), (name,))
     current.begin(
         Placement(securable=row, type=type_, name=name),
-        said(REALM_CREATED, node, kind=realm.kind, settings=realm.settings),
+        make_event(REALM_CREATED, node, kind=realm.kind, settings=realm.settings),
         by=authority,
     )
     Detail.objects.create(securable=row, comment=comment)
@@ -121,7 +123,7 @@ def configure(realm: Realm, settings: dict[str, str], *, by: Actor, authority: A
         row.save(update_fields=["settings"])
         node = root(row)
         for name, value in new.items():
-            current.say(said(REALM_SET, node, setting=name, value=value), by=authority)
+            current.say(make_event(REALM_SET, node, setting=name, value=value), by=authority)
         # what a slice holds by the settings is found again
         current.touch(realm_key(row.pk))
     return True
@@ -136,9 +138,11 @@ def set_mode(realm: Realm, mode: str, *, by: Actor, authority: Authority, reason
         if now.mode == mode:
             return False
         node = root(realm)
-        current.end(now, said(MODE_ENDED, node, mode=now.mode), by=authority)
+        current.end(now, make_event(MODE_ENDED, node, mode=now.mode), by=authority)
         current.begin(
-            Mode(realm=realm, mode=mode, origin=origin_of(by)), said(MODE_SET, node, mode=mode), by=authority
+            Mode(realm=realm, mode=mode, origin=origin_of(by)),
+            make_event(MODE_SET, node, mode=mode),
+            by=authority,
         )
     return True
 
@@ -151,9 +155,11 @@ def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> in
         held = Assignment.objects.open().filter(role__realm=node.realm_id).select_related("holder")
         inside = RealmMember.objects.open().filter(realm=node.realm_id).select_related("principal")
         modes = Mode.objects.open().filter(realm=node.realm_id)
-        current.end_all([(row, said(ROLE_UNASSIGNED, node, row.holder)) for row in held], by=authority)
-        current.end_all([(row, said(MEMBER_REMOVED, node, row.principal)) for row in inside], by=authority)
-        current.end_all([(row, said(MODE_ENDED, node, mode=row.mode)) for row in modes], by=authority)
+        current.end_all([(row, make_event(ROLE_UNASSIGNED, node, row.holder)) for row in held], by=authority)
+        current.end_all(
+            [(row, make_event(MEMBER_REMOVED, node, row.principal)) for row in inside], by=authority
+        )
+        current.end_all([(row, make_event(MODE_ENDED, node, mode=row.mode)) for row in modes], by=authority)
         count = objects.drop(node, by=by, authority=authority)
         Realm.objects.filter(pk=node.realm_id).update(closed=current.revision)
     return count

@@ -27,10 +27,10 @@ from policies.models import (
 )
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import duties, grants, members, owners, patterns, roles, separation
 from policies.services.authorities import may
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.roles import Privilege, must_be_member
 
 CHANGED = "It was changed again since."
@@ -148,11 +148,11 @@ class Reversal:
             authority = self._may_assign(role)
             event = (role, row.holder)
             if row in begun:
-                told = said(events.ROLE_UNASSIGNED, *event, role=role.name)
+                told = make_event(events.ROLE_UNASSIGNED, *event, role=role.name)
                 self.current.end(row, told, by=authority)
             else:
                 must_be_member(role, row.holder)
-                told = said(events.ROLE_ASSIGNED, *event, role=role.name)
+                told = make_event(events.ROLE_ASSIGNED, *event, role=role.name)
                 self.current.begin(again(row), told, by=authority)
             yield role
 
@@ -195,7 +195,7 @@ class Reversal:
         for holder, row in self._direct(ended):
             node = self._there(places, row.securable_id)
             window = (row.valid_from, row.valid_until)
-            grants.add(Wish(node, (holder,), (row.privilege,), *window, way=False), by=self.by)
+            grants.add(GrantRequest(node, (holder,), (row.privilege,), *window, way=False), by=self.by)
             yield node
 
     def _direct(self, rows: Iterable[Grant]) -> Iterator[tuple[Principal, Grant]]:

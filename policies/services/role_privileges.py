@@ -11,11 +11,11 @@ from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of, require
 from policies.decisions import ask, slices
 from policies.errors import Conflict, Refused
-from policies.events import DENIAL_ADDED, DENIAL_REMOVED, GRANT_ADDED, GRANT_REMOVED, Said
+from policies.events import DENIAL_ADDED, DENIAL_REMOVED, GRANT_ADDED, GRANT_REMOVED, EventDraft
 from policies.models import Grant
 from policies.models.grants import Effect
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.grants import GRANT
 from policies.services.roles import check_binding
@@ -98,7 +98,7 @@ def _grant(role: Node, turn: Turn, by: Actor) -> Grant:
     )
 
 
-def _said(role: Node, node: Node, row: Grant, *, begins: bool = False) -> Said:
+def _said(role: Node, node: Node, row: Grant, *, begins: bool = False) -> EventDraft:
     allow, deny = (GRANT_ADDED, DENIAL_ADDED) if begins else (GRANT_REMOVED, DENIAL_REMOVED)
     kind = allow if row.effect == Effect.ALLOW else deny
-    return said(kind, node, privilege=row.privilege, holder=f"role {role.name}", role=role.id)
+    return make_event(kind, node, privilege=row.privilege, holder=f"role {role.name}", role=role.id)

@@ -25,12 +25,12 @@ from policies.events import (
     ROLE_CREATED,
     ROLE_DELETED,
     ROLE_UNASSIGNED,
-    Said,
+    EventDraft,
 )
 from policies.models import Assignment, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import personal_roles, realm_of
 from policies.services.object_names import check_described, checked
 
@@ -71,11 +71,11 @@ def create(
             securable=row, type="role", name=name, parent_id=root.id, scope_id=root.id, ancestors=[root.id]
         )
         place.origin = origin_of(by)
-        current.begin(place, said(ROLE_CREATED, node, role=name), by=authority)
+        current.begin(place, make_event(ROLE_CREATED, node, role=name), by=authority)
         Detail.objects.create(securable=row, properties=properties or {})
         if owner is not None:
             owned = Ownership(securable=row, owner=owner, origin=origin_of(by))
-            current.begin(owned, said(OWNER_SET, node, owner), by=authority)
+            current.begin(owned, make_event(OWNER_SET, node, owner), by=authority)
     return node
 
 
@@ -84,13 +84,13 @@ def delete(role: Node, *, by: Actor, authority: Authority, reason: str = "") -> 
     _refuse_personal(role)
     with change(ROLE_DELETED, realm=realm_of(role), by=by, reason=reason) as current:
         for held in Assignment.objects.open().filter(role=role.id).select_related("holder"):
-            current.end(held, said(ROLE_UNASSIGNED, role, held.holder, role=role.name), by=authority)
+            current.end(held, make_event(ROLE_UNASSIGNED, role, held.holder, role=role.name), by=authority)
         for grant in Grant.objects.open().filter(role=role.id):
             current.end(grant, _ended(role, role, grant), by=authority)
         for owned in Ownership.objects.open().filter(securable=role.id).select_related("owner"):
-            current.end(owned, said(OWNER_ENDED, role, owned.owner), by=authority)
+            current.end(owned, make_event(OWNER_ENDED, role, owned.owner), by=authority)
         place = Placement.objects.open().get(securable=role.id)
-        current.end(place, said(ROLE_DELETED, role, role=role.name), by=authority)
+        current.end(place, make_event(ROLE_DELETED, role, role=role.name), by=authority)
         Securable.objects.filter(pk=role.id).update(closed=current.revision)
 
 
@@ -120,7 +120,7 @@ def assign(
             valid_until=valid_until,
             origin=origin_of(by),
         )
-        current.begin(row, said(ROLE_ASSIGNED, role, holder, role=role.name), by=authority)
+        current.begin(row, make_event(ROLE_ASSIGNED, role, holder, role=role.name), by=authority)
     return True
 
 
@@ -143,7 +143,7 @@ def hold(
         begin = kept_begin(begin, [row.valid_from for row in rows], now=current.at)
         if [(begin, end)] == [(row.valid_from, row.valid_until) for row in rows]:
             return False
-        event = said(ROLE_UNASSIGNED, role, holder, role=role.name)
+        event = make_event(ROLE_UNASSIGNED, role, holder, role=role.name)
         current.end_all([(row, event) for row in rows], by=authority)
         return assign(role, holder, by=by, authority=authority, valid_from=begin, valid_until=end)
 
@@ -162,7 +162,7 @@ def unassign(role: Node, holder: Principal, *, by: Actor, authority: Authority, 
     with change(ROLE_UNASSIGNED, realm=realm_of(role), by=by, reason=reason) as current:
         rows = list(Assignment.objects.open().filter(role=role.id, holder=holder))
         for row in rows:
-            current.end(row, said(ROLE_UNASSIGNED, role, holder, role=role.name), by=authority)
+            current.end(row, make_event(ROLE_UNASSIGNED, role, holder, role=role.name), by=authority)
     return bool(rows)
 
 
@@ -199,7 +199,7 @@ def _add(
     )
     kind = GRANT_ADDED if one.effect == Effect.ALLOW else DENIAL_ADDED
     until = one.valid_until.isoformat() if one.valid_until else None
-    event = said(kind, node, privilege=one.code, holder=f"role {role.name}", until=until, role=role.id)
+    event = make_event(kind, node, privilege=one.code, holder=f"role {role.name}", until=until, role=role.id)
     current.begin(grant, event, by=authority)
     return True
 
@@ -249,9 +249,9 @@ def replace_privileges(
             add_privileges(role, node, some, by=by, authority=authority)
 
 
-def _ended(node: Node, role: Node, grant: Grant) -> Said:
+def _ended(node: Node, role: Node, grant: Grant) -> EventDraft:
     kind = GRANT_REMOVED if grant.effect == Effect.ALLOW else DENIAL_REMOVED
-    return said(kind, node, privilege=grant.privilege, holder=f"role {role.name}", role=role.id)
+    return make_event(kind, node, privilege=grant.privilege, holder=f"role {role.name}", role=role.id)
 
 
 DEEDS = {

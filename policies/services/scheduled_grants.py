@@ -20,13 +20,13 @@ from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.authority import SYSTEM, Authority, of_system
-from policies.events import GRANT_REMOVED, ROLE_UNASSIGNED, Said
+from policies.events import GRANT_REMOVED, ROLE_UNASSIGNED, EventDraft
 from policies.models import Assignment, Grant, RealmMember
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.separation import rules as separation_rules
-from policies.separation.rules import Clash
+from policies.separation.rules import Violation
 from policies.services import personal_roles
 
 AHEAD = timedelta(minutes=10)
@@ -51,14 +51,14 @@ class Beginning:
     def at(self) -> datetime:
         return self.fact.valid_from or BEGINNING
 
-    def ended(self) -> Said:
+    def ended(self) -> EventDraft:
         """The event of its end."""
         if isinstance(self.fact, Assignment):
-            return said(
+            return make_event(
                 ROLE_UNASSIGNED, self.node, self.holder, role=personal_roles.role_name(self.fact.role_id)
             )
         told = {"privilege": self.fact.privilege, "holder": self.holder.pseudonym}
-        return said(GRANT_REMOVED, self.node, self.holder, **told)
+        return make_event(GRANT_REMOVED, self.node, self.holder, **told)
 
 
 Check = Callable[[Sequence[Beginning], datetime], dict[Beginning, str]]
@@ -119,7 +119,7 @@ def _people_of(holders: Sequence[Principal], now: datetime) -> dict[int, list[Pr
     return found
 
 
-def _clashes(one: Beginning, people: Sequence[Principal], clashes: Sequence[Clash]) -> bool:
+def _clashes(one: Beginning, people: Sequence[Principal], clashes: Sequence[Violation]) -> bool:
     """Whether one of the people comes to have both sides at the moment it begins, by what begins then."""
     at, numbers = one.at.timestamp(), {person.pk for person in people}
     return any(
@@ -134,7 +134,7 @@ CHECKS: list[Check] = [_no_members, _disabled, _in_conflict]
 
 
 @dataclass(frozen=True)
-class Looked:
+class BeginningFacts:
     """The facts that begin around a moment, with their holders."""
 
     now: datetime
@@ -177,7 +177,7 @@ def beginnings_of(facts: Sequence[Fact]) -> list[Beginning]:
 
 def look(now: datetime) -> int:
     """End what may not begin; answers how many.  Three queries when there is nothing to end."""
-    barred = Looked(now).barred()
+    barred = BeginningFacts(now).barred()
     groups: dict[tuple[int, str], list[int]] = {}
     for one, why in barred.items():
         groups.setdefault((one.node.realm_id, why), []).append(one.fact.pk)
@@ -188,7 +188,7 @@ def _end(realm: int, why: str, now: datetime) -> int:
     """Asked again under the lock: somebody may have been admitted meanwhile."""
     reason = f"It had been given ahead of time, and {why}."
     with change(GRANT_REMOVED, realm=Realm.objects.get(pk=realm), by=SYSTEM, reason=reason) as current:
-        still = Looked(now).barred().items()
+        still = BeginningFacts(now).barred().items()
         mine = [one for one, other in still if one.node.realm_id == realm and other == why]
         end_all(current, mine, by=of_system("eligibility"))
         return len(mine)

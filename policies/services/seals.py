@@ -32,7 +32,7 @@ from policies.events import FACTS_SEALED, FACTS_SET_RIGHT
 from policies.models import Counter, GroupDuty, UnsealedFact, UserDuty
 from policies.record.archive import reading
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.record.replay.settings import KeptReplay, given_duties
 from policies.services import personal_roles
 
@@ -58,7 +58,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Told:
+class RecordedFact:
     """What the record says of one fact: what it states, from which revision, until which."""
 
     opened: int
@@ -98,7 +98,7 @@ def set_right() -> list[str]:
         done += _set_duties_right(current.revision)
         if done:
             named = ", ".join(done[:NAMED])
-            told = said(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
+            told = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
             current.say(told, by=authority.of_operator(OPERATOR))
     _forget_mended()
     return done
@@ -112,7 +112,7 @@ def is_new() -> bool:
 def _record_sealed(codes: list[str]) -> None:
     """Say what is decided on again from now on: nobody can tell why it bore no good seal."""
     with change(FACTS_SEALED, realm=None, by=OPERATOR) as current:
-        told = said(FACTS_SEALED, None, many=f"{len(codes)} facts", facts=", ".join(codes[:NAMED]))
+        told = make_event(FACTS_SEALED, None, many=f"{len(codes)} facts", facts=", ".join(codes[:NAMED]))
         current.say(told, by=authority.of_operator(OPERATOR))
 
 
@@ -140,7 +140,7 @@ def _in_parts(rows: Iterator[Any]) -> Iterator[list[Any]]:
         yield part
 
 
-def _told(model: type[Model], codes: list[str]) -> dict[str, Told]:
+def _told(model: type[Model], codes: list[str]) -> dict[str, RecordedFact]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT fact, max(revision) FILTER (WHERE begun), max(state) FILTER (WHERE begun),"
@@ -149,7 +149,7 @@ def _told(model: type[Model], codes: list[str]) -> dict[str, Told]:
         )
         rows = cursor.fetchall()
     return {
-        fact: Told(opened, closed, _named(model, values_told(model, json.loads(state))))
+        fact: RecordedFact(opened, closed, _named(model, values_told(model, json.loads(state))))
         for fact, opened, state, closed in rows
         if opened is not None
     }
@@ -164,7 +164,7 @@ def _named(model: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _problem(fact: Fact, told: Told | None) -> str:
+def _problem(fact: Fact, told: RecordedFact | None) -> str:
     if told is None:
         return "no change made it"
     if (fact.opened, fact.closed) != (told.opened, told.closed):
@@ -263,7 +263,7 @@ def _touch(fact: Fact, touch: Callable[[str], None]) -> None:
         touch(key)
 
 
-def _put_back(model: type[Fact], code: str, told: Told, touch: Callable[[str], None]) -> None:
+def _put_back(model: type[Fact], code: str, told: RecordedFact, touch: Callable[[str], None]) -> None:
     values = {
         key: datetime.fromisoformat(value) if key in ("valid_from", "valid_until") and value else value
         for key, value in told.values.items()
@@ -275,7 +275,7 @@ def _put_back(model: type[Fact], code: str, told: Told, touch: Callable[[str], N
     _touch(fact, touch)
 
 
-def _missing(model: type[Fact]) -> dict[str, Told]:
+def _missing(model: type[Fact]) -> dict[str, RecordedFact]:
     """The facts that are open by the record and not there."""
     name = str(model._meta.model_name)
     with connection.cursor() as cursor:

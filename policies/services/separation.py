@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.record import again
-from accounts.text import told
+from accounts.text import recordable
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.authority import Actor, Authority, origin_of
@@ -18,7 +18,7 @@ from policies.errors import AlreadyExists, Invalid, NotFound
 from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, SEPARATION_MADE
 from policies.models import SeparationException, SeparationRule
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.separation import visibility, wording
 from policies.separation.affected_people import PEOPLE
 from policies.separation.sides import Side, sides_of
@@ -32,7 +32,7 @@ SHORTEST_REASON = 8
 def unsaved(root: Node, name: str, one: Side, other: Side, *, owners: bool = True) -> SeparationRule:
     """A rule as it would be, checked against the realm and its law; `owners` have every right on what is
     theirs.  Raises Invalid."""
-    name = told(name.strip(), LONGEST_NAME)
+    name = recordable(name.strip(), LONGEST_NAME)
     if not name:
         raise Invalid("Give the rule a name that people will understand when it stops them.")
     places = nodes(side.key for side in (one, other))
@@ -89,7 +89,7 @@ def _begin(current: ChangeInProgress, rule: SeparationRule, root: Node, authorit
     one, other = sides_of(rule)
     named = visibility.of(None, (one.key, other.key))
     words = {"one": wording.side(one, named), "other": wording.side(other, named)}
-    current.begin(rule, said(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
+    current.begin(rule, make_event(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
 
 
 def bring_back(rule: SeparationRule, root: Node, *, by: Actor) -> SeparationRule:
@@ -123,7 +123,9 @@ def _let_again(
     if until is not None and until > current.at:
         made = again(row)
         made.rule = rule
-        told = said(EXCEPTION_MADE, root, row.person, row.owner, rule=rule.name, until=until.isoformat())
+        told = make_event(
+            EXCEPTION_MADE, root, row.person, row.owner, rule=rule.name, until=until.isoformat()
+        )
         current.begin(made, told, by=authority)
 
 
@@ -135,9 +137,9 @@ def end(rule: SeparationRule, root: Node, *, by: Actor, reason: str = "") -> boo
         if row is None:
             return False
         let = SeparationException.objects.open().filter(rule=row).select_related("person")
-        ended = [(one, said(EXCEPTION_ENDED, root, one.person, rule=row.name)) for one in let]
+        ended = [(one, make_event(EXCEPTION_ENDED, root, one.person, rule=row.name)) for one in let]
         current.end_all(ended, by=authority)
-        current.end(row, said(SEPARATION_ENDED, root, rule=row.name), by=authority)
+        current.end(row, make_event(SEPARATION_ENDED, root, rule=row.name), by=authority)
     return True
 
 
@@ -160,11 +162,11 @@ def let(
         row = _open(rule, root)
         _check_exception(person, owner, until, reason)
         for old in SeparationException.objects.open().filter(rule=row, person=person):
-            current.end(old, said(EXCEPTION_ENDED, root, person, rule=row.name), by=authority)
+            current.end(old, make_event(EXCEPTION_ENDED, root, person, rule=row.name), by=authority)
         made = SeparationException(
             rule=row, person=person, owner=owner, valid_until=until, origin=origin_of(by)
         )
-        event = said(EXCEPTION_MADE, root, person, owner, rule=row.name, until=until.isoformat())
+        event = make_event(EXCEPTION_MADE, root, person, owner, rule=row.name, until=until.isoformat())
         current.begin(made, event, by=authority)
     return made
 
@@ -190,7 +192,7 @@ def end_exception(
         row = SeparationException.objects.open().filter(rule=_open(rule, root), person=person).first()
         if row is None:
             return False
-        current.end(row, said(EXCEPTION_ENDED, root, person, rule=rule.name), by=authority)
+        current.end(row, make_event(EXCEPTION_ENDED, root, person, rule=rule.name), by=authority)
     return True
 
 

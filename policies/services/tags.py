@@ -10,7 +10,7 @@ from policies.authority import Actor, Authority
 from policies.errors import AlreadyExists
 from policies.events import MARK_PUT, MARK_TAKEN
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 
 
@@ -23,7 +23,7 @@ def put(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, autho
                 raise AlreadyExists(f"{mark.name} is already on {node.ref.full_name}.")
             row = Mark(mark_id=mark.id, securable_id=node.id, column=column, made=current.revision)
             row.save(force_insert=True)
-            current.say(said(MARK_PUT, node, type=mark.type, mark=mark.name), by=authority)
+            current.say(make_event(MARK_PUT, node, type=mark.type, mark=mark.name), by=authority)
 
 
 def take(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, authority: Authority) -> int:
@@ -32,7 +32,7 @@ def take(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, auth
         there = _on(node, column, marks)
         for mark in marks:
             if mark.id in there:
-                current.say(said(MARK_TAKEN, node, type=mark.type, mark=mark.name), by=authority)
+                current.say(make_event(MARK_TAKEN, node, type=mark.type, mark=mark.name), by=authority)
         Mark.objects.filter(securable=node.id, column=column, mark__in=there).delete()
     return len(there)
 

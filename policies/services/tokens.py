@@ -8,9 +8,9 @@ from accounts.models import Principal, Token
 from policies.authority import Actor, Authority, of_system
 from policies.decisions import site_permissions
 from policies.errors import Invalid, NotFound, Refused
-from policies.events import TOKEN_CREATED, TOKEN_REVOKED, Said
+from policies.events import TOKEN_CREATED, TOKEN_REVOKED, EventDraft
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 
 LONGEST = 365  # days
 
@@ -29,11 +29,11 @@ def make(holder: Principal, *, days: int, scopes: tuple[str, ...], by: Actor) ->
     return text
 
 
-def made(holder: Principal, text: str) -> Said:
+def made(holder: Principal, text: str) -> EventDraft:
     """The event of a token that was just made: what it opens and until when, and a mark that no other has."""
     row = tokens.find(text)
     expires = row.expires.isoformat() if row.expires else None
-    return said(
+    return make_event(
         *(TOKEN_CREATED, None, holder),
         scopes=row.scopes,
         prefix=row.prefix,
@@ -54,7 +54,7 @@ def revoke(holder: Principal, number: int, *, by: Actor) -> bool:
             raise NotFound("There is no such token of yours.")
         if not tokens.revoke(row):
             return False
-        current.say(said(TOKEN_REVOKED, None, holder, prefix=row.prefix), by=authority)
+        current.say(make_event(TOKEN_REVOKED, None, holder, prefix=row.prefix), by=authority)
     return True
 
 

@@ -32,11 +32,11 @@ from policies.models import Backend, BackendFinding, ForeignOrder, Grant, RealmM
 from policies.previews import grants as previews_grants
 from policies.record import outbox
 from policies.record.change import ChangeInProgress, change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.secrets import decrypt
 from policies.services import grants, members, personal_roles, realm_of
 from policies.services.authorities import may
-from policies.services.grants import Gift, Wish
+from policies.services.grants import Grantable, GrantRequest
 from policies.sync import items
 from policies.sync.connections.opening import open_backend
 from policies.sync.safeguards.report_only import only_reports
@@ -164,7 +164,7 @@ def adopt(finding: int, *, by: Actor, reason: str = "", until: datetime | None =
         if problem := hindrance(about, "adopt", by):
             raise Invalid(problem)
         _say(current, FOREIGN_ADOPTED, about, authority)
-        wish = Wish(about.node, (holder,), about.privileges, valid_until=until, origin=Origin.ADOPTED)
+        wish = GrantRequest(about.node, (holder,), about.privileges, valid_until=until, origin=Origin.ADOPTED)
         grants.add(wish, by=by)
         _order(current, about, [row for row in about.rows if row.what in about.covered], by, replaced=True)
     return about
@@ -174,7 +174,7 @@ def denied(about: Foreign, by: Actor) -> str:
     """Why adopting would have no effect: its holder is denied it here; "" when nothing denies it."""
     if about.holder is None or not about.privileges:
         return ""
-    wish = Wish(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
+    wish = GrantRequest(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
     if not any(one.denied for one in previews_grants.of_grant(wish, by).effects):
         return ""
     name = about.first.holder
@@ -269,13 +269,13 @@ def _no_member(about: Foreign, realm: str) -> str:
     return f"{about.first.holder} is no member of {realm}, and you may not admit members."
 
 
-def way(about: Foreign, by: Actor) -> list[Gift]:
+def way(about: Foreign, by: Actor) -> list[Grantable]:
     """What an adoption gives besides, so that its holder can reach the object."""
     rows = Principal.objects.filter(kind=Principal.Kind.USER, name=about.first.holder)
     holder = about.holder or rows.first()
     if holder is None or not about.privileges:
         return []
-    wish = Wish(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
+    wish = GrantRequest(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
     return [one for one in grants.gifts(wish, by, now=timezone.now()) if one.node.id != about.node.id]
 
 
@@ -342,7 +342,7 @@ def try_again(finding: int, *, by: Actor) -> Foreign:
         orders = _orders(about)
         items.try_again(about.backend, orders=Q(pk__in=[one.pk for one in orders]))
         outbox.ask(about.backend, current.revision)
-        current.say(said(BACKEND_RETRIED, about.node), by=authority)
+        current.say(make_event(BACKEND_RETRIED, about.node), by=authority)
     return about
 
 
@@ -461,5 +461,5 @@ def _say(current: ChangeInProgress, kind: str, about: Foreign, authority: Author
     concerned = [one for one in (about.holder or who,) if one is not None]
     holder = concerned[0].pseudonym if concerned else about.first.holder
     rights, backend = ", ".join(about.rights), str(about.backend)
-    event = said(kind, about.node, *concerned, holder=holder, rights=rights, backend=backend, **more)
+    event = make_event(kind, about.node, *concerned, holder=holder, rights=rights, backend=backend, **more)
     current.say(event, by=authority)

@@ -26,7 +26,7 @@ from policies.events import (
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncItem, SyncRun
 from policies.record import outbox
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import duties, realm_of
 from policies.sync import items
 from policies.sync.worker import RESUMED
@@ -141,7 +141,7 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
         Backend.objects.filter(pk=row.pk).update(awaits="")
         waiting_again(row)
         outbox.ask(row, current.revision)
-        current.say(said(BACKEND_AGREED, catalog, backend=str(row)), by=authority)
+        current.say(make_event(BACKEND_AGREED, catalog, backend=str(row)), by=authority)
 
 
 def retry(row: Backend, *, by: Actor, item: SyncItem | None = None) -> None:
@@ -152,7 +152,7 @@ def retry(row: Backend, *, by: Actor, item: SyncItem | None = None) -> None:
         if item is None:
             waiting_again(row)
         outbox.ask(row, current.revision, key=f"item:{item.pk}" if item else "look")
-        current.say(said(BACKEND_RETRIED, catalog), by=authority)
+        current.say(make_event(BACKEND_RETRIED, catalog), by=authority)
 
 
 def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
@@ -166,7 +166,7 @@ def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
         authority = authority_to_operate(by, catalog)
         items.try_again(row, findings=Q(pk=finding))
         outbox.ask(row, current.revision)
-        current.say(said(BACKEND_RETRIED, catalog), by=authority)
+        current.say(make_event(BACKEND_RETRIED, catalog), by=authority)
     return found
 
 
@@ -200,7 +200,7 @@ def _set(
         if look:
             waiting_again(row)
             outbox.ask(row, current.revision)
-        current.say(said(kind, catalog, backend=str(row), **told), by=authority)
+        current.say(make_event(kind, catalog, backend=str(row), **told), by=authority)
 
 
 def _catalog(row: Backend) -> Node:

@@ -18,7 +18,7 @@ from policies.authority import Actor
 from policies.decisions.lookups import searches
 from policies.models import AccessRecord
 from policies.services import duties, members, objects, realms, roles
-from policies.services.grants import Wish, add
+from policies.services.grants import GrantRequest, add
 from policies.services.objects import NewObject
 from tests.admitted import admitted_service
 from tests.api.world import BY, Caller, Shop, question, token, user
@@ -133,7 +133,7 @@ def test_what_is_found_is_what_is_decided(shop: Shop, etl: Caller) -> None:
 
 def test_a_right_that_ended_is_not_found(shop: Shop, etl: Caller) -> None:
     begins = timezone.now() + timedelta(days=1)
-    wish = Wish(shop.tables["orders"], (user("ana"),), ("SELECT_TABLE",), valid_from=begins)
+    wish = GrantRequest(shop.tables["orders"], (user("ana"),), ("SELECT_TABLE",), valid_from=begins)
     add(wish, by=Actor(user("marek"), "api"))
     assert names(etl, RESOURCE, "user:ana", "read", "table:") == []
     assert "ana" not in names(etl, SUBJECT, "user:", "read", ORDERS)

@@ -21,7 +21,7 @@ from catalog.nodes import Node, node
 from policies.decisions import slices
 from policies.models import Backend
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync.connections.opening import open_backend
 from policies.sync.discovery.objects import discover
 from policies.sync.reconcile import reconcile
@@ -112,7 +112,7 @@ def test_the_job_reads_what_was_granted_and_nothing_before_or_after(demo: Demo, 
         "?resource=demo%2Fshop.sales.orders&type=table&action=read&for=user%3Aana",
     ]
 
-    grants.add(Wish(orders, (ana,), ("SELECT_TABLE",)), by=olivia, reason="for the daily revenue")
+    grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",)), by=olivia, reason="for the daily revenue")
     demo.push()
     served = demo.run("ana")
     assert served.returncode == 0, served.stderr[-3000:]

@@ -30,7 +30,7 @@ def full(shop: Shop) -> Shop:
     shop.allow(shop.tables["orders"], "SELECT_TABLE")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
     told = [
-        uses.Used(user(name), shop.tables[table], "read", True, timezone.now())
+        uses.ReportedUse(user(name), shop.tables[table], "read", True, timezone.now())
         for name in ("ana", "bob")
         for table in ("orders", "items", "plans")
     ]

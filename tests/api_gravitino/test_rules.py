@@ -17,7 +17,7 @@ from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.models import AccessRecord, Change, Event
 from policies.services import grants, realms
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync.connections import registration
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, beside
 
@@ -266,7 +266,7 @@ def test_personal_roles(shop: Lake) -> None:
     def give() -> None:
         node = find(ObjectRef("table", shop.name, ("rel", "s", "t")))
         assert node is not None
-        wish = Wish(node, (people.ensure("user", "ana"),), ("SELECT_TABLE",), way=False)
+        wish = GrantRequest(node, (people.ensure("user", "ana"),), ("SELECT_TABLE",), way=False)
         grants.add(wish, by=Actor(people.ensure("user", ADMIN), "console"))
 
     assert shop.send("GET", "/roles").body["names"] == []

@@ -14,7 +14,7 @@ import pytest
 
 from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
 from lakewarden.client.cache import Cache
-from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.client.snapshot import LONGEST, SCHEMA, SCHEMA_OFF, SKEW, BadSnapshot, Snapshot, sealed
 from lakewarden.law.objects import ObjectRef
 
@@ -75,8 +75,8 @@ def clock() -> Clock:
     return Clock()
 
 
-def held(console: Peer, clock: Clock, **options: Any) -> Held:
-    return Held(console.client(attempts=1), "demo", clock=clock, **options)
+def held(console: Peer, clock: Clock, **options: Any) -> FreshSnapshot:
+    return FreshSnapshot(console.client(attempts=1), "demo", clock=clock, **options)
 
 
 DOWN = answer("away", 503)
@@ -294,7 +294,7 @@ def test_a_name_of_another_realm_or_shape_is_refused(clock: Clock) -> None:
 
 
 def test_a_fixed_one_asks_nobody_and_still_ends(clock: Clock) -> None:
-    one = Held.fixed(Snapshot.read(wire(), now=NOW), clock=clock)
+    one = FreshSnapshot.fixed(Snapshot.read(wire(), now=NOW), clock=clock)
     assert one.current().decide("read", ORDERS, now=clock())
     one.drop()
     assert one.refresh() is one.current()
@@ -317,7 +317,7 @@ def test_dropping_and_refreshing_ask_at_once(console: Peer, clock: Clock) -> Non
 @pytest.mark.parametrize("options", [{"refresh": 0}, {"refresh": -1}, {"failures": 0}])
 def test_settings_that_cannot_be_meant(options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="refresh must be above zero"):
-        Held(Client("http://127.0.0.1:9", TOKEN), "demo", **options)
+        FreshSnapshot(Client("http://127.0.0.1:9", TOKEN), "demo", **options)
 
 
 def test_many_threads_cost_one_call_and_a_slow_one_holds_nobody_up(console: Peer, clock: Clock) -> None:
@@ -372,7 +372,7 @@ def test_a_console_that_hangs_costs_one_time_out(console: Peer) -> None:
         answer(wire(issued=iso(time.time()), expires=iso(time.time() + 900))),
         lambda handler: go_on.wait(30),
     ]
-    one = Held(console.client(timeout=1.0, attempts=4), "demo", refresh=0.2, failures=3)
+    one = FreshSnapshot(console.client(timeout=1.0, attempts=4), "demo", refresh=0.2, failures=3)
     one.current()
     time.sleep(0.3)
     began = time.monotonic()

@@ -15,7 +15,7 @@ from django.conf import settings
 
 from accounts import tokens
 from lakewarden.client import Client, ConsoleError, Unavailable
-from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.law.objects import ObjectRef
 from tests.api.test_two_processes import database_url
 from tests.api.world import Shop, make_shop, user
@@ -76,7 +76,7 @@ def test_it_goes_away_and_comes_back(process: Process) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
     client = Client(f"http://127.0.0.1:{process.port}", tokens.create(user("ana")), attempts=1, timeout=30)
     clock = Clock()
-    held = Held(client, "demo", refresh=10, failures=2, clock=clock)
+    held = FreshSnapshot(client, "demo", refresh=10, failures=2, clock=clock)
     with pytest.raises(Unavailable):
         held.current()
     process.start()

@@ -18,7 +18,7 @@ from policies.errors import Invalid, Refused
 from policies.previews import grants as previews_grants
 from policies.record import history
 from policies.services import grants, undo
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.herd.tables import PERMISSIONS
 from tests.herd.test_entries import listed
 from tests.herd.world import ENTRIES, Caller, entry_path, give, role, the_herd, the_namespace
@@ -39,7 +39,7 @@ def user(name: str) -> Principal:
 
 
 def test_browser_and_client_see_the_same(sales: Node, by: Actor, olivia: Caller, pdp: Caller) -> None:
-    assert grants.add(Wish(sales, (user("ana"), user("bo")), ("READ", "EXECUTE")), by=by) == 4
+    assert grants.add(GrantRequest(sales, (user("ana"), user("bo")), ("READ", "EXECUTE")), by=by) == 4
     assert listed(olivia.get(f"{ENTRIES}/namespaces/SALES"))[:2] == [
         ("ana", "SALES", ["READ", "EXECUTE"]),
         ("bo", "SALES", ["READ", "EXECUTE"]),
@@ -54,9 +54,9 @@ def test_browser_and_client_see_the_same(sales: Node, by: Actor, olivia: Caller,
 
 def test_an_entry_ends_with_its_window(sales: Node, by: Actor, olivia: Caller) -> None:
     soon = timezone.now() + timedelta(hours=1)
-    grants.add(Wish(sales, (user("ana"),), ("READ",), valid_until=soon), by=by)
+    grants.add(GrantRequest(sales, (user("ana"),), ("READ",), valid_until=soon), by=by)
     assert olivia.get(entry_path("ana", "SALES")).json()["namespacePermissions"] == ["READ"]
-    grants.add(Wish(sales, (user("bo"),), ("READ",), valid_from=soon), by=by)
+    grants.add(GrantRequest(sales, (user("bo"),), ("READ",), valid_from=soon), by=by)
     assert olivia.get(entry_path("bo", "SALES")).status_code == 404
     assert olivia.create("bo", "SALES", "WRITE").json()["namespacePermissions"] == ["WRITE"]
 
@@ -66,23 +66,23 @@ def test_only_data_owners_give(sales: Node, held: tuple[str, ...]) -> None:
     give("ana", "SALES", *held)
     ana = Actor(user("ana"), "console")
     with pytest.raises(Refused):
-        grants.add(Wish(sales, (user("bo"),), ("READ",)), by=ana)
+        grants.add(GrantRequest(sales, (user("bo"),), ("READ",)), by=ana)
     role("ana")
     if "GRANT" in held:
-        assert grants.add(Wish(sales, (user("bo"),), ("READ",)), by=ana) == 1
+        assert grants.add(GrantRequest(sales, (user("bo"),), ("READ",)), by=ana) == 1
     else:
         with pytest.raises(Refused):
-            grants.add(Wish(sales, (user("bo"),), ("READ",)), by=ana)
+            grants.add(GrantRequest(sales, (user("bo"),), ("READ",)), by=ana)
 
 
 def test_nothing_is_given_to_groups(sales: Node, by: Actor) -> None:
     with pytest.raises(Invalid):
-        grants.add(Wish(sales, (people.ensure("group", "staff"),), ("READ",)), by=by)
+        grants.add(GrantRequest(sales, (people.ensure("group", "staff"),), ("READ",)), by=by)
 
 
 @pytest.mark.parametrize("code", PERMISSIONS)
 def test_a_preview_comes_true(sales: Node, by: Actor, pdp: Caller, code: str) -> None:
-    wish = Wish(sales, (user("ana"),), (code,))
+    wish = GrantRequest(sales, (user("ana"),), (code,))
     [effect] = previews_grants.of_grant(wish, by).effects
     grants.add(wish, by=by)
     for action in ("read", "write", "execute", "grant"):
@@ -92,7 +92,7 @@ def test_a_preview_comes_true(sales: Node, by: Actor, pdp: Caller, code: str) ->
 
 
 def test_a_grant_is_undone(sales: Node, by: Actor, pdp: Caller) -> None:
-    grants.add(Wish(sales, (user("ana"),), ("READ",)), by=by)
+    grants.add(GrantRequest(sales, (user("ana"),), ("READ",)), by=by)
     undo.undo(grants.revision_now(), by=by)
     assert not pdp.may("ana", "READ", "SALES")
 

@@ -21,7 +21,7 @@ from policies.authority import Actor
 from policies.decisions.lookups import entries
 from policies.models import Change, Grant
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.herd.world import Caller, entry_path, give, namespaces, role, the_namespace
 from tests.pages.conftest import BACKEND
 
@@ -237,7 +237,7 @@ def test_the_later_permissions_fold_and_are_kept(herd: Node, sales: Node, enter:
 def test_a_grant_that_ends_keeps_its_end(herd: Node, sales: Node, enter: Enter) -> None:
     until = timezone.now() + timedelta(days=3)
     by = Actor(people.ensure("user", "olivia"), "console")
-    grants.add(Wish(sales, (people.ensure("user", "ana"),), ("READ",), valid_until=until), by=by)
+    grants.add(GrantRequest(sales, (people.ensure("user", "ana"),), ("READ",), valid_until=until), by=by)
     page, client = address("SALES"), enter("olivia")
     client.post(page, turned(form_of(client, page), on=("WRITE user:ana",)) | {"step": "save"})
     kept = Grant.objects.open().get(securable=sales.id, holder__name="ana", privilege="READ")

@@ -16,10 +16,10 @@ from accounts.record import Fact
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
 from lakewarden.law.facts import Level
-from policies.events import GRANT_ADDED, GROUP_JOINED, MEMBER_ADDED, ROLE_ASSIGNED, ROLE_CREATED, Said
+from policies.events import GRANT_ADDED, GROUP_JOINED, MEMBER_ADDED, ROLE_ASSIGNED, ROLE_CREATED, EventDraft
 from policies.models import Assignment, Grant, RealmMember
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
 from policies.services.personal_roles import name_for
@@ -98,7 +98,7 @@ def _teams(root: Node, many: int) -> list[Node]:
     return under(catalog, "schema", *(f"team_{at:03}" for at in range(many)))
 
 
-def _begin(root: Node, kind: str, facts: Iterable[tuple[Fact, Said]]) -> None:
+def _begin(root: Node, kind: str, facts: Iterable[tuple[Fact, EventDraft]]) -> None:
     """One change for each ten thousand facts of one model."""
     rest = iter(facts)
     while some := list(islice(rest, 10_000)):
@@ -117,7 +117,7 @@ def _people(root: Node, many: int) -> list[Principal]:
         (everybody, one) for one in crowd
     ]
     members = (
-        (RealmMember(realm=realm, principal=one), said(MEMBER_ADDED, root, one))
+        (RealmMember(realm=realm, principal=one), make_event(MEMBER_ADDED, root, one))
         for one in (*crowd, *groups, everybody)
     )
     _begin(root, MEMBER_ADDED, members)
@@ -125,7 +125,10 @@ def _people(root: Node, many: int) -> list[Principal]:
         root,
         GROUP_JOINED,
         (
-            (Membership(group=group, member=one), said(GROUP_JOINED, None, one, group, group=group.pseudonym))
+            (
+                Membership(group=group, member=one),
+                make_event(GROUP_JOINED, None, one, group, group=group.pseudonym),
+            )
             for group, one in joined
         ),
     )
@@ -169,10 +172,10 @@ def _direct(some: Sequence[Principal], flat: Node) -> None:
     _begin(
         root,
         ROLE_CREATED,
-        ((_place(root, role, one), said(ROLE_CREATED, node, one)) for role, node, one in held),
+        ((_place(root, role, one), make_event(ROLE_CREATED, node, one)) for role, node, one in held),
     )
     assigned = (
-        (Assignment(role=role, holder=one, origin="system"), said(ROLE_ASSIGNED, node, one))
+        (Assignment(role=role, holder=one, origin="system"), make_event(ROLE_ASSIGNED, node, one))
         for role, node, one in held
     )
     _begin(root, ROLE_ASSIGNED, assigned)
@@ -193,6 +196,6 @@ def _place(root: Node, role: Securable, one: Principal) -> Placement:
     )
 
 
-def _granted(role: Securable, one: Principal, key: int, near: Node) -> tuple[Grant, Said]:
+def _granted(role: Securable, one: Principal, key: int, near: Node) -> tuple[Grant, EventDraft]:
     grant = Grant(role=role, securable_id=key, privilege="SELECT_TABLE")
-    return grant, said(GRANT_ADDED, near, one, privilege="SELECT_TABLE", holder=one.pseudonym)
+    return grant, make_event(GRANT_ADDED, near, one, privilege="SELECT_TABLE", holder=one.pseudonym)

@@ -11,12 +11,12 @@ from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.analytics.pipelines import control, running
 from policies.authority import OPERATOR
 from policies.emergency import access as emergency_access
-from policies.emergency.access import Wanted
+from policies.emergency.access import EmergencyRequest
 from policies.models import Grant
 from policies.reviews import completion, management
 from policies.separation.sides import Side
 from policies.services import accounts, duties, entities, grants, separation
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.connections import registration
 from tests.cdap import world as cdap
@@ -39,7 +39,7 @@ def furnish(root: Node) -> dict[str, int]:
     for name, display in {**NAMES, ADMIN: "Sam Site", "hedda": "Hedda Herder"}.items():
         make_account(name, display_name=display, password=PASSWORD)
     refunds = the("table", "shop.sales.refunds")
-    grants.add(Wish(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     payers = a_role(root, "payers", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))
     service = accounts.make_service("nightly-load", a_person("olivia"), by=BY, authority=AUTHORITY)
     admit(root, "service:nightly-load")
@@ -143,7 +143,7 @@ def _rule_of_two(root: Node) -> int:
 def _emergency() -> int:
     """Carl reads the stock because the nightly load stopped."""
     duties.give(the("catalog", "shop"), emergency_access.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
-    wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
+    wanted = EmergencyRequest(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
     return emergency_access.open_for_oneself(wanted, by=acting("carl")).pk
 
 

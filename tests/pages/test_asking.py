@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import AccessRequest, RequestRule, Substitute
 from policies.requests import decisions, rules, submission
-from policies.requests.needs import Wanted
+from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.factories import a_role, acting, owned, the
 from tests.pages.conftest import NAMES
@@ -50,7 +50,7 @@ def can_read(name: str = "ana") -> bool:
 
 def a_request(name: str = "ana", *, action: str = "read", lasts: str = "P30D", reason: str = WHY) -> int:
     one = people.ensure("user", name)
-    told = Asking((Wanted("table", ORDERS, action),), one, reason=reason, lasts=lasts)
+    told = Asking((WantedAction("table", ORDERS, action),), one, reason=reason, lasts=lasts)
     return submission.ask(told, by=acting(name)).pk
 
 

@@ -14,7 +14,7 @@ from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import Grant
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, the, under
 from tests.pages.conftest import NAMES, PASSWORD, make_shop
 from tests.pages.looking import EVERY_LOOK, WIDTHS, faults
@@ -374,7 +374,7 @@ def addresses() -> dict[str, str]:
 
 @EVERY_LOOK
 def test_every_page_is_accessible_and_fits(looks: Any, visit: Callable[..., Any]) -> None:
-    grants.add(Wish(orders(), (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders(), (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
     page, found = visit("olivia"), []
     for name, address in {**addresses(), "sign in": "/sign-in?out=1"}.items():
         if name == "sign in":

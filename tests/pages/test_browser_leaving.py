@@ -10,7 +10,7 @@ import pytest
 
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, the
 from tests.pages.test_browser import EITHER_WAY, site, visit  # noqa: F401 -- fixtures
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.browser
 @EITHER_WAY
 def test_what_a_leaver_had_is_handed_over_and_taken_back(scripts: bool, visit: Callable[..., Any]) -> None:  # noqa: F811
     sales, orders = the("schema", "shop.sales"), the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     page = visit("marek", scripts=scripts)
     page.goto(f"/people/{a_person('olivia').pk}")
     page.get_by_role("link", name="Leaving").click()
@@ -41,7 +41,7 @@ def test_what_a_leaver_had_is_handed_over_and_taken_back(scripts: bool, visit: C
 
 def test_a_newcomer_is_given_what_a_colleague_has(visit: Callable[..., Any]) -> None:  # noqa: F811
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     page = visit("olivia")
     page.goto(f"/people/{a_person('mia').pk}/same?as=user:ana")
     assert "Read" in page.locator("[data-label=Gives]").last.inner_text()

@@ -18,7 +18,7 @@ from accounts.people import ensure
 from catalog.nodes import Node
 from policies.analytics import hints, uses
 from policies.analytics.pipelines import effective_access, running
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.models import Hint, PipelineRun
 from tests.factories import acting, the
 from tests.pages.looking import LOOKS, faults_of
@@ -34,7 +34,7 @@ SPARK = pytest.param("spark", marks=(pytest.mark.slow, pytest.mark.spark, pytest
 def a_use() -> Node:
     """That reports of uses cover the realm: Marek read orders forty days ago, and nobody else anything."""
     root, when = the("metalake"), timezone.now() - timedelta(days=40)
-    told = Used(ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
+    told = ReportedUse(ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
     uses.take(root.realm_id, ensure("service", "etl"), "run-1", [told])
     return root
 

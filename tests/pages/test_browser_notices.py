@@ -13,10 +13,10 @@ from accounts import people
 from accounts.models import Principal
 from policies import notices
 from policies.emergency import access as emergency_access
-from policies.emergency.access import Wanted
+from policies.emergency.access import EmergencyRequest
 from policies.separation.sides import Side
 from policies.services import duties, grants, separation
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_role, acting, the
 from tests.pages.looking import LOOKS, faults_of
 from tests.pages.test_browser import site, visit
@@ -37,14 +37,14 @@ def addresses() -> dict[str, str]:
     root, shop, items = the("metalake"), the("catalog", "shop"), the("table", "shop.stock.items")
     marek, mia, ana = account("marek"), account("mia"), account("ana")
     a_role(root, "payer", held_by=("mia", "ana"))
-    grants.add(Wish(items, (mia, ana), ("MODIFY_TABLE",), way=False), by=acting("marek"))
+    grants.add(GrantRequest(items, (mia, ana), ("MODIFY_TABLE",), way=False), by=acting("marek"))
     other = Side(object=the("schema", "shop.stock").id, privileges=("MODIFY_TABLE",))
     rule = separation.make(root, "Payments", Side(role=the("role", "payer").id), other, by=acting("marek"))
     until = timezone.now() + timedelta(days=3)
     separation.let(rule, root, ana, owner=mia, until=until, reason="Alone at night", by=acting("marek"))
     for holder in (marek, ana):
         duties.give(shop, emergency_access.DUTY, holder, by=BY, authority=AUTHORITY)
-    wanted = [Wanted(items, "read", 1, "The nightly load stopped") for _ in range(2)]
+    wanted = [EmergencyRequest(items, "read", 1, "The nightly load stopped") for _ in range(2)]
     opened = emergency_access.open_for_oneself(wanted[0], by=acting(ana))
     emergency_access.end(opened.pk, by=acting(ana))
     emergency_access.open_for_oneself(wanted[1], by=acting(marek))

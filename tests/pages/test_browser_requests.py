@@ -10,7 +10,7 @@ import pytest
 from accounts import people
 from policies.models import AccessRequest
 from policies.requests import decisions, submission
-from policies.requests.needs import Wanted
+from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.factories import acting, the
 from tests.pages.looking import EVERY_LOOK, faults
@@ -23,7 +23,9 @@ ORDERS = "demo/shop.sales.orders"
 
 
 def a_request(name: str, reason: str, *, action: str = "read", lasts: str = "P30D") -> int:
-    told = Asking((Wanted("table", ORDERS, action),), people.ensure("user", name), reason=reason, lasts=lasts)
+    told = Asking(
+        (WantedAction("table", ORDERS, action),), people.ensure("user", name), reason=reason, lasts=lasts
+    )
     return submission.ask(told, by=acting(name)).pk
 
 

@@ -14,7 +14,7 @@ from policies.models import Backend, Review, ReviewRow
 from policies.reviews import completion
 from policies.reviews.campaign_plans import Stage
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import worker
 from tests.factories import a_person, acting, admit, the
 from tests.pages.conftest import NAMES, PASSWORD
@@ -36,10 +36,10 @@ def site(transactional_db: None, live_server: Any, source: Source) -> Iterator[s
     for name, display in NAMES.items():
         make_account(name, display_name=display, password=PASSWORD)
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     others = tuple(a_person(f"p{at:02}") for at in range(MANY))
     admit(the("metalake"), *(one.name for one in others))
-    grants.add(Wish(orders, others, ("SELECT_TABLE",), way=False), by=acting("olivia"))
+    grants.add(GrantRequest(orders, others, ("SELECT_TABLE",), way=False), by=acting("olivia"))
     worker.deliver(row)
     yield str(live_server.url)
 

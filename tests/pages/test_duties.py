@@ -128,7 +128,7 @@ def test_whoever_has_no_account_holds_no_duty(shop: Node, signed_in: Enter) -> N
 def test_a_form_half_filled_says_what_is_missing(form: dict[str, str], shop: Node, signed_in: Enter) -> None:
     make_account("ana")
     assert posted(signed_in("marek"), page_of(shop, "/give"), step="save", **form).status_code == 422
-    assert not duties.along(shop)
+    assert not duties.duties_along(shop)
 
 
 def test_a_service_account_may_have_a_duty(shop: Node) -> None:

@@ -16,10 +16,10 @@ from catalog.nodes import Node
 from policies.models import AccessRecord, Backend, BackendFinding
 from policies.record import revisions
 from policies.requests import submission
-from policies.requests.needs import Wanted
+from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from policies.services import accounts, duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the, under
 
 Enter = Callable[[str], Client]
@@ -176,7 +176,7 @@ def test_a_file_holds_what_one_may_know(shop: Node, signed_in: Enter, settings: 
     clients = {who: signed_in(who) for who in ("mia", "marek", "olivia", "ana", "ada", "sam")}
     at = came_and_went()
     duties.give(shop, "export_history", a_person("ada"), by=BY, authority=AUTHORITY)
-    wants = (Wanted("table", "demo/shop.sales.orders", "read"),)
+    wants = (WantedAction("table", "demo/shop.sales.orders", "read"),)
     submission.ask(Asking(wants, a_person("ana"), reason="Returns report", lasts="P30D"), by=acting("ana"))
     for _ in range(2):
         clients["ana"].get(f"/objects/{the('table', 'shop.sales.orders').id}")  # is refused
@@ -194,7 +194,7 @@ def came_and_went() -> dict[str, int]:
     """Ana was given the table and it was taken again; the revisions before, with it and after."""
     table, ana = the("table", "shop.sales.orders"), a_person("ana")
     before = revisions.latest().revision
-    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     given = revisions.latest().revision
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
     return {"before": before, "given": given, "taken": revisions.latest().revision}

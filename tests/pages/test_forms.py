@@ -17,7 +17,7 @@ from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask
 from policies.models import Change, Grant
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, admit, the
 from tests.pages.conftest import PASSWORD
 
@@ -125,7 +125,7 @@ def test_a_double_click_saves_once(orders: Node, signed_in: Callable[[str], Clie
 def test_somebody_changed_it_meanwhile(orders: Node, signed_in: Callable[[str], Client]) -> None:
     olivia = signed_in("olivia")
     sent = filled(olivia, orders)
-    wish = Wish(orders, (a_person("ana"),), ("MODIFY_TABLE",))
+    wish = GrantRequest(orders, (a_person("ana"),), ("MODIFY_TABLE",))
     grants.add(wish, by=acting("marek"))
     answer = olivia.post(form(orders), sent)
     body = answer.content.decode()

@@ -17,7 +17,7 @@ from django.utils.html import escape
 from accounts import people
 from catalog.nodes import Node
 from policies.analytics import uses
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.models import Change, Event, Grant, Hint
 from tests.factories import the
 from tests.pages.test_measures import reviewing, run, text
@@ -36,7 +36,7 @@ def unused(shop: Node) -> Hint:
     """Nobody uses what role sales_read gives on schema sales: only Marek read it, by another way."""
     people.make_account("olivia")
     when = timezone.now() - timedelta(days=40)
-    told = Used(people.ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
+    told = ReportedUse(people.ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
     uses.take(shop.realm_id, people.ensure("service", "etl"), "run-1", [told])
     run(shop, "unused_grants")
     return Hint.objects.get(kind="unused_grant", privilege="SELECT_TABLE")

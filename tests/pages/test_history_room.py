@@ -21,7 +21,7 @@ from policies.events import SENTENCES
 from policies.models import Counter, Event
 from policies.record import search as record_search
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_metalake, a_person, acting, the, under
 from tests.pages.test_browser import site, visit
 from tests.policies.test_walking import planned_once
@@ -63,7 +63,7 @@ def test_a_long_change_tells_how_much_of_it_is_left_out(shop: Node, signed_in: E
 
 
 def test_a_request_is_asked_for_by_its_number(shop: Node, signed_in: Enter) -> None:
-    wish = Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)
+    wish = GrantRequest(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)
     by = Actor(a_person("olivia"), "console", request_id="4711")
     grants.add(wish, by=by, reason="quarterly report")
     page = words(signed_in("olivia"), "/history?request=4711")
@@ -116,7 +116,7 @@ def patient(site: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(record_search, name, timedelta())
     for block, who in enumerate(("ana", "mia", "carl", "olivia"), 1):
         Counter.objects.update(revision=block << 14)
-        wish = Wish(the("table", "shop.sales.orders"), (a_person(who),), ("SELECT_TABLE",), way=False)
+        wish = GrantRequest(the("table", "shop.sales.orders"), (a_person(who),), ("SELECT_TABLE",), way=False)
         grants.add(wish, by=acting("marek"))
 
 

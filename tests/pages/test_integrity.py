@@ -17,9 +17,9 @@ from policies import signing, tasks
 from policies.authority import Actor
 from policies.models import Checkpoint, Verification
 from policies.record import access_log, checkpoints
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.services import duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, the
 
 pytestmark = pytest.mark.django_db
@@ -36,7 +36,7 @@ def watched(shop: Node) -> None:
         people.ensure("user", "mia"), "dropTable", the("table", "shop.sales.orders"), via="api"
     )
     for _ in range(2):
-        looks = [Look(people.ensure("user", "carl"), "access", the("schema", "shop.sales"))]
+        looks = [AccessLookup(people.ensure("user", "carl"), "access", the("schema", "shop.sales"))]
         access_log.looked_all(looks, via="console")
 
 
@@ -161,7 +161,7 @@ def test_changes_are_filtered_by_time_words_and_request(
     shop: Node, signed_in: SignedIn, asked: str, shown: bool
 ) -> None:
     by = Actor(people.ensure("user", "olivia"), "api", request_id="r-17")
-    wish = Wish(
+    wish = GrantRequest(
         the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",), way=True
     )
     grants.add(wish, by=by, reason="quarterly report")

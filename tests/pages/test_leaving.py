@@ -17,11 +17,11 @@ from catalog.nodes import Node
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import AccessRecord, Assignment, Change, Ownership, RealmMember, UserDuty
 from policies.requests import submission
-from policies.requests.submission import Wanted
+from policies.requests.submission import WantedAction
 from policies.reviews import worklist
 from policies.reviews.campaign_plans import Stage
 from policies.services import accounts, duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the, under
 from tests.pages.test_forms import can_read
 from tests.pages.test_owners_and_members import posted
@@ -48,7 +48,7 @@ def ben(shop: Node, settings: Any) -> Principal:
     make_account("ben", display_name="Ben Bauer")
     admit(shop, "ben", "sam")
     owned(the("table", "shop.sales.refunds"), "ben")
-    grants.add(Wish(orders(), (one,), READ), by=acting("olivia"))
+    grants.add(GrantRequest(orders(), (one,), READ), by=acting("olivia"))
     a_role(shop, "clerks", "allow SELECT_TABLE on table shop.stock.items", held_by=("ben",))
     accounts.make_service("etl", one, by=BY, authority=AUTHORITY)
     create(one, days=30)
@@ -202,7 +202,7 @@ def test_what_they_asked_for_and_what_waits_for_them_is_on_the_page(
     ben: Principal, shop: Node, signed_in: Enter
 ) -> None:
     a_person("marek"), make_account("marek"), make_account("olivia")
-    wanted = (Wanted("table", "demo/shop.sales.customers", "write"),)
+    wanted = (WantedAction("table", "demo/shop.sales.customers", "write"),)
     asked = submission.ask(
         submission.Asking(wanted, ben, reason="To mend the returns", lasts="P30D"), by=acting("ben")
     )
@@ -297,7 +297,7 @@ def test_each_realm_is_given_whole_or_not_at_all(newcomer: Principal, signed_in:
     [lake] = under(second, "catalog", "lake")
     admit(second, "ben", "marek")
     owned(lake, "marek")
-    grants.add(Wish(lake, (a_person("ben"),), ("USE_CATALOG",)), by=acting("marek"))
+    grants.add(GrantRequest(lake, (a_person("ben"),), ("USE_CATALOG",)), by=acting("marek"))
     body = signed_in("marek").get(page_of("noah", "same") + "?as=user:ben").content.decode()
     assert "noah is no member there yet. Ask the realm's owner." in unescape(body)
     codes = [f"give-{lake.id}", f"give-{orders().id}"]

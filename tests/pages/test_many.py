@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from policies.decisions import ask as decisions_ask
 from policies.models import Change, Grant
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, admit, owned, the, under
 from tests.pages.test_catalog import Enter
 
@@ -69,7 +69,9 @@ def test_a_grant_on_three_is_one_change_that_is_undone_as_one(shop: Node, signed
 
 def test_a_revocation_tells_who_loses_and_who_keeps_it(shop: Node, signed_in: Enter) -> None:
     for name in ("orders", "refunds"):
-        wish = Wish(the("table", f"shop.sales.{name}"), (a_person("ana"), a_person("mia")), ("SELECT_TABLE",))
+        wish = GrantRequest(
+            the("table", f"shop.sales.{name}"), (a_person("ana"), a_person("mia")), ("SELECT_TABLE",)
+        )
         grants.add(wish, by=acting("olivia"))
     olivia = signed_in("olivia")
     first = olivia.get(f"/objects/many?{urlencode([*on(*SALES), ('do', 'revoke')])}").content.decode()
@@ -103,7 +105,7 @@ def test_a_change_is_all_or_nothing(shop: Node, signed_in: Enter) -> None:
     asked = [*on(*SALES), ("who", "user:ana"), ("may", "SELECT_TABLE"), ("until", "never")]
     page = olivia.get(f"/objects/many?{urlencode(asked)}").content.decode()
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("marek"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("marek"))
     sent = [*asked, ("nonce", form_of(page, "nonce")), ("seen", form_of(page, "seen")), ("step", "save")]
     assert "changed these grants" in post(olivia, sent)
     assert not can_read("ana", "customers")
@@ -153,7 +155,9 @@ def test_a_name_is_typed_where_more_than_ten_lose_it(shop: Node, signed_in: Ente
     )
     group = people.ensure("group", "readers")
     for name in ("orders", "refunds"):
-        grants.add(Wish(the("table", f"shop.sales.{name}"), (group,), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(
+            GrantRequest(the("table", f"shop.sales.{name}"), (group,), ("SELECT_TABLE",)), by=acting("olivia")
+        )
     olivia = signed_in("olivia")
     asked = [*on("orders", "refunds"), ("do", "revoke"), ("who", "group:readers")]
     page = post(olivia, [*asked, ("step", "look")])
@@ -169,7 +173,7 @@ def test_a_name_is_typed_where_more_than_ten_lose_it(shop: Node, signed_in: Ente
 def test_forty_objects_ask_the_database_as_often_as_two(do: str, shop: Node, signed_in: Enter) -> None:
     made = under(the("schema", "shop.sales"), "table", *(f"t{at:02}" for at in range(40)))
     for table in made:
-        grants.add(Wish(table, (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(GrantRequest(table, (a_person("mia"),), ("SELECT_TABLE",)), by=acting("olivia"))
     olivia, counts = signed_in("olivia"), []
     for some in (made[:2], made):
         address = f"/objects/many?who=user:ana&who=user:mia{do}&" + urlencode(

@@ -12,7 +12,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.requests import submission
-from policies.requests.needs import Wanted
+from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.factories import acting, the
 from tests.pages.test_query_counts import count, ledger
@@ -37,7 +37,7 @@ MANY = 10_000
 
 def a_request() -> AccessRequest:
     ana = people.ensure("user", "ana")
-    told = Asking((Wanted("table", "demo/shop.sales.orders", "read"),), ana, reason="For the board")
+    told = Asking((WantedAction("table", "demo/shop.sales.orders", "read"),), ana, reason="For the board")
     return submission.ask(told, by=acting("ana"))
 
 

@@ -14,11 +14,11 @@ from accounts import people
 from catalog.nodes import Node
 from policies.analytics.pipelines import control, known, running
 from policies.analytics.pipelines.driver import Trouble
-from policies.analytics.pipelines.known import Pipeline, Work
+from policies.analytics.pipelines.known import Pipeline, RunContext
 from policies.authority import OPERATOR
 from policies.models import PipelineRun
 from policies.services import duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, admit, the
 
 pytestmark = pytest.mark.django_db
@@ -56,7 +56,7 @@ def troubled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """A pipeline that raises what is put into the list, and works when it is empty."""
     plan: list[Any] = []
 
-    def here(work: Work) -> Any:
+    def here(work: RunContext) -> Any:
         if plan:
             raise plan.pop()
         return dict
@@ -228,7 +228,7 @@ def test_growth_is_a_line_and_the_same_in_words(shop: Node, signed_in: Callable[
     first = run(shop, "effective_access")
     PipelineRun.objects.update(ended=timezone.now() - timedelta(days=3))
     grants.add(
-        Wish(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",)),
+        GrantRequest(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",)),
         by=acting("olivia"),
     )
     second = run(shop, "effective_access")

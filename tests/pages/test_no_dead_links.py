@@ -15,7 +15,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.models import Counter
 from policies.services import duties, grants, objects, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.kept import kept
@@ -31,13 +31,15 @@ def make_past() -> Node:
     and is in no realm; Theo reads that of one table."""
     root = make_shop()
     items, ana = the("table", "shop.stock.items"), people.ensure("user", "ana")
-    grants.add(Wish(items, (ana,), ("SELECT_TABLE",), way=False), by=acting("marek"), reason="to count")
+    grants.add(
+        GrantRequest(items, (ana,), ("SELECT_TABLE",), way=False), by=acting("marek"), reason="to count"
+    )
     denies = roles.create(root, "no_refunds", by=BY, authority=AUTHORITY)
     refunds = Privilege("SELECT_TABLE", "deny")
     roles.add_privileges(denies, the("table", "shop.sales.refunds"), [refunds], by=BY, authority=AUTHORITY)
     roles.assign(denies, ana, by=BY, authority=AUTHORITY)
     gone = the("table", "shop.sales.customers")
-    grants.add(Wish(gone, (ana,), ("SELECT_TABLE",), way=False), by=acting("olivia"))
+    grants.add(GrantRequest(gone, (ana,), ("SELECT_TABLE",), way=False), by=acting("olivia"))
     objects.drop(gone, by=BY, authority=AUTHORITY)
     for name, type_, place in (("ada", "schema", "shop.sales"), ("theo", "table", "shop.sales.orders")):
         people.make_account(name)

@@ -11,7 +11,7 @@ from django.test import Client
 from accounts import people
 from catalog.nodes import Node
 from policies.emergency import access as emergency_access
-from policies.emergency.access import Wanted
+from policies.emergency.access import EmergencyRequest
 from policies.models import AccessRequest, Emergency, Grant, SeparationRule
 from policies.reviews.campaign_plans import Stage
 from policies.separation.sides import Side
@@ -94,7 +94,7 @@ def world(shop: Node) -> dict[str, int]:
     rule = separation.make(shop, "Payments", Side(role=the("role", "payer").id), side, by=acting("marek"))
     duties.give(the("catalog", "shop"), emergency_access.DUTY, ana, by=BY, authority=AUTHORITY)
     review = a_review(the("schema", "shop.sales"), by="marek", stages=(Stage("owner", days=7),))
-    wanted = Wanted(the("table", "shop.stock.items"), "read", 1, "The nightly load stopped")
+    wanted = EmergencyRequest(the("table", "shop.stock.items"), "read", 1, "The nightly load stopped")
     opened = emergency_access.open_for_oneself(wanted, by=acting(ana))
     emergency_access.end(opened.pk, by=acting(ana))
     return {

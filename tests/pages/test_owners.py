@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the, under
 from tests.pages.test_groups import undo_on
 from tests.pages.test_owners_and_members import posted
@@ -147,7 +147,7 @@ def test_a_group_with_somebody_in_it_is_there(marek: Client) -> None:
 
 def test_personal_roles_belong_to_nobody_and_do_not_wait(marek: Client, signed_in: Enter) -> None:
     [orders] = tables("orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     assert "~ana" not in names_in(marek, "/owners?how=nobody")
 
 

@@ -15,7 +15,7 @@ from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import AccessRecord, Event
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, admit, the
 
 Enter = Callable[[str], Client]
@@ -78,7 +78,7 @@ def test_only_what_the_viewer_may_know_of_is_shown(shop: Node, signed_in: Enter)
 def test_the_table_is_filtered_by_name_and_by_kind(shop: Node, signed_in: Enter) -> None:
     olivia = signed_in("olivia")
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("carl"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("carl"),), ("SELECT_TABLE",)), by=acting("olivia"))
     assert f'href="/objects/{orders.id}"' in text_of(olivia, page_of("carl", "?q=orders"))
     assert f'href="/objects/{orders.id}"' not in text_of(olivia, page_of("carl", "?q=refunds"))
     denied = text_of(olivia, page_of("carl", "?how=denied"))

@@ -20,7 +20,7 @@ from catalog.nodes import Node
 from policies import notices
 from policies.lifecycle.expirations import ENDS_SOON
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, admit, the, under
 from tests.pages.conftest import make_shop
 
@@ -99,7 +99,7 @@ def grow(orders: Node, many: int) -> None:
         make_account(name)
         ensure("service", f"job_{name}")
         admit(the("metalake"), name)
-        grants.add(Wish(orders, (a_person(name),), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(GrantRequest(orders, (a_person(name),), ("SELECT_TABLE",)), by=acting("olivia"))
         a_role(
             the("metalake"), f"role_{name}", "allow SELECT_TABLE on table shop.sales.orders", held_by=(name,)
         )
@@ -109,7 +109,7 @@ def a_shop_of(many: int) -> Node:
     root = make_shop()
     make_account("olivia")
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     grow(orders, many)
     for number in range(many):
         notices.tell(a_person("olivia"), ENDS_SOON, "{who} asks.", key=f"{number}", who=a_person("ana"))

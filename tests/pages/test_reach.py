@@ -13,7 +13,7 @@ from catalog.nodes import Node
 from catalog.past import nodes_at
 from policies.record import revisions
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, owned, the, under
 
 TEXTS = ("", "or", "shop.sales", "sales.ord", "ORD", "zzz", "%", "100%_", "\0")
@@ -25,7 +25,7 @@ def busy(shop: Node) -> Node:
     tables = under(the("schema", "shop.sales"), "table", *(f"t_{at}" for at in range(7)), "100%_sure")
     for table in tables[:4]:
         owned(table, "ana")
-    grants.add(Wish(tables[4], (a_person("ana"),), ("MODIFY_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(tables[4], (a_person("ana"),), ("MODIFY_TABLE",)), by=acting("olivia"))
     a_role(shop, "mixed", "deny SELECT_TABLE on table shop.sales.t_1", held_by=("ana",))
     a_role(shop, "lost", "allow SELECT_TABLE on table shop.stock.items", held_by=("ana",))
     return shop

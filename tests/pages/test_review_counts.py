@@ -11,7 +11,7 @@ from accounts.people import make_account
 from catalog.nodes import Node
 from policies.reviews import completion, management
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, admit, the
 from tests.pages.test_query_counts import count, ledger
 from tests.reviews.world import a_review, acts, decides, rows
@@ -39,7 +39,7 @@ def a_shop_with(many: int) -> dict[str, int]:
         make_account(name)
     orders, people = the("table", "shop.sales.orders"), tuple(a_person(f"n{at:03}") for at in range(many))
     admit(the("metalake"), *(one.name for one in people))
-    grants.add(Wish(orders, people, ("SELECT_TABLE", "MODIFY_TABLE"), way=False), by=acting("olivia"))
+    grants.add(GrantRequest(orders, people, ("SELECT_TABLE", "MODIFY_TABLE"), way=False), by=acting("olivia"))
     ended = a_review()
     for name in list(rows(ended))[:2]:
         decides("olivia", rows(ended)[name], "remove")

@@ -18,7 +18,7 @@ from policies.models import AccessRecord, Review, ReviewRow
 from policies.reviews import completion, management, population
 from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 from tests.pages.test_owners_and_members import posted
 from tests.reviews.world import a_review, acts, decides, rows
@@ -39,7 +39,7 @@ def sales(shop: Node) -> Node:
     admit(shop, "noah", "nora")
     until = timezone.now() + timedelta(days=60)
     for name, codes, end in (("ana", READ, None), ("noah", WRITE, None), ("nora", READ, until)):
-        grants.add(Wish(orders(), (a_person(name),), codes, None, end), by=acting("olivia"))
+        grants.add(GrantRequest(orders(), (a_person(name),), codes, None, end), by=acting("olivia"))
     return shop
 
 
@@ -180,7 +180,7 @@ def test_a_row_says_who_can_what_how_and_what_we_suggest(sales: Node, signed_in:
 
 def test_what_removal_does_is_said_before_it_is_submitted(sales: Node, signed_in: Enter) -> None:
     """Mia reads orders as an analyst, and was given it directly too."""
-    grants.add(Wish(orders(), (a_person("mia"),), READ), by=acting("olivia"))
+    grants.add(GrantRequest(orders(), (a_person("mia"),), READ), by=acting("olivia"))
     review, olivia = a_review(by="marek"), signed_in("olivia")
     row = rows(review)["mia shop.sales.orders"]
     said = text(olivia, f"/reviews/{review.pk}/rows/{row.number}/more?d-{row.pk}=remove")
@@ -205,7 +205,7 @@ def test_what_a_role_gives_on_every_table_of_a_schema_is_told(sales: Node, signe
 
 
 def test_the_other_path_is_offered_too(sales: Node, signed_in: Enter) -> None:
-    grants.add(Wish(the("schema", "shop.sales"), (a_person("ana"),), READ), by=acting("olivia"))
+    grants.add(GrantRequest(the("schema", "shop.sales"), (a_person("ana"),), READ), by=acting("olivia"))
     a_role(sales, "opens", "allow USE_SCHEMA on schema shop.sales", held_by=("ana",))
     review, olivia = a_review(), signed_in("olivia")
     row = rows(review)[ANA]
@@ -288,7 +288,7 @@ def test_rows_that_reach_far_go_one_by_one_and_no_more_than_the_limit(sales: Nod
 
 
 def test_nobody_decides_their_own_access(sales: Node, signed_in: Enter) -> None:
-    grants.add(Wish(orders(), (a_person("marek"),), READ), by=acting("olivia"))
+    grants.add(GrantRequest(orders(), (a_person("marek"),), READ), by=acting("olivia"))
     review = a_review(by="marek")
     own = rows(review)["marek shop.sales.orders"]
     assert f'name="v-{own.pk}"' not in text(signed_in("marek"), f"/reviews/{review.pk}")

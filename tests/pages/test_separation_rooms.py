@@ -17,7 +17,7 @@ from catalog.nodes import Node
 from policies.models import SeparationException, SeparationRule
 from policies.services import grants, roles
 from policies.services import separation as rules
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.django_db
 def marek(shop: Node, signed_in: Callable[[str], Client]) -> Client:
     """The realm's owner; Ana pays, and may pack; Mia may neither."""
     a_role(shop, "payer", held_by=("ana",))
-    wish = Wish(
+    wish = GrantRequest(
         the("table", "shop.stock.items"), (people.ensure("user", "ana"),), ("MODIFY_TABLE",), way=False
     )
     grants.add(wish, by=acting("marek"))
@@ -161,7 +161,7 @@ def test_a_grant_that_a_rule_forbids_is_foretold_and_refused_in_its_words(marek:
 
 def test_giving_a_role_that_a_rule_forbids_is_foretold_and_refused(marek: Client, shop: Node) -> None:
     a_rule(marek, shop)
-    wish = Wish(
+    wish = GrantRequest(
         the("table", "shop.stock.items"), (people.ensure("user", "mia"),), ("MODIFY_TABLE",), way=False
     )
     grants.add(wish, by=acting("marek"))
@@ -185,7 +185,7 @@ def test_a_hundred_in_conflict_ask_the_database_no_more_than_one(marek: Client, 
     admit(shop, "group:packers", *(one.name for one in everybody))
     group = people.ensure("group", "packers")
     roles.assign(the("role", "payer"), group, by=BY, authority=AUTHORITY)
-    wish = Wish(the("table", "shop.stock.items"), (group,), ("MODIFY_TABLE",), way=False)
+    wish = GrantRequest(the("table", "shop.stock.items"), (group,), ("MODIFY_TABLE",), way=False)
     grants.add(wish, by=acting("marek"))
     again = marek.post(new(shop), form(nonce="e" * 24))
     assert again.status_code == 302

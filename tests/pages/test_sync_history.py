@@ -63,7 +63,7 @@ def test_evidence_tells_what_had_been_applied_by_then_and_what_is_true_only_now(
     worker.deliver(Backend.objects.get())
 
     def told(at: Past) -> tuple[list[str], list[str], dict[str, Any]]:
-        [backend] = applied.told(orders, at, timezone.now())["backends"]
+        [backend] = applied.backend_states(orders, at, timezone.now())["backends"]
         by_then, since = backend["by_then"]["steps"], backend["since_then"]["steps"]
         return [one["step"] for one in by_then], [one["step"] for one in since], backend
 

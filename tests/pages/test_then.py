@@ -18,7 +18,7 @@ from policies import signing
 from policies.models import AccessRecord
 from policies.record import revisions
 from policies.services import duties, grants, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, acting, the
 from tests.record.test_evidence import make_site
 
@@ -31,7 +31,7 @@ def came_and_went(shop: Node) -> tuple[int, int]:
     """Ana was given the table and it was taken again; the revisions before and after."""
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     before = revisions.latest().revision
-    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     given = revisions.latest().revision
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
     return before, given

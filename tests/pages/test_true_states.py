@@ -21,7 +21,7 @@ from policies.models import Backend, BackendFinding, ForeignOrder, Notice, Outbo
 from policies.models.sync import STUCK_AFTER
 from policies.reviews.consequences import Consequence
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import foreign_rights, operations, worker
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
 from tests.sync.conftest import Source, discover_now
@@ -73,7 +73,9 @@ def delivered(times: int = 1) -> None:
 
 
 def give(name: str, table: str) -> int:
-    wish = Wish(the("table", f"shop.sales.{table}"), (people.ensure("user", name),), ("SELECT_TABLE",))
+    wish = GrantRequest(
+        the("table", f"shop.sales.{table}"), (people.ensure("user", name),), ("SELECT_TABLE",)
+    )
     grants.add(wish, by=acting("olivia"))
     return grants.revision_now()
 

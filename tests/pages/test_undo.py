@@ -12,7 +12,7 @@ from catalog.nodes import Node
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Assignment, Change, Grant, Ownership, RealmMember
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, admit, owned, the
 from tests.pages.test_forms import can_read
 from tests.pages.test_groups import undo_on
@@ -72,7 +72,7 @@ def marek(shop: Node, signed_in: Enter) -> Client:
     """The owner of the realm; Ana has an own role, and something was granted to Ana directly."""
     a_role(shop, "extra", "allow USE_SCHEMA on schema shop.sales", held_by=("ana",))
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     return signed_in("marek")
 
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 from accounts.people import ensure
 from catalog.nodes import Node
 from policies.analytics import uses
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from tests.factories import the
 
 Enter = Callable[[str], Client]
@@ -23,7 +23,7 @@ def used(shop: Node) -> None:
     """Mia read orders just now; what carl only prepared was not done."""
     orders, now = the("table", "shop.sales.orders"), timezone.now()
     for name, executed in (("mia", True), ("carl", False)):
-        use = Used(ensure("user", name), orders, "read", executed, now)
+        use = ReportedUse(ensure("user", name), orders, "read", executed, now)
         uses.take(shop.realm_id, ensure("service", "etl"), f"run of {name}", [use])
 
 

@@ -19,7 +19,7 @@ from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import Assignment, Grant
 from policies.services import grants, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, a_role, acting, the
 
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -94,7 +94,7 @@ def test_thirty_days_count_from_the_beginning_and_end_in_the_evening_of_that_sea
 def test_a_grant_that_begins_later_gives_nothing_a_moment_before(orders: Node) -> None:
     begin = timezone.now() + timedelta(days=3)
     ana = people.ensure("user", "ana")
-    grants.add(Wish(orders, (ana,), ("SELECT_TABLE",), valid_from=begin), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",), valid_from=begin), by=acting("olivia"))
     tick = timedelta(microseconds=1)
     assert not ask.ask(ana, "read", orders, now=begin - tick)
     assert ask.ask(ana, "read", orders, now=begin)
@@ -102,10 +102,10 @@ def test_a_grant_that_begins_later_gives_nothing_a_moment_before(orders: Node) -
 
 def test_renewing_keeps_what_has_begun_at_its_beginning(orders: Node) -> None:
     begun, ana = timezone.now() - timedelta(days=3), people.ensure("user", "ana")
-    wish = Wish(orders, (ana,), ("SELECT_TABLE",), begun, timezone.now() + timedelta(days=1))
+    wish = GrantRequest(orders, (ana,), ("SELECT_TABLE",), begun, timezone.now() + timedelta(days=1))
     grants.add(wish, by=acting("olivia"))
     end = timezone.now() + timedelta(days=30)
-    grants.add(Wish(orders, (ana,), ("SELECT_TABLE",), valid_until=end), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",), valid_until=end), by=acting("olivia"))
     [row] = Grant.objects.open().filter(securable=orders.id, privilege="SELECT_TABLE")
     assert (row.valid_from, row.valid_until) == (begun, end)
 
@@ -166,7 +166,9 @@ def test_the_way_to_a_later_grant_is_open_when_it_begins(orders: Node) -> None:
     """The use of the schema ends before the grant begins, so it is given along."""
     sales, ana = the("schema", "shop.sales"), people.ensure("user", "ana")
     now = timezone.now()
-    grants.add(Wish(sales, (ana,), ("USE_SCHEMA",), valid_until=now + timedelta(days=1)), by=acting("olivia"))
+    grants.add(
+        GrantRequest(sales, (ana,), ("USE_SCHEMA",), valid_until=now + timedelta(days=1)), by=acting("olivia")
+    )
     begin = now + timedelta(days=2)
-    grants.add(Wish(orders, (ana,), ("SELECT_TABLE",), valid_from=begin), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",), valid_from=begin), by=acting("olivia"))
     assert ask.ask(ana, "read", orders, now=begin)

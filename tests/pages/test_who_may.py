@@ -325,7 +325,7 @@ def an_emergency() -> int:
     assert carl is not None
     admit(the("metalake"), "eve")
     duties.give(stock, "break_glass", carl, by=BY, authority=AUTHORITY)
-    wanted = emergency_access.Wanted(stock, "read", 1, "The nightly load stopped")
+    wanted = emergency_access.EmergencyRequest(stock, "read", 1, "The nightly load stopped")
     return emergency_access.open_for_oneself(wanted, by=acting(carl)).pk
 
 

@@ -12,7 +12,7 @@ from django.test import Client
 
 from accounts import people
 from policies.requests import submission
-from policies.requests.needs import Wanted
+from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
@@ -88,7 +88,7 @@ def make_numbers() -> dict[str, int]:
     a_role(shop, "sales_grant", *(f"allow {one} on schema shop.sales" for one in may), held_by=("gina",))
     duties.give(shop, "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
     mia = people.ensure("user", "mia")
-    told = Asking((Wanted("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns")
+    told = Asking((WantedAction("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns")
     asked = submission.ask(told, by=acting("mia"))
     return {"request": asked.pk, "table": the("table", "shop.sales.orders").id}
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from accounts.people import make_account
 from policies.services import duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.kept import kept
 from tests.pages.visitors import DOOR, KEPT, misanswered
@@ -79,7 +79,8 @@ def make_numbers() -> dict[str, int]:
     admit(shop, "dora")
     duties.give(shop, "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
     grants.add(
-        Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia")
+        GrantRequest(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",)),
+        by=acting("olivia"),
     )
     review = a_review(shop, by="marek")
     return {"review": review.pk, "row": rows(review)["ana shop.sales.orders"].number}

@@ -11,7 +11,7 @@ from django.utils import timezone
 from authzsite.console.kit.display import words
 from catalog.nodes import Node
 from policies.emergency import access as emergency_access
-from policies.emergency.access import Wanted
+from policies.emergency.access import EmergencyRequest
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, acting, the
 
@@ -29,7 +29,7 @@ def test_the_history_tells_of_duties_and_moments_as_people_do(
 ) -> None:
     signed_in("carl")
     duties.give(the("catalog", "shop"), emergency_access.DUTY, a_person("carl"), by=BY, authority=AUTHORITY)
-    wanted = Wanted(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
+    wanted = EmergencyRequest(the("table", "shop.stock.items"), "read", 2, "The nightly load stopped")
     opened = emergency_access.open_for_oneself(wanted, by=acting("carl"))
     told = signed_in("marek").get("/history").content.decode()
     assert "gave the duty Emergency access on shop to Carl Conrad" in told

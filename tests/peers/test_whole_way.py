@@ -11,7 +11,7 @@ from accounts import people
 from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding
 from policies.services import grants, members, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import foreign_rights, worker
 from policies.sync.connections import registration
 from policies.sync.connections.trial import tried
@@ -92,7 +92,9 @@ def test_a_group_gives_there_what_it_gives_here(governed: Backend, lake: Lake) -
 def test_a_grant_is_there_only_while_its_time_lasts(governed: Backend, lake: Lake, monkeypatch) -> None:
     ana, soon = people.ensure("user", "ana"), timezone.now() + timedelta(hours=1)
     a_role(the("metalake"), "way", *READER[:2], held_by=("ana",))
-    grants.add(Wish(the("table", ORDERS), (ana,), ("SELECT_TABLE",), valid_until=soon), by=acting("olivia"))
+    grants.add(
+        GrantRequest(the("table", ORDERS), (ana,), ("SELECT_TABLE",), valid_until=soon), by=acting("olivia")
+    )
     assert settled(governed)
     assert reads(lake, "ana")
     now = timezone.now

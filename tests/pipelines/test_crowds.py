@@ -13,7 +13,7 @@ from lakewarden.spark.pipelines.inherited_facts import Levels
 from lakewarden.spark.pipelines.memory_tables import InMemory
 from lakewarden.spark.pipelines.pattern_answers import Named
 from lakewarden.spark.pipelines.people_sets import Numbering, Tally, count, one_of, places
-from lakewarden.spark.pipelines.reach_counts import PERSON, TOTAL, Asked, Reaching
+from lakewarden.spark.pipelines.reach_counts import PERSON, TOTAL, AccessCollector, LawAnswers
 from lakewarden.spark.pipelines.sampling import Sample
 from policies.analytics.figures import Measured
 from tests.pipelines.worlds import a_cdap, a_herd, a_lake, tables_of
@@ -39,7 +39,7 @@ def test_a_crowd_is_a_set() -> None:
         assert not crowd or people.keys[one_of(crowd, chance.randrange(300))] in chosen
 
 
-def asked_of(tables: InMemory) -> tuple[Asked, Sample]:
+def asked_of(tables: InMemory) -> tuple[LawAnswers, Sample]:
     containers, texts = tables.containers(tables.places()), tables.texts()
     standing = tables.standing()
     asked = Named(standing, containers, texts) if standing.law.by_text else Levels(standing, containers)
@@ -51,7 +51,7 @@ def check(root: Node) -> int:
     now = timezone.now()
     tables = tables_of(root, now)
     asked, sample = asked_of(tables)
-    reaching = Reaching(asked, tables.units())
+    reaching = AccessCollector(asked, tables.units())
     rows = [*reaching.rows(tables.places()), *reaching.ended()]
     found = Measured(root, now=now).figures()
     totals = {row.type: {name: n for name, n, _ in row.counts} for row in rows if row.kind == TOTAL}

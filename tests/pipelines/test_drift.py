@@ -26,7 +26,7 @@ from lakewarden.law.objects import ObjectRef
 from lakewarden.spark.pipelines import drift as program
 from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.pipelines import control, drift, running
-from policies.analytics.pipelines.known import Work
+from policies.analytics.pipelines.known import RunContext
 from policies.authority import OPERATOR
 from policies.models import Backend, Counter
 from policies.record.exports import parquet
@@ -185,7 +185,7 @@ def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_pa
     nowhere = encrypt("postgresql://postgres@127.0.0.1:1/governed")
     Backend.objects.filter(pk=other.pk).update(sealed_url=nowhere)
     run = control.ask("drift", root(governed.realm), by=OPERATOR)
-    work = Work(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)
+    work = RunContext(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)
     drift.PIPELINE.prepare(work)
     exported = pq.read_table(tmp_path / "acls" / "backends.parquet").column("backend").to_pylist()
     assert exported == [governed.pk]

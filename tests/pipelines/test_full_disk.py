@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from policies.analytics.pipelines import control, driver, folders, overview, running
 from policies.authority import OPERATOR
 from policies.models import PipelineRun
-from policies.services.grants import Wish, add
+from policies.services.grants import GrantRequest, add
 from tests.factories import a_person, acting, the
 from tests.policies.conftest import make_shop
 
@@ -74,7 +74,7 @@ def test_the_last_good_result_stays_and_the_run_goes_on_when_there_is_room(
     assert (good.state, good.trouble) == ("done", "")
     place, ana = folders.published(good), a_person("ana")
     files, told = all_told(place), overview.overview(shop, acting("marek"))
-    add(Wish(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",)), by=acting("marek"))
+    add(GrantRequest(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",)), by=acting("marek"))
 
     if when == "while the facts are read":
         ballast = fill(disk)

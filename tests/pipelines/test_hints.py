@@ -19,7 +19,7 @@ from policies.decisions import slices
 from policies.errors import Conflict, Invalid, NotFound
 from policies.models import Event, Grant, Hint, PipelineRun
 from policies.services import grants, members, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.roles import Privilege
 from tests.bulk import put
 from tests.factories import AUTHORITY, a_role, acting, the
@@ -60,7 +60,7 @@ def a_hint(root: Node, grant: Grant | None = None, **more: Any) -> Hint:
     )
 
 
-def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) -> list[hints.Told]:
+def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) -> list[hints.HintView]:
     """Those of a realm that somebody sees in the room of hints."""
     return hints.Room((root,), by, dismissed).page(1_000, kind=kind)
 
@@ -113,7 +113,7 @@ def test_mending_it_ends_the_grant_by_the_usual_way(unused: Hint) -> None:
 
 def test_a_direct_grant_is_mended_too(shop: Node) -> None:
     orders, mia = the("table", "shop.sales.orders"), people.ensure("user", "mia")
-    grants.add(Wish(orders, (mia,), ("MODIFY_TABLE",), way=False), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (mia,), ("MODIFY_TABLE",), way=False), by=acting("olivia"))
     row = Grant.objects.open().get(privilege="MODIFY_TABLE")
     made = a_hint(shop, row, holder=mia)
     [told] = hints.about_person(mia, shop, acting("olivia"))

@@ -13,7 +13,7 @@ from authzsite.demo import world
 from catalog.nodes import Node
 from policies.analytics import hints, uses
 from policies.analytics.pipelines import control, running
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
 from policies.models import Grant, PipelineRun
 from tests.factories import acting, the
@@ -30,7 +30,7 @@ def used(name: str, days: int, *, action: str = "read", on: tuple[str, str] = OR
     person, node = people.ensure("user", name), the(*on)
     at = timezone.now() - timedelta(days=days)
     reporter = people.ensure("service", "etl")
-    uses.take(node.realm_id, reporter, f"run-{name}-{days}", [Used(person, node, action, True, at)])
+    uses.take(node.realm_id, reporter, f"run-{name}-{days}", [ReportedUse(person, node, action, True, at)])
 
 
 def found(root: Node, kind: str) -> list[tuple[str, str]]:

@@ -13,7 +13,7 @@ from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
 from policies.analytics import hints, uses
 from policies.analytics.pipelines import control, running
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
 from policies.errors import Conflict
 from policies.models import Grant, PipelineRun
@@ -38,14 +38,14 @@ def world(db: None) -> Callable[..., Node]:
         who, action, name = used.split()
         person = people.ensure("user", who)
         at = timezone.now() - timedelta(days=40)
-        told = [Used(person, the("dataset", name, realm="cdap"), action, True, at)]
+        told = [ReportedUse(person, the("dataset", name, realm="cdap"), action, True, at)]
         uses.take(root.realm_id, people.ensure("service", "etl"), "run", told)
         return root
 
     return build
 
 
-def look(root: Node) -> list[hints.Told]:
+def look(root: Node) -> list[hints.HintView]:
     PipelineRun.objects.filter(state="done").update(ended=timezone.now() - timedelta(days=1))
     row = control.ask("unused_grants", root, by=OPERATOR)
     running.run(row)

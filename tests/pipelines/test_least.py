@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from lakewarden.spark.pipelines.memory_tables import InMemory
-from lakewarden.spark.pipelines.unneeded_grants import Found
+from lakewarden.spark.pipelines.unneeded_grants import Hint
 from lakewarden.spark.pipelines.unused_grants import in_memory
 
 AT = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -41,7 +41,7 @@ def hints(
     groups: str = "",
     after: int = 0,
     more: int = 0,
-) -> list[Found]:
+) -> list[Hint]:
     """The hints of a world of sentences: `reader may SELECT_TABLE on sales`, `ana: not`, `… until 5`.
 
     `holds` are pairs `role:holder`, also `role:holder:until` and `role:holder:until:since`; `uses` are
@@ -116,7 +116,7 @@ def _grant(number: int, sentence: str) -> dict[str, Any]:
     }
 
 
-def told(found: list[Found], *kinds: str) -> set[tuple[str, int | None]]:
+def told(found: list[Hint], *kinds: str) -> set[tuple[str, int | None]]:
     return {(one.kind, one.grant) for one in found if one.kind in kinds}
 
 

@@ -16,7 +16,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.analytics.pipelines import control, known, running
 from policies.analytics.pipelines.driver import Trouble
-from policies.analytics.pipelines.known import Pipeline, Work
+from policies.analytics.pipelines.known import Pipeline, RunContext
 from policies.authority import OPERATOR, SYSTEM
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Figure, PipelineRun
@@ -32,7 +32,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """A pipeline that does what is put into the list: raise it, or be called with the work."""
     plan: list[Any] = []
 
-    def here(work: Work) -> Any:
+    def here(work: RunContext) -> Any:
         step = plan.pop(0) if plan else None
         if isinstance(step, Exception):
             raise step
@@ -139,7 +139,7 @@ def test_a_realm_has_one_run_at_a_time(shop: Node, made: list[Any]) -> None:
     other = control.ask(NAME, shop, by=OPERATOR)
     seen = []
 
-    def meanwhile(work: Work) -> None:
+    def meanwhile(work: RunContext) -> None:
         seen.append(PipelineRun.objects.filter(state="running").count())
         with pytest.raises(IntegrityError, match="one_pipeline_at_a_time"), transaction.atomic():
             PipelineRun.objects.filter(pk=other.pk).update(state="running")
@@ -152,7 +152,7 @@ def test_a_realm_has_one_run_at_a_time(shop: Node, made: list[Any]) -> None:
 def test_a_stopped_run_ends_and_keeps_nothing(shop: Node, made: list[Any]) -> None:
     row = control.ask("made", shop, by=OPERATOR)
 
-    def stopped(work: Work) -> None:
+    def stopped(work: RunContext) -> None:
         control.stop(row.pk, by=acting("marek"))
         work.tell(1, 2, "going on")
 

@@ -17,7 +17,7 @@ from lakewarden.law import dialects
 from lakewarden.spark.pipelines.memory_tables import InMemory
 from policies.analytics import uses
 from policies.analytics.pipelines import rows
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.models import Assignment, Counter, Grant, Ownership, RealmMember
 from tests import bulk
 from tests.cdap import world as cdaps
@@ -202,7 +202,7 @@ def some_uses(root: Node, seed: int) -> None:
     places = list(below(root))
     everybody = [people.ensure("user", name) for name in NAMES]
     told = [
-        Used(
+        ReportedUse(
             chance.choice(everybody),
             place,
             chance.choice(law.actions_for(place.type) or ("read",)),

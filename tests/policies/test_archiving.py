@@ -33,7 +33,7 @@ from policies.record.exports import chain, signed_archives
 from policies.record.replay import Replay
 from policies.record.verify import verify, with_events
 from policies.services import grants, objects
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.policies.conftest import make_shop
 from tests.policies.test_parquet import files_at_most
@@ -50,7 +50,7 @@ def shop(db: None, top: Path) -> Node:
     """The shop, whose first changes are two years old and which keeps one year live."""
     root = make_shop()
     ana = people.ensure("user", "ana")
-    wish = Wish(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",), way=False)
+    wish = GrantRequest(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",), way=False)
     grants.add(wish, by=acting("marek"), reason="yearly closing")
     grants.remove(wish.node, [ana], wish.privileges, by=acting("marek"))
     objects.drop(the("table", "shop.sales.refunds"), by=BY, authority=AUTHORITY)

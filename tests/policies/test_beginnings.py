@@ -14,17 +14,19 @@ from policies.decisions import ask
 from policies.events import MEMBER_ADDED
 from policies.models import Assignment, Change, Grant, RealmMember
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.separation.sides import Side
 from policies.services import accounts, grants, members, realm_of, roles, scheduled_grants, separation
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 
 SOON = timedelta(minutes=5)
 
 
 def given(name: str, begin: datetime, *, kind: str = "user") -> None:
-    wish = Wish(the("table", "shop.sales.orders"), (people.ensure(kind, name),), ("SELECT_TABLE",), begin)
+    wish = GrantRequest(
+        the("table", "shop.sales.orders"), (people.ensure(kind, name),), ("SELECT_TABLE",), begin
+    )
     grants.add(wish, by=acting("olivia"))
 
 
@@ -44,7 +46,7 @@ def member_until(name: str, end: datetime) -> None:
     root, one = the("metalake"), a_person(name)
     with change(MEMBER_ADDED, realm=realm_of(root), by=BY) as current:
         row = RealmMember(realm=realm_of(root), principal=one, valid_until=end)
-        current.begin(row, said(MEMBER_ADDED, root, one), by=AUTHORITY)
+        current.begin(row, make_event(MEMBER_ADDED, root, one), by=AUTHORITY)
 
 
 def test_who_is_still_a_member_keeps_what_was_given_ahead(shop: Node) -> None:
@@ -109,7 +111,7 @@ def test_being_disabled_ends_at_once_what_was_to_begin_and_nothing_else(shop: No
     begin, ana = timezone.now() + timedelta(days=30), people.ensure("user", "ana")
     account = make_account("ana")
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(the("schema", "shop.sales"), (ana,), ("USE_SCHEMA",)), by=acting("olivia"))
+    grants.add(GrantRequest(the("schema", "shop.sales"), (ana,), ("USE_SCHEMA",)), by=acting("olivia"))
     given("ana", begin)
     held("ana", begin)
     accounts.close(account, by=BY, authority=AUTHORITY)

@@ -17,10 +17,10 @@ from policies.errors import Conflict, Invalid, Refused
 from policies.events import GRANT_ADDED, MEMBER_ADDED
 from policies.models import Assignment, Change, Counter, Event, Grant, Ownership, RealmMember
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.record.verify import verify
 from policies.services import grants, members, objects, owners, realms, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
 from tests.policies.conftest import make_shop
@@ -46,7 +46,9 @@ def live() -> set[str]:
 def a_busy_history(root: Node) -> None:
     orders = the("table", "shop.sales.orders")
     ana = people.ensure("user", "ana")
-    grants.add(Wish(orders, (ana,), ("SELECT_TABLE", "MODIFY_TABLE")), by=acting("olivia"), reason="a")
+    grants.add(
+        GrantRequest(orders, (ana,), ("SELECT_TABLE", "MODIFY_TABLE")), by=acting("olivia"), reason="a"
+    )
     grants.remove(orders, [ana], ["SELECT_TABLE"], by=acting("olivia"))
     owners.set_owner(orders, ana, by=BY, authority=AUTHORITY)
     objects.rename(orders, "purchases", by=BY, authority=AUTHORITY)
@@ -74,7 +76,7 @@ def test_a_change_that_fails_leaves_nothing(shop: Node) -> None:
     before = Counter.objects.get().revision, Event.objects.count(), live()
     with pytest.raises(ZeroDivisionError), change(MEMBER_ADDED, realm=None, by=BY) as current:
         row = RealmMember(realm_id=shop.realm_id, principal=a_person("eve"))
-        current.begin(row, said(MEMBER_ADDED, shop, row.principal), by=AUTHORITY)
+        current.begin(row, make_event(MEMBER_ADDED, shop, row.principal), by=AUTHORITY)
         raise ZeroDivisionError
     assert (Counter.objects.get().revision, Event.objects.count(), live()) == before
 
@@ -95,7 +97,7 @@ def test_people_stand_in_the_record_without_their_names(shop: Node) -> None:
     secret = a_person("zz-secret-name")
     members.add(shop, secret, by=BY, authority=AUTHORITY)
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (secret,), ("SELECT_TABLE",), way=False), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (secret,), ("SELECT_TABLE",), way=False), by=acting("olivia"))
     grants.remove(orders, [secret], ["SELECT_TABLE"], by=acting("olivia"))
     told = [*Event.objects.values_list("data", "people", "object_name"), *Change.objects.values_list("actor")]
     named = [row for row in told if "zz-secret-name" in str(row)]
@@ -118,7 +120,7 @@ FORBIDDEN = [
 def test_facts_can_only_be_closed_and_the_record_only_grow(shop: Node, statement: str) -> None:
     orders = the("table", "shop.sales.orders")
     ana = people.ensure("user", "ana")
-    grants.add(Wish(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))
     grants.remove(orders, [ana], ["SELECT_TABLE"], by=acting("olivia"))
     with (
         pytest.raises(DatabaseError, match="append-only"),
@@ -134,7 +136,7 @@ def test_a_realm_is_never_left_without_an_owner(shop: Node) -> None:
         members.remove(shop, people.ensure("user", "marek"), by=BY, authority=AUTHORITY)
     row = Ownership.objects.open().get(securable=shop.id)
     with pytest.raises(Conflict, match="without an owner"), change("x", realm=None, by=BY) as current:
-        current.end(row, said("owner.ended", shop, row.owner), by=AUTHORITY)
+        current.end(row, make_event("owner.ended", shop, row.owner), by=AUTHORITY)
 
 
 @pytest.mark.django_db(transaction=True)
@@ -170,4 +172,4 @@ def test_authority_is_judged_under_the_lock_not_before(shop: Node) -> None:
     orders, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     owners.set_owner(the("schema", "shop.sales"), ana, by=BY, authority=AUTHORITY)
     with pytest.raises(Refused):
-        grants.add(Wish(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))

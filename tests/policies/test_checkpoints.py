@@ -15,7 +15,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.models import Change, Checkpoint
 from policies.record import access_log, checkpoints
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.record.verify import Verdict, verify
 from tests.factories import admit
 from tests.policies.superuser import hostile, made_to_fit
@@ -29,7 +29,9 @@ def kept(shop: Node, settings: Any, tmp_path: Path) -> Path:
     place = tmp_path / "elsewhere" / "checkpoints.txt"
     settings.LAKEWARDEN_CHECKPOINTS = (f"file:{place}",)
     ana = people.ensure("user", "ana")
-    access_log.looked_all([Look(ana, "access", shop), Look(ana, "reach", shop)], via="console")
+    access_log.looked_all(
+        [AccessLookup(ana, "access", shop), AccessLookup(ana, "reach", shop)], via="console"
+    )
     checkpoints.make()
     assert checkpoints.send() == []
     return place

@@ -20,7 +20,7 @@ from policies.models import Change, Counter
 from policies.record import compare, revisions
 from policies.record.revisions import Past
 from policies.services import duties, grants, members, objects, patterns, realms, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.roles import Privilege
 from tests.cdap_law.world import a_cdap, make, text, user
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, owned, the
@@ -37,7 +37,7 @@ def read_by(id: int, at: Past) -> set[str]:
 def test_the_state_at_a_revision_is_the_map_of_that_revision(shop: Node) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     before = revisions.latest()
-    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     assert "ana" not in read_by(table.id, before)
     assert "ana" in read_by(table.id, revisions.latest())
 
@@ -45,7 +45,7 @@ def test_the_state_at_a_revision_is_the_map_of_that_revision(shop: Node) -> None
 def test_differences_say_who_gained_and_who_lost(shop: Node) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     before = revisions.latest()
-    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     members.remove(shop, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
     found = {
         row.principal.name: row.kind for row in compare.differences(table.id, before, revisions.latest())
@@ -57,7 +57,7 @@ def test_differences_say_who_gained_and_who_lost(shop: Node) -> None:
 def test_what_came_and_went_between_two_dates_is_there(shop: Node) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     since = revisions.latest()
-    grants.add(Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    grants.add(GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
     given = Counter.objects.get().revision
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"))
     taken = Counter.objects.get().revision
@@ -121,7 +121,7 @@ def test_a_window_that_opens_and_closes_is_a_spell(shop: Node) -> None:
     table, ana, now = the("table", "shop.sales.orders"), people.ensure("user", "ana"), timezone.now()
     since = revisions.latest()
     start, end = now + timedelta(hours=1), now + timedelta(hours=2)
-    wish = Wish(table, (ana,), ("SELECT_TABLE",), valid_from=start, valid_until=end, way=True)
+    wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), valid_from=start, valid_until=end, way=True)
     grants.add(wish, by=acting("olivia"))
     until = Past(Counter.objects.get().revision, now + timedelta(days=1))
     [course] = [one for one in compare.courses(table, since, until) if one.principal == ana]
@@ -248,8 +248,8 @@ def test_a_difference_applied_to_the_one_gives_the_other_whatever_changed(shop: 
     assert silent == {"a group let into the realm", "renamed", "a duty"}
 
 
-def wish(name: str, table: Node) -> Wish:
-    return Wish(table, (people.ensure("user", name),), ("SELECT_TABLE",), way=True)
+def wish(name: str, table: Node) -> GrantRequest:
+    return GrantRequest(table, (people.ensure("user", name),), ("SELECT_TABLE",), way=True)
 
 
 def _more_changes(chance: random.Random, root: Node) -> None:

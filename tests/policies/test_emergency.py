@@ -17,7 +17,7 @@ from policies.authority import Actor
 from policies.decisions import ask
 from policies.emergency import access as emergency_access
 from policies.emergency import traces
-from policies.emergency.access import Wanted
+from policies.emergency.access import EmergencyRequest
 from policies.errors import Conflict, Invalid, NotFound, Refused, Separated
 from policies.models import Emergency, Event, Grant, Notice, Use
 from policies.models.emergencies import EMERGENCY
@@ -48,7 +48,7 @@ def orders() -> Node:
 
 def open_it(by: Actor | None = None, **more: Any) -> Emergency:
     asked = {"node": orders(), "action": "read", "hours": 2, "reason": WHY, **more}
-    return emergency_access.open_for_oneself(Wanted(**asked), by=by or acting("ana"))
+    return emergency_access.open_for_oneself(EmergencyRequest(**asked), by=by or acting("ana"))
 
 
 def can(person: Principal, action: str, after: timedelta = timedelta()) -> bool:
@@ -200,7 +200,7 @@ def test_others_neither_see_nor_end_nor_close_it(ana: Principal) -> None:
 
 
 def test_a_grant_that_was_there_before_stays(ana: Principal) -> None:
-    wish = grants.Wish(orders(), (ana,), ("SELECT_TABLE",))
+    wish = grants.GrantRequest(orders(), (ana,), ("SELECT_TABLE",))
     grants.add(wish, by=acting("marek"))
     emergency_access.end(open_it().pk, by=acting("ana"))
     assert can(ana, "read")

@@ -15,7 +15,7 @@ from catalog.nodes import Node
 from policies.lifecycle import expirations
 from policies.models import Notice
 from policies.services import grants, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_role, acting, the
 
 DAY = timedelta(days=1)
@@ -28,7 +28,7 @@ def staff(shop: Node) -> None:
 
 
 def given(name: str = "ana", days: float = 30) -> None:
-    wish = Wish(
+    wish = GrantRequest(
         the("table", "shop.sales.orders"),
         (people.ensure("user", name),),
         ("SELECT_TABLE",),
@@ -110,7 +110,7 @@ def test_a_hundred_endings_are_found_in_as_many_queries_as_one(staff: None) -> N
     given()
     one = queries()
     for code in ("MODIFY_TABLE", "SELECT_TABLE"):
-        wish = Wish(
+        wish = GrantRequest(
             the("table", "shop.sales.customers"),
             (people.ensure("user", "mia"), people.ensure("group", "analysts")),
             (code,),

@@ -21,14 +21,14 @@ from catalog.nodes import Node
 from policies.errors import Conflict, Invalid
 from policies.models import AccessRecord, Backend, Counter, Event, SyncItem, SyncRun
 from policies.record import access_log, history
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.record.exports import chain, entries, ocsf
 from policies.record.exports.evidence import Question
 from policies.record.history import Filter
 from policies.record.revisions import at_revision
 from policies.record.verify import verify
 from policies.services import erasure, grants, members
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, the
 
 pytestmark = pytest.mark.django_db
@@ -41,8 +41,8 @@ def xaver(shop: Node) -> Principal:
     assert person is not None
     members.add(shop, person, by=BY, authority=AUTHORITY)
     table = the("table", "shop.sales.orders")
-    grants.add(Wish(table, (person,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
-    access_log.looked_all([Look(person, "access", table)], via="console")
+    grants.add(GrantRequest(table, (person,), ("SELECT_TABLE",), way=True), by=acting("olivia"))
+    access_log.looked_all([AccessLookup(person, "access", table)], via="console")
     tokens.create(person)
     synced(shop)
     members.remove(shop, person, by=BY, authority=AUTHORITY)
@@ -107,7 +107,7 @@ def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal
         files = {name: archive.read(name).decode() for name in archive.namelist()}
     assert "an erased person" in files["report.html"] and f"erased-{xaver.pseudonym}" in files["access.csv"]
     rows = [*Event.objects.select_related("change"), *AccessRecord.objects.select_related("repeat")]
-    told = entries.told(rows)
+    told = entries.entry_rows(rows)
     left = {
         **files,
         "entries": json.dumps(told),

@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from policies.models import RealmMember
 from policies.record.verify import verify
 from policies.services import accounts, duties, erasure, grants, members, tokens
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_role, acting, the
 from tests.policies.superuser import past_triggers
 
@@ -32,8 +32,8 @@ def ended(shop: Node) -> Node:
     """The shop, with a grant that has an end, one that is over, and a role that was taken."""
     table = the("table", "shop.sales.orders")
     until = timezone.now() + timedelta(days=3)
-    grants.add(Wish(table, (of("ana"),), ("SELECT_TABLE",), valid_until=until), by=acting("olivia"))
-    grants.add(Wish(table, (of("mia"),), ("MODIFY_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(table, (of("ana"),), ("SELECT_TABLE",), valid_until=until), by=acting("olivia"))
+    grants.add(GrantRequest(table, (of("mia"),), ("MODIFY_TABLE",)), by=acting("olivia"))
     grants.remove(table, [of("mia")], ("MODIFY_TABLE",), by=acting("olivia"))
     a_role(shop, "helpers", held_by=("ana",))
     found = verify()
@@ -261,9 +261,13 @@ def test_an_erased_person_is_no_difference(kept_things: Node) -> None:
     person = people.make_account("xaver").principal
     assert person is not None
     tokens.make(person, days=3, scopes=(), by=acting("xaver"))
-    grants.add(Wish(the("table", "shop.sales.orders"), (of("ana"),), ("MODIFY_TABLE",)), by=acting("olivia"))
+    grants.add(
+        GrantRequest(the("table", "shop.sales.orders"), (of("ana"),), ("MODIFY_TABLE",)), by=acting("olivia")
+    )
     members.add(kept_things, person, by=BY, authority=AUTHORITY)
-    grants.add(Wish(the("table", "shop.sales.orders"), (person,), ("MODIFY_TABLE",)), by=acting("olivia"))
+    grants.add(
+        GrantRequest(the("table", "shop.sales.orders"), (person,), ("MODIFY_TABLE",)), by=acting("olivia")
+    )
     members.remove(kept_things, person, by=BY, authority=AUTHORITY)
     erasure.erase(person, by=BY, authority=AUTHORITY)
     found = verify()

@@ -24,7 +24,7 @@ from catalog.nodes import Node
 from policies import http as policies_http
 from policies.models import AccessRecord, Event, Feed
 from policies.record import access_log
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.record.exports import feeds
 from tests.factories import admit, the
 
@@ -67,7 +67,7 @@ def test_small_batches_make_the_same_file(file: Path, monkeypatch: pytest.Monkey
 
 
 def test_refusals_and_looks_come_too(file: Path, shop: Node) -> None:
-    access_log.looked_all([Look(people.ensure("user", "ana"), "access", shop)], via="console")
+    access_log.looked_all([AccessLookup(people.ensure("user", "ana"), "access", shop)], via="console")
     feeds.deliver()
     [record] = AccessRecord.objects.all()
     assert numbers(file)[-1] == f"a{record.pk}"

@@ -16,7 +16,7 @@ from policies.errors import Conflict, Invalid, Refused
 from policies.models import Change, Counter, Grant
 from policies.previews import grants as previews_grants
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, admit, the
 
 
@@ -24,12 +24,12 @@ def can(name: str, action: str = "read", table: str = "shop.sales.orders", kind:
     return bool(ask.ask(people.ensure(kind, name), action, the("table", table)))
 
 
-def wish(*names: str, privileges=("SELECT_TABLE",), kind: str = "user", **more) -> Wish:
+def wish(*names: str, privileges=("SELECT_TABLE",), kind: str = "user", **more) -> GrantRequest:
     holders = tuple(people.ensure(kind, name) for name in names)
-    return Wish(the("table", "shop.sales.orders"), holders, privileges, **more)
+    return GrantRequest(the("table", "shop.sales.orders"), holders, privileges, **more)
 
 
-def effects(asked: Wish, by: str = "olivia") -> dict[str, str]:
+def effects(asked: GrantRequest, by: str = "olivia") -> dict[str, str]:
     return {one.principal.name: one.kind for one in previews_grants.of_grant(asked, acting(by)).effects}
 
 

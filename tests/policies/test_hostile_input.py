@@ -16,7 +16,7 @@ from policies.models import AccessRecord, Change
 from policies.record import access_log, history
 from policies.record.verify import verify
 from policies.services import grants, objects
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.objects import NewObject
 from tests.factories import AUTHORITY, BY, a_person, the, under
 
@@ -46,7 +46,7 @@ def test_a_refusal_is_recorded_whatever_was_asked_for(shop: Node, text: str) -> 
 @pytest.mark.parametrize("text", [*UNHOLDABLE, "x" * 100_000])
 def test_a_reason_and_a_request_are_recorded_whatever_they_hold(shop: Node, text: str) -> None:
     by = Actor(people.ensure("user", "olivia"), "console", request_id=text)
-    wish = Wish(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    wish = GrantRequest(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
     assert grants.add(wish, by=by, reason=text)
     assert Change.objects.latest("revision").reason
     assert verify()

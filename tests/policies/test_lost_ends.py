@@ -17,7 +17,7 @@ from policies import signing
 from policies.errors import Invalid
 from policies.models import Backend, Checkpoint, Counter, Event
 from policies.record import access_log, checkpoints, lost_ends
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.record.exports import signed_archives
 from policies.record.verify import verify
 from tests.factories import AUTHORITY, admit
@@ -34,7 +34,7 @@ def ended(shop: Node, kept: Path) -> int:
     """The record after a copy of some changes ago was restored: the file of checkpoints knows of more."""
     copy = Counter.objects.get().revision
     admit(shop, "lost1", "lost2", "lost3")
-    access_log.looked_all([Look(people.ensure("user", "mia"), "access", shop)], via="console")
+    access_log.looked_all([AccessLookup(people.ensure("user", "mia"), "access", shop)], via="console")
     checkpoints.make()
     assert checkpoints.send() == [] and verify()
     put_back(copy, 2)

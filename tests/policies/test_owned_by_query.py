@@ -13,11 +13,11 @@ from catalog.models import Placement
 from catalog.nodes import Node, any_along, on_or_below
 from policies.decisions import ownership, slices
 from policies.decisions.lookups import counts, visible_objects
-from policies.decisions.lookups.reach import Named, said
-from policies.decisions.ownership import Asked
+from policies.decisions.lookups.reach import Named, rule_sets
+from policies.decisions.ownership import OwnershipFilter
 from policies.models import Event
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, admit, owned, the, under
 from tests.kept import kept
 from tests.policies.conftest import make_shop
@@ -35,7 +35,8 @@ def make_owner() -> Node:
     admit(root, "olga")
     owned(under(the("schema", "shop.sales"), "table", "olgas")[0], "olga")
     grants.add(
-        Wish(the("table", "shop.stock.orders"), (a_person("olivia"),), ("SELECT_TABLE",)), by=acting("marek")
+        GrantRequest(the("table", "shop.stock.orders"), (a_person("olivia"),), ("SELECT_TABLE",)),
+        by=acting("marek"),
     )
     a_role(root, "more", "deny SELECT_TABLE on table shop.stock.returns", held_by=("olivia",))
     a_person("olivia", "analysts")
@@ -50,7 +51,7 @@ def told(root: Node, who: str) -> dict[str, Any]:
     now, person = timezone.now(), a_person(who)
     mine = visible_objects.owned_by(person, root)
     slice_ = slices.current(person, root, now=now)
-    named = Named([said(slice_, root.realm_id)], ("metalake", "catalog", "schema"))
+    named = Named([rule_sets(slice_, root.realm_id)], ("metalake", "catalog", "schema"))
     seen = Named(named.said, named.alone, {the("schema", "shop.stock").id})
     return {
         "owned": sorted(mine),
@@ -67,7 +68,7 @@ def told(root: Node, who: str) -> dict[str, Any]:
         "text": (named.count("order"), named.page("order")),
         "picked": [named.picked(pick, []) for pick in (0, the("table", "shop.stock.returns").id, 987654321)],
         "usable": [named.picked(0, [one.group]) for one in sorted(named.alike, key=lambda one: one.first)],
-        "places": [row.pk for row in ownership.places(Asked(root, owner=person), mine)],
+        "places": [row.pk for row in ownership.places(OwnershipFilter(root, owner=person), mine)],
     }
 
 

@@ -21,12 +21,12 @@ from catalog.nodes import Node
 from catalog.queries import node
 from policies.analytics import uses
 from policies.errors import Invalid, NotFound
-from policies.events import GRANT_REMOVED, Said
+from policies.events import GRANT_REMOVED, EventDraft
 from policies.models import Counter, Grant, Use
 from policies.record.change import change
 from policies.record.exports import columns, parquet
 from policies.services import accounts, grants, members, objects
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.policies.conftest import make_shop
 
@@ -53,7 +53,7 @@ def read(folder: Path, table: str) -> list[dict[str, Any]]:
 
 def test_it_holds_the_realm_in_the_words_of_the_law(shop: Node, tmp_path: Path) -> None:
     orders, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
-    uses.take(shop.realm_id, ana, "run", [uses.Used(ana, orders, "read", True, timezone.now())])
+    uses.take(shop.realm_id, ana, "run", [uses.ReportedUse(ana, orders, "read", True, timezone.now())])
     folder = tmp_path / "input"
     parquet.export(shop, revision(), folder)
     people_of = {row["key"]: row["name"] for row in read(folder, "principals")}
@@ -97,7 +97,7 @@ def test_it_holds_the_realm_in_the_words_of_the_law(shop: Node, tmp_path: Path) 
 
 def test_a_personal_role_tells_whose_it_is(shop: Node, tmp_path: Path) -> None:
     ana = people.ensure("user", "ana")
-    grants.add(Wish(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",)), by=acting("marek"))
+    grants.add(GrantRequest(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",)), by=acting("marek"))
     parquet.export(shop, revision(), tmp_path / "input")
     roles = {row["name"]: row["holder"] for row in read(tmp_path / "input", "roles")}
     assert roles == {"~ana": ana.pk, "browse": None, "sales_read": None, "no_contractors": None}
@@ -170,7 +170,7 @@ def others_are_at_work() -> None:
     )
     with change(GRANT_REMOVED, realm=None, by=BY) as current:
         for row in Grant.objects.open():
-            current.end(row, Said(GRANT_REMOVED), by=AUTHORITY)
+            current.end(row, EventDraft(GRANT_REMOVED), by=AUTHORITY)
 
 
 def in_another_session(work: Callable[[], None]) -> None:
@@ -209,13 +209,13 @@ class TestAgain:
     def test_new_uses_make_a_new_one(self, shop: Node, tmp_path: Path) -> None:
         parquet.export(shop, revision(), tmp_path / "input")
         ana, orders = people.ensure("user", "ana"), the("table", "shop.sales.orders")
-        uses.take(shop.realm_id, ana, "run", [uses.Used(ana, orders, "read", True, timezone.now())])
+        uses.take(shop.realm_id, ana, "run", [uses.ReportedUse(ana, orders, "read", True, timezone.now())])
         parquet.export(shop, revision(), tmp_path / "input")
         assert len(read(tmp_path / "input", "uses")) == Use.objects.count() == 1
 
     def test_it_is_good_until_a_window_begins_or_ends(self, shop: Node, tmp_path: Path) -> None:
         end, ana = timezone.now() + timedelta(days=2), people.ensure("user", "ana")
-        wish = Wish(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",), valid_until=end)
+        wish = GrantRequest(the("table", "shop.sales.orders"), (ana,), ("SELECT_TABLE",), valid_until=end)
         grants.add(wish, by=acting("marek"))
         assert parquet.export(shop, revision(), tmp_path / "input").good_until == end
 

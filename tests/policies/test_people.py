@@ -15,7 +15,7 @@ from policies.events import GROUP_JOINED, MEMBER_ADDED
 from policies.models import RealmMember
 from policies.record import history
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import duties, members
 from tests.factories import AUTHORITY, BY, a_person, the
 
@@ -49,7 +49,7 @@ def test_a_membership_that_ended_by_itself_ends_its_duties(shop: Node) -> None:
     give(shop, "auditors")
     with change(GROUP_JOINED, realm=None, by=BY) as current:
         row = Membership(group=group, member=guest, valid_until=timezone.now() + timedelta(hours=1))
-        current.begin(row, said(GROUP_JOINED, None, guest, group, group=group.pseudonym), by=AUTHORITY)
+        current.begin(row, make_event(GROUP_JOINED, None, guest, group, group=group.pseudonym), by=AUTHORITY)
     now = timezone.now()
     for moment, holds in ((now, True), (now + timedelta(hours=2), False)):
         assert duties.has(guest, DUTY, shop, now=moment) is holds
@@ -70,9 +70,11 @@ def test_leaving_ends_every_membership_however_it_came_about(shop: Node) -> None
     with change(GROUP_JOINED, realm=None, by=BY) as current:
         for origin in (Origin.HAND, Origin.API):
             row = Membership(group=group, member=ana, origin=origin)
-            current.begin(row, said(GROUP_JOINED, None, ana, group, group=group.pseudonym), by=AUTHORITY)
+            current.begin(
+                row, make_event(GROUP_JOINED, None, ana, group, group=group.pseudonym), by=AUTHORITY
+            )
         again = RealmMember(realm_id=shop.realm_id, principal=ana, origin=Origin.API)
-        current.begin(again, said(MEMBER_ADDED, shop, ana), by=AUTHORITY)
+        current.begin(again, make_event(MEMBER_ADDED, shop, ana), by=AUTHORITY)
     assert members.leave_group(group, ana, by=BY, authority=AUTHORITY)
     assert not Membership.objects.open().filter(group=group, member=ana).exists()
     assert members.remove(shop, ana, by=BY, authority=AUTHORITY)

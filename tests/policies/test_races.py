@@ -17,7 +17,7 @@ from policies.errors import NotFound, PolicyError
 from policies.models import Change, Counter
 from policies.record import change, verify
 from policies.services import grants, members, objects, owners, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_role, acting, the, under
@@ -33,7 +33,7 @@ LATE: dict[str, Callable[[Node, Node], object]] = {
         role, sales, [Privilege("SELECT_TABLE")], by=BY, authority=AUTHORITY
     ),
     "grant": lambda sales, role: grants.add(
-        Wish(sales, (people.ensure(*ANA),), ("SELECT_TABLE",)), by=acting("marek")
+        GrantRequest(sales, (people.ensure(*ANA),), ("SELECT_TABLE",)), by=acting("marek")
     ),
     "rename": lambda sales, role: objects.rename(sales, "late", by=BY, authority=AUTHORITY),
     "drop": lambda sales, role: objects.drop(sales, by=BY, authority=AUTHORITY),
@@ -113,7 +113,7 @@ def test_a_kept_slice_never_says_anything_old() -> None:
     outside = people.ensure("group", "outside")
     by = {"by": BY, "authority": AUTHORITY}
     acts: list[Callable[[], object]] = [
-        lambda: grants.add(Wish(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia")),
+        lambda: grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia")),
         lambda: grants.remove(orders, [ana], ["SELECT_TABLE"], by=acting("olivia")),
         lambda: roles.assign(role, people.ensure(*staff), **by),
         lambda: roles.add_privileges(role, orders, [Privilege("MODIFY_TABLE", "deny")], **by),

@@ -14,7 +14,7 @@ from catalog.nodes import Numbers, any_along, on_or_below
 from policies.decisions.lookups import counts
 from policies.models import Event
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, the
 from tests.policies.conftest import make_shop
 
@@ -26,7 +26,7 @@ VERY_MANY = range(1_000_000_000, 1_000_070_000)
 def test_changes_are_counted_however_much_one_owns(beside: range, db: None) -> None:
     make_shop()
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     yesterday = timezone.now() - timedelta(days=1)
     found = counts.changes_by_day({orders.id, *beside}, ["grant.added"], since=yesterday)
     assert sum(found.values()) >= 1
@@ -40,7 +40,8 @@ def test_those_are_counted_who_hold_something_at_a_moment(db: None) -> None:
     before = timezone.now()
     assert counts.people({sales.id}, at=(before,)) == [3]  # Olivia owns it; Mia and Carl, analysts, read it
     made = grants.add(
-        Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia")
+        GrantRequest(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",)),
+        by=acting("olivia"),
     )
     now = timezone.now()
     assert made

@@ -30,7 +30,7 @@ from policies.errors import Unsealed
 from policies.events import FACTS_SEALED, ROLE_ASSIGNED
 from policies.models import Assignment, Event, Grant, Notice, Ownership, UnsealedFact, UserDuty
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.record.verify import verify
 from policies.services import accounts, duties, members, roles, seals
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
@@ -80,7 +80,7 @@ def make() -> World:
     until = timezone.now() - timedelta(days=1)
     with change(ROLE_ASSIGNED, realm=Realm.objects.get(pk=shop.realm_id), by=BY) as current:
         row = Assignment(role_id=reader.id, holder=found["tim"], valid_until=until)
-        current.begin(row, said(ROLE_ASSIGNED, reader, found["tim"], role="reader"), by=AUTHORITY)
+        current.begin(row, make_event(ROLE_ASSIGNED, reader, found["tim"], role="reader"), by=AUTHORITY)
     return World(shop, the("table", "shop.sales.orders"), found)
 
 
@@ -359,7 +359,7 @@ def test_a_duty_that_no_change_gave_is_none(world: World) -> None:
     past_triggers(GIVE.format(account=account, shop=world.shop.id))
     assert duties.has(world.people["ana"], "view_history", world.orders)
     assert not duties.has(world.people["eve"], "view_history", world.orders)
-    assert [one.holder for one in duties.along(world.orders)] == [world.people["ana"]]
+    assert [one.holder for one in duties.duties_along(world.orders)] == [world.people["ana"]]
     past_triggers("UPDATE policies_userduty SET seal = NULL")
     assert not duties.has(world.people["ana"], "view_history", world.orders)
     [wrong] = seals.seal_what_is_told().wrong

@@ -26,7 +26,7 @@ from policies.separation.rules import load, of_realm
 from policies.separation.sides import Side
 from policies.services import grants, members, objects, owners, roles
 from policies.services import separation as rules
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
@@ -73,7 +73,7 @@ def give(
     kind, name = {"items": ("table", "shop.stock.items"), "stock": ("schema", "shop.stock")}.get(
         on, ("catalog", "shop")
     )
-    wish = Wish(the(kind, name), (holder,), ("MODIFY_TABLE",), start, end, way=False)
+    wish = GrantRequest(the(kind, name), (holder,), ("MODIFY_TABLE",), start, end, way=False)
     grants.add(wish, by=acting("marek"))
 
 
@@ -142,11 +142,12 @@ def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
         assert {one.clash.person.name for one in only} == ({"marek"} if counts else set())
     rules.end(SeparationRule.objects.get(name="Counts: True"), shop, by=acting("marek"))
     owners.set_owner(the("table", "shop.stock.items"), ana(), by=BY, authority=AUTHORITY)
-    wish = Wish(the("table", "shop.sales.orders"), (ana(),), ("MODIFY_TABLE",), way=False)
+    wish = GrantRequest(the("table", "shop.sales.orders"), (ana(),), ("MODIFY_TABLE",), way=False)
     grants.add(wish, by=acting("marek"))  # Ana owns one side and is given the other
     with pytest.raises(Separated):
         grants.add(
-            Wish(the("table", "shop.stock.items"), (ana(),), ("MODIFY_TABLE",), way=False), by=acting("marek")
+            GrantRequest(the("table", "shop.stock.items"), (ana(),), ("MODIFY_TABLE",), way=False),
+            by=acting("marek"),
         )
 
 
@@ -163,7 +164,7 @@ def test_nor_in_the_other_order(parted: SeparationRule, deed: Callable[[], objec
 def test_moving_a_table_to_where_a_rule_speaks(parted: SeparationRule) -> None:
     assign("payer", ana())
     refunds, stock = the("table", "shop.sales.refunds"), the("schema", "shop.stock")
-    grants.add(Wish(refunds, (ana(),), ("MODIFY_TABLE",), way=False), by=acting("marek"))
+    grants.add(GrantRequest(refunds, (ana(),), ("MODIFY_TABLE",), way=False), by=acting("marek"))
     with pytest.raises(Separated):
         objects.move([objects.Move(refunds, stock, "refunds")], by=BY, authority=AUTHORITY)
 
@@ -425,7 +426,7 @@ def test_no_sequence_of_changes_gives_anybody_both(parted: SeparationRule, shop:
     assert refused
 
 
-def seen(root: Node) -> list[conflicts.Found]:
+def seen(root: Node) -> list[conflicts.OpenViolation]:
     """The conflicts that a plain look at every person finds, and that `existing` finds too."""
     book = of_realm(root, NOW.timestamp())
     found = conflicts.existing(root, book)

@@ -24,7 +24,7 @@ from lakewarden.record.expected import Expected
 from policies import signing
 from policies.models import AccessRecord, Verification
 from policies.record import access_log, checkpoints, verifications
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.record.exports import signed_archives
 from policies.record.verify import verify
 from tests.policies.superuser import LAST, hostile, made_to_fit
@@ -177,7 +177,7 @@ LOOKS = {
 @pytest.fixture
 def watched(kept: Path, shop: Node) -> int:
     """A third look, and all of it signed and kept elsewhere; the number of the first look."""
-    access_log.looked_all([Look(people.ensure("user", "ana"), "groups", shop)], via="console")
+    access_log.looked_all([AccessLookup(people.ensure("user", "ana"), "groups", shop)], via="console")
     checkpoints.make()
     assert checkpoints.send() == [] and verify()
     return int(AccessRecord.objects.earliest("pk").pk)

@@ -17,7 +17,7 @@ from policies.record import audit, history
 from policies.record import search as record_search
 from policies.record.history import Filter, Sight
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, owned, the, under
 
 BLOCK = 1 << 14
@@ -34,7 +34,7 @@ def told(request: pytest.FixtureRequest, shop: Node) -> Node:
     owned(schema, "user:ana")
     for number, (table, who) in enumerate(product(tables, ("mia", "carl", "olivia"))):
         by = acting(("marek", "ana")[number % 2])
-        wish = Wish(table, (a_person(who),), ("SELECT_TABLE",), way=False)
+        wish = GrantRequest(table, (a_person(who),), ("SELECT_TABLE",), way=False)
         grants.add(wish, by=by, reason=REASONS[number % 3])
         if number % 2:
             gone = ("SELECT_TABLE",)
@@ -151,7 +151,7 @@ def test_a_search_that_ends_early_says_where_and_goes_on(
 
 def test_a_word_of_any_length_is_found_and_breaks_nothing(told: Node) -> None:
     long = "x" * 1900
-    wish = Wish(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)
+    wish = GrantRequest(the("table", "shop.sales.orders"), (a_person("ana"),), ("SELECT_TABLE",), way=False)
     grants.add(wish, by=acting("marek"), reason=f"for {long}, soon")
     seen = Sight(Principal(pseudonym="nobody", kind="user", name="nobody"), (told.id,), site=False)
     for text in (long[:1500], "soon", f"{long} soon"):
@@ -165,7 +165,7 @@ def test_a_page_is_planned_for_what_is_asked_however_often_it_was_asked(told: No
     kept = planned_once()
     for _ in range(8):
         history.page(Filter(text="nowhere"), seen)
-        audit.trail(audit.Asked(told, actor="seldom"), seen, limit=10)
+        audit.trail(audit.AuditFilter(told, actor="seldom"), seen, limit=10)
     assert planned_once() == kept
     for _ in range(8):  # as everything else is
         Change.objects.filter(revision=0).first()

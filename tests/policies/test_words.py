@@ -12,7 +12,7 @@ from policies.record import history
 from policies.record import search as record_search
 from policies.record.history import Filter
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, the, under
 
 REASONS = ("Yearly closing", "as asked", "for the yearly audit", "", "ticket OPS-12 asked", "closing")
@@ -28,7 +28,7 @@ def told(shop: Node) -> Node:
     tables = [the("table", "shop.sales.orders"), *under(schema, "table", "yearly", "old_asks")]
     places = [(one, who) for who in ("ana", "mia", "carl", "olivia") for one in tables]
     for number, (table, who) in enumerate(places):
-        wish = Wish(table, (a_person(who),), ("SELECT_TABLE",), way=False)
+        wish = GrantRequest(table, (a_person(who),), ("SELECT_TABLE",), way=False)
         grants.add(wish, by=acting("marek"), reason=REASONS[number % 6])
     return shop
 
@@ -79,7 +79,9 @@ def test_a_change_is_told_whole_for_its_reason_and_in_part_for_a_name(told: Node
     seen = history.sight(a_person("marek"), [told])
     (fresh,) = under(the("schema", "shop.sales"), "table", "fresh")
     grants.add(
-        Wish(fresh, (a_person("ana"), a_person("mia")), ("SELECT_TABLE",)), by=acting("marek"), reason="soon"
+        GrantRequest(fresh, (a_person("ana"), a_person("mia")), ("SELECT_TABLE",)),
+        by=acting("marek"),
+        reason="soon",
     )
     (whole,) = history.page(Filter(text="soon"), seen).entries
     named = history.page(Filter(text="fresh"), seen).entries[0]

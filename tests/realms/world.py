@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from accounts.people import ensure, make_account
 from policies.services import accounts, duties, grants, realms
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, under
 from tests.herd import world as herds
 from tests.pages.rooms import furnish
@@ -60,7 +60,9 @@ def _second_metalake() -> dict[str, int]:
     admit(root, "service:zebra_service")
     path = "zebra_catalog.zebra_schema"
     role = a_role(root, "zebra_role", f"allow SELECT_TABLE on schema {path}", held_by=("group:zebra_team",))
-    grants.add(Wish(table, (clerk,), ("MODIFY_TABLE",)), by=acting("zebra_owner"), reason="The zebra reason")
+    grants.add(
+        GrantRequest(table, (clerk,), ("MODIFY_TABLE",)), by=acting("zebra_owner"), reason="The zebra reason"
+    )
     return {
         "zebra_root": root.id,
         "zebra_catalog": catalog.id,

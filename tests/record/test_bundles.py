@@ -31,12 +31,12 @@ from lakewarden.record.notes import PublicKey
 from policies import signing
 from policies.models import Checkpoint
 from policies.record import access_log, checkpoints
-from policies.record.access_log import Look
+from policies.record.access_log import AccessLookup
 from policies.record.exports import signed_archives
 from policies.record.exports.evidence import Question
 from policies.record.revisions import at_moment, latest
 from policies.services import grants, members, realms
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from scripts import package
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.kept import kept
@@ -97,7 +97,9 @@ def test_a_denial_is_told_too(orders: Path) -> None:
 def test_the_past_is_proved_and_its_end(shop: Node, tmp_path: Path) -> None:
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     grants.add(
-        Wish(table, (ana,), ("SELECT_TABLE",), way=True), by=acting("olivia"), reason="quarterly report"
+        GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True),
+        by=acting("olivia"),
+        reason="quarterly report",
     )
     past = latest()
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
@@ -174,7 +176,7 @@ def test_an_outsider_checks_it_without_the_site(orders: Path, tmp_path: Path) ->
 def test_access_that_was_given_for_a_time_says_so(shop: Node, tmp_path: Path) -> None:
     table, ana, end = the("table", "shop.sales.orders"), people.ensure("user", "ana"), timezone.now()
     end += timedelta(days=3)
-    wish = Wish(table, (ana,), ("SELECT_TABLE",), way=True, valid_until=end)
+    wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True, valid_until=end)
     grants.add(wish, by=acting("olivia"), reason="quarterly report")
     told = lines(about(tmp_path / "now.zip", table, person=ana), "user:ana")
     [path] = [one for one in told if "SELECT_TABLE" in one]
@@ -201,7 +203,7 @@ def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_director
 ) -> None:
     """As docs/auditors.md says them: a Python, the program's zip, the archive, the key, and nothing else."""
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
-    wish = Wish(table, (ana,), ("SELECT_TABLE",), way=False)
+    wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), way=False)
     grants.add(wish, by=acting("olivia"), reason="quarterly report")
     past = at_moment(datetime.now(UTC))
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
@@ -330,7 +332,7 @@ def test_a_forged_archive_is_refused_with_a_word_on_what_was_changed(orders: Pat
 
 def test_a_checkpoint_of_something_else_is_refused(shop: Node, orders: Path, tmp_path: Path) -> None:
     """Another's, a later one, that of the access log: even where the site's key signs the manifest anew."""
-    access_log.looked_all([Look(people.ensure("user", "ana"), "access", shop)], via="console")
+    access_log.looked_all([AccessLookup(people.ensure("user", "ana"), "access", shop)], via="console")
     members.add(shop, a_person("late"), by=BY, authority=AUTHORITY)
     checkpoints.make()
     later, looks = (Checkpoint.objects.filter(log=log).latest("size").note for log in ("changes", "access"))

@@ -15,7 +15,7 @@ from policies.decisions import approvers
 from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Grant
 from policies.requests import decisions, submission, visibility
-from policies.requests.submission import Asking, Wanted
+from policies.requests.submission import Asking, WantedAction
 from tests.factories import the
 from tests.requests.conftest import make_shop
 from tests.requests.world import WHY, ask, by, can, who
@@ -66,7 +66,7 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
 @pytest.mark.django_db(transaction=True)
 def test_the_same_key_sent_twice_at_once_is_one_request() -> None:
     make_shop()
-    asked = Asking((Wanted("table", "demo/shop.sales.orders", "read"),), who("ana"), WHY, key="one")
+    asked = Asking((WantedAction("table", "demo/shop.sales.orders", "read"),), who("ana"), WHY, key="one")
     found = at_once(*[lambda: submission.ask(asked, by=by("ana"))] * 3)
     assert {one.pk for one in found if isinstance(one, AccessRequest)} == {AccessRequest.objects.get().pk}
 

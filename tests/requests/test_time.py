@@ -237,7 +237,7 @@ def test_the_nearest_word_counts_and_only_who_may_grant_says_it(shop: Node) -> N
     assert rules.set_rule(shop, by=by("marek"), min_reason=30, ticket="DATA-#", lapse_hours=48)
     assert rules.set_rule(sales, by=by("olivia"), ticket="", longest_days=90)
     assert not rules.set_rule(sales, by=by("olivia"), ticket="", longest_days=90)
-    found = rules.along([*orders.above(), orders])
+    found = rules.rules_along([*orders.above(), orders])
     assert (found.min_reason, found.ticket, found.lapse_hours, found.longest_days) == (30, "", 48, 90)
     with pytest.raises(Refused):
         rules.set_rule(sales, by=by("ana"), min_reason=1)

@@ -13,7 +13,7 @@ from policies.decisions import ask as decisions_ask
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.requests import decisions, submission
 from policies.requests.approval_seals import seal_approval
-from policies.requests.submission import Asking, Wanted
+from policies.requests.submission import Asking, WantedAction
 from tests.factories import the
 
 WHY = "quarterly revenue report"
@@ -37,12 +37,12 @@ def by(text: str, via: str = "console") -> Actor:
     return Actor(who(text), via)
 
 
-def wanted(text: str, realm: str = "demo") -> Wanted:
+def wanted(text: str, realm: str = "demo") -> WantedAction:
     """`read shop.sales.orders`, `write schema shop.sales`, `hold role sales_read`."""
     action, *rest = text.split(" ")
     full = rest[-1] if rest else ""
     type_ = rest[0] if len(rest) == 2 else TYPES[len(full.split(".")) if full else 0]
-    return Wanted(type_, f"{realm}/{full}" if full else realm, action)
+    return WantedAction(type_, f"{realm}/{full}" if full else realm, action)
 
 
 def an_asking(asker: str, *wants: str, realm: str = "demo", holder: str = "", **more: Any) -> Asking:

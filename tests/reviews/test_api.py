@@ -14,7 +14,7 @@ from catalog.nodes import Node
 from policies.models import Review
 from policies.reviews import completion, population
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.api.world import Caller, token
 from tests.factories import acting, the
 from tests.reviews.world import can_sign_in, person
@@ -26,7 +26,9 @@ BASE = "/authz/v1/reviews"
 def given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     for name in ("ana", "mia"):
-        wish = Wish(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE", "MODIFY_TABLE"))
+        wish = GrantRequest(
+            the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE", "MODIFY_TABLE")
+        )
         grants.add(wish, by=acting("olivia"))
     return shop
 

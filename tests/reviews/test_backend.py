@@ -10,7 +10,7 @@ from django.utils import timezone
 from policies.models import Backend, Review
 from policies.reviews import completion, management
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import worker
 from tests.factories import acting, the
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
@@ -29,7 +29,7 @@ def governed(db: None, source: Source) -> Backend:
 def decided(governed: Backend) -> Review:
     """Ana's direct access goes, and what legacy was given outside."""
     can_sign_in("marek", "olivia")
-    grants.add(Wish(the("table", ORDERS), (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(the("table", ORDERS), (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     Backend.objects.update(share=100)
     worker.deliver(governed)
     review = a_review()

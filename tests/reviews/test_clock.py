@@ -13,7 +13,7 @@ from policies.models import Event, Notice, Review, ReviewSeat
 from policies.reviews import management, population, reminders, schedule
 from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, owned, the
 from tests.reviews.world import a_review, can_sign_in, decides, person, rows
 
@@ -22,7 +22,7 @@ from tests.reviews.world import a_review, can_sign_in, decides, person, rows
 def given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     for name in ("ana", "mia"):
-        wish = Wish(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE",))
+        wish = GrantRequest(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE",))
         grants.add(wish, by=acting("olivia"))
     return shop
 

@@ -13,7 +13,7 @@ from policies.models import Change, Event, Grant, Review
 from policies.record.history import Names
 from policies.reviews import completion, management
 from policies.services import grants, objects, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, admit, owned, the
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
@@ -23,11 +23,11 @@ def given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     admit(shop, "tom")
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     both = ("SELECT_TABLE", "MODIFY_TABLE")
     catalog = ("USE_CATALOG",)
-    grants.add(Wish(the("catalog", "shop"), (person("tom"),), catalog), by=acting("marek"))
-    grants.add(Wish(orders, (person("tom"),), both), by=acting("olivia"))
+    grants.add(GrantRequest(the("catalog", "shop"), (person("tom"),), catalog), by=acting("marek"))
+    grants.add(GrantRequest(orders, (person("tom"),), both), by=acting("olivia"))
     return shop
 
 
@@ -107,7 +107,7 @@ def test_what_was_given_again_meanwhile_is_another_decision(given: Node) -> None
     review, orders = a_review(), the("table", "shop.sales.orders")
     decides("olivia", rows(review)["ana shop.sales.orders"], "remove")
     grants.remove(orders, [person("ana")], ["SELECT_TABLE"], by=acting("olivia"))
-    grants.add(Wish(orders, (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     finish(review)
     row = rows(review)["ana shop.sales.orders"]
     assert (row.state, row.outcome) == ("gone", "Somebody else ended it before.")

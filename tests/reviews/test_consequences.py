@@ -11,7 +11,7 @@ from policies.models import Review
 from policies.reviews import consequences
 from policies.reviews.consequences import Consequence
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import acting, admit, the
 from tests.reviews.world import a_review, can_sign_in, person, rows
 
@@ -23,7 +23,9 @@ def review(shop: Node) -> Review:
     """Mia reads orders as an analyst, and directly; Ana directly alone; Carl is denied."""
     can_sign_in("marek", "olivia")
     for name in ("ana", "mia"):
-        grants.add(Wish(the("table", ORDERS), (person(name),), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(
+            GrantRequest(the("table", ORDERS), (person(name),), ("SELECT_TABLE",)), by=acting("olivia")
+        )
     return a_review(the("metalake"), by="marek")
 
 
@@ -68,7 +70,7 @@ def test_a_page_takes_the_same_queries_however_many_rows_it_has(review: Review, 
     names = [f"p{number}" for number in range(8)]
     admit(shop, *names)
     more = tuple(person(name) for name in names)
-    grants.add(Wish(the("table", ORDERS), more, ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(the("table", ORDERS), more, ("SELECT_TABLE",)), by=acting("olivia"))
     counts = []
     for one in (review, a_review(the("metalake"), by="marek")):
         every = list(rows(one).values())

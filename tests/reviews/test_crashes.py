@@ -12,7 +12,7 @@ from policies.models import Change, Event, Grant, Review, ReviewRow
 from policies.record.verify import verify
 from policies.reviews import completion, management, population, removals
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import acting, admit, the
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
@@ -29,7 +29,9 @@ def many(shop: Node, monkeypatch: pytest.MonkeyPatch) -> Node:
     names = [f"p{number}" for number in range(6)]
     admit(shop, *names)
     holders = tuple(person(name) for name in names)
-    grants.add(Wish(the("table", "shop.sales.orders"), holders, ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(
+        GrantRequest(the("table", "shop.sales.orders"), holders, ("SELECT_TABLE",)), by=acting("olivia")
+    )
     return shop
 
 

@@ -17,7 +17,7 @@ from policies.reviews import completion, decisions, delegation, management, pace
 from policies.reviews.campaign_plans import Stage
 from policies.reviews.decisions import Verdict
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, the
 from tests.policies.conftest import make_shop
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
@@ -28,7 +28,7 @@ ORDERS = "shop.sales.orders"
 def give(*names: str, privileges: tuple[str, ...] = ("SELECT_TABLE",)) -> None:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     for name in names:
-        grants.add(Wish(the("table", ORDERS), (person(name),), privileges), by=acting("olivia"))
+        grants.add(GrantRequest(the("table", ORDERS), (person(name),), privileges), by=acting("olivia"))
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def test_a_decision_can_be_changed_until_the_end(given: Node) -> None:
     decisions.take_back(review, row.pk, 2, by=acts("olivia"))
     row.refresh_from_db()
     assert (row.state, row.choice) == ("open", "")
-    assert [one.choice for one in worklist.told(row)] == ["", "keep", "remove"]
+    assert [one.choice for one in worklist.row_decisions(row)] == ["", "keep", "remove"]
     management.end(review, by=acts("olivia"))
     with pytest.raises(Conflict, match="being carried out"):
         decides("olivia", row, "keep")

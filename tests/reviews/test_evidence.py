@@ -20,7 +20,7 @@ from policies.models import Review
 from policies.record.exports import signed_archives
 from policies.reviews import completion, management
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import acting, the
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
@@ -29,7 +29,9 @@ from tests.reviews.world import a_review, acts, can_sign_in, decides, person, ro
 def closed(shop: Node) -> Review:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     for name in ("ana", "mia"):
-        wish = Wish(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE", "MODIFY_TABLE"))
+        wish = GrantRequest(
+            the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE", "MODIFY_TABLE")
+        )
         grants.add(wish, by=acting("olivia"))
     review = a_review()
     found = rows(review)

@@ -11,7 +11,7 @@ from catalog.nodes import Node
 from policies.decisions.lookups import peers
 from policies.decisions.lookups.peers import Question, Share
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, admit, the
 
 
@@ -30,7 +30,7 @@ def test_a_group_or_a_made_role_makes_people_comparable(shop: Node) -> None:
 def test_a_direct_grant_makes_nobody_comparable(shop: Node) -> None:
     admit(shop, "ines", "tom")
     for name in ("ines", "tom"):
-        wish = Wish(the("schema", "shop.sales"), (people.ensure("user", name),), ("USE_SCHEMA",))
+        wish = GrantRequest(the("schema", "shop.sales"), (people.ensure("user", name),), ("USE_SCHEMA",))
         grants.add(wish, by=acting("marek"))
     assert of("ines", shop) == set()
 
@@ -49,7 +49,7 @@ def test_how_many_of_them_have_it(
     orders = the("table", "shop.sales.orders")
     if name == "mia":
         ana = people.ensure("user", "ana")
-        grants.add(Wish(orders, (ana,), ("MODIFY_TABLE",)), by=acting("olivia"))
+        grants.add(GrantRequest(orders, (ana,), ("MODIFY_TABLE",)), by=acting("olivia"))
     assert peers.share(people.ensure("user", name), shop, orders, privileges) == expected
 
 

@@ -8,7 +8,7 @@ from catalog.nodes import Node
 from policies.models import ReviewRow, ReviewSeat
 from policies.reviews import population
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import acting, admit, the
 from tests.reviews.world import a_review, can_sign_in, person, rows
 
@@ -19,8 +19,8 @@ def given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     admit(shop, "tom")
     orders = the("table", "shop.sales.orders")
-    grants.add(Wish(orders, (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
-    grants.add(Wish(orders, (person("tom"),), ("SELECT_TABLE", "MODIFY_TABLE")), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, (person("tom"),), ("SELECT_TABLE", "MODIFY_TABLE")), by=acting("olivia"))
     return shop
 
 
@@ -54,7 +54,8 @@ def test_the_owner_of_the_realm_reviews_who_holds_which_role(given: Node) -> Non
 def test_what_comes_later_is_not_in_it(given: Node) -> None:
     review = a_review(built=False)
     grants.add(
-        Wish(the("table", "shop.sales.refunds"), (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia")
+        GrantRequest(the("table", "shop.sales.refunds"), (person("ana"),), ("SELECT_TABLE",)),
+        by=acting("olivia"),
     )
     grants.remove(the("table", "shop.sales.orders"), [person("ana")], ["SELECT_TABLE"], by=acting("olivia"))
 
@@ -64,7 +65,9 @@ def test_what_comes_later_is_not_in_it(given: Node) -> None:
 
 
 def test_owners_are_asked_but_never_about_their_own_access(given: Node) -> None:
-    grants.add(Wish(the("schema", "shop.sales"), (person("olivia"),), ("CREATE_TABLE",)), by=acting("marek"))
+    grants.add(
+        GrantRequest(the("schema", "shop.sales"), (person("olivia"),), ("CREATE_TABLE",)), by=acting("marek")
+    )
     found = rows(a_review(the("catalog", "shop"), by="marek"))
     asked = {
         name: sorted(ReviewSeat.objects.filter(desk=row.desk).values_list("reviewer__name", flat=True))

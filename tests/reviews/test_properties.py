@@ -21,7 +21,7 @@ from policies.models import Grant, Review, ReviewRow, ReviewSeat
 from policies.reviews import completion, decisions, management
 from policies.reviews.decisions import Verdict
 from policies.services import grants, owners
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting
 from tests.policies.test_agreement import NAMES, a_random_world, everything
 from tests.reviews.world import a_review, acts, can_sign_in, person
@@ -36,7 +36,7 @@ def a_world(chance: random.Random) -> Node:
     for place in chance.sample(places, 3):
         holder = person(chance.choice(admitted))
         codes = tuple(chance.sample(("SELECT_TABLE", "MODIFY_TABLE"), chance.randint(1, 2)))
-        grants.add(Wish(place, (holder,), codes, way=False), by=acting("marek"))
+        grants.add(GrantRequest(place, (holder,), codes, way=False), by=acting("marek"))
     return root
 
 

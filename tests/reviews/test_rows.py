@@ -11,15 +11,15 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from policies.analytics import uses
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.errors import Invalid, Refused
 from policies.models import Review, ReviewRow, ReviewSeat, Use
 from policies.reviews import advice, completion, consequences, management, start
-from policies.reviews.advice import Known
+from policies.reviews.advice import RowFacts
 from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.separation.sides import Side
 from policies.services import accounts, grants, members, roles, separation
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 from tests.reviews.world import a_review, acts, can_sign_in, person, rows
 
@@ -27,7 +27,9 @@ ORDERS = "shop.sales.orders"
 
 
 def give(name: str, *privileges: str, **more: Any) -> None:
-    wish = Wish(the("table", ORDERS), (person(name),), privileges or ("SELECT_TABLE",), way=False, **more)
+    wish = GrantRequest(
+        the("table", ORDERS), (person(name),), privileges or ("SELECT_TABLE",), way=False, **more
+    )
     grants.add(wish, by=acting("olivia"))
 
 
@@ -115,7 +117,7 @@ def test_what_changed_since_the_last_review_comes_first(given: Node) -> None:
 
 
 def used(name: str, days: int, action: str = "read") -> None:
-    one = Used(person(name), the("table", ORDERS), action, True, timezone.now() - timedelta(days=days))
+    one = ReportedUse(person(name), the("table", ORDERS), action, True, timezone.now() - timedelta(days=days))
     uses.take(the("metalake").realm_id, person("service:etl"), f"run {days}", [one])
 
 
@@ -147,11 +149,11 @@ def row_of(**values: Any) -> ReviewRow:
     return ReviewRow(**{"kind": "grant", "effect": "allow", "holder_id": 1, "uses_told": True, **values})
 
 
-def known(begun: int = 100, wrote: int | None = None, opening: tuple[str, ...] = ()) -> Known:
+def known(begun: int = 100, wrote: int | None = None, opening: tuple[str, ...] = ()) -> RowFacts:
     def ago(days: int | None) -> Any:
         return None if days is None else NOW - timedelta(days=days)
 
-    return Known(NOW, ago(begun), ago(wrote), opening, reading=True)
+    return RowFacts(NOW, ago(begun), ago(wrote), opening, reading=True)
 
 
 def ago(days: int) -> Any:
@@ -178,7 +180,7 @@ ADVICE = [
 
 @pytest.mark.parametrize(("name", "row", "about", "expected"), ADVICE)
 def test_what_is_suggested_on_which_ground(
-    name: str, row: ReviewRow, about: Known, expected: tuple[str, str]
+    name: str, row: ReviewRow, about: RowFacts, expected: tuple[str, str]
 ) -> None:
     found = advice.of(row, about)
     assert (found.choice, found.ground) == expected

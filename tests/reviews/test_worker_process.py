@@ -14,7 +14,7 @@ from policies.reviews import management
 from policies.reviews import start as reviews_start
 from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import acting, admit, the
 from tests.policies.conftest import make_shop
 from tests.reviews.world import acts, can_sign_in, decides, person, rows
@@ -53,7 +53,7 @@ def test_nothing_is_lost_and_nothing_done_twice(worker: Worker) -> None:
     names = [f"p{number}" for number in range(PEOPLE)]
     admit(root, *names)
     holders, orders = tuple(person(name) for name in names), the("table", "shop.sales.orders")
-    grants.add(Wish(orders, holders, ("SELECT_TABLE",)), by=acting("olivia"))
+    grants.add(GrantRequest(orders, holders, ("SELECT_TABLE",)), by=acting("olivia"))
     plan = Plan("Sales", Scope((the("schema", "shop.sales"),)), (Stage("owner"),), reasons="never", sample=0)
     review = reviews_start.start(plan, by=acts("olivia"))
     until(worker, lambda: Review.objects.get().state == "open", chance)

@@ -20,7 +20,7 @@ from catalog.nodes import Node
 from lakewarden.spark.pipelines import archive as program
 from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.pipelines import archive
-from policies.analytics.pipelines.known import Work
+from policies.analytics.pipelines.known import RunContext
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, Event, PipelineRun
 from policies.record.archive import files as archive_files
@@ -36,15 +36,15 @@ __all__ = ["shop", "top"]  # fixtures
 
 
 @pytest.fixture
-def work(shop: Node, tmp_path: Path) -> Work:
+def work(shop: Node, tmp_path: Path) -> RunContext:
     revision = Counter.objects.get().revision
     row = PipelineRun.objects.create(
         name="archive", realm=realm(shop), revision=revision, asked=timezone.now(), by="operator"
     )
-    return Work(row, shop, timezone.now(), tmp_path / "input", tmp_path / "output", lambda *told: None)
+    return RunContext(row, shop, timezone.now(), tmp_path / "input", tmp_path / "output", lambda *told: None)
 
 
-def carried(plain: Any, work: Work, between: Callable[[], Any] = bool) -> None:
+def carried(plain: Any, work: RunContext, between: Callable[[], Any] = bool) -> None:
     archive._prepare(work)
     between()
     options = {**archive._options(work), "output": str(work.output)}
@@ -52,7 +52,7 @@ def carried(plain: Any, work: Work, between: Callable[[], Any] = bool) -> None:
     archive._carry(work, work.output)
 
 
-def finished(work: Work) -> dict[str, Any]:
+def finished(work: RunContext) -> dict[str, Any]:
     """The run's end as the worker notes it."""
     told = dict(archive._load(work, work.output))
     rows = PipelineRun.objects.filter(pk=work.run.pk)
@@ -60,7 +60,7 @@ def finished(work: Work) -> dict[str, Any]:
     return told
 
 
-def test_what_is_old_is_moved_once_the_chain_was_read(plain: Any, work: Work, shop: Node) -> None:
+def test_what_is_old_is_moved_once_the_chain_was_read(plain: Any, work: RunContext, shop: Node) -> None:
     before = verify()
     carried(plain, work)
     [row] = Archive.objects.all()
@@ -88,7 +88,7 @@ def older(shop: Node) -> int:
     return Counter.objects.get().revision
 
 
-def test_a_later_run_reads_what_is_new_and_what_it_moves(plain: Any, work: Work, shop: Node) -> None:
+def test_a_later_run_reads_what_is_new_and_what_it_moves(plain: Any, work: RunContext, shop: Node) -> None:
     carried(plain, work)
     first = finished(work)
     last = older(shop)
@@ -123,7 +123,7 @@ LATER = [
 
 @pytest.mark.parametrize(("deed", "words"), [row[1:] for row in LATER], ids=[row[0] for row in LATER])
 def test_what_was_read_before_and_changed_since_is_not_moved(
-    plain: Any, work: Work, shop: Node, deed: Callable[[], None], words: str
+    plain: Any, work: RunContext, shop: Node, deed: Callable[[], None], words: str
 ) -> None:
     carried(plain, work)
     finished(work)
@@ -171,7 +171,9 @@ BROKEN = [
 
 
 @pytest.mark.parametrize(("deed", "words"), [row[1:] for row in BROKEN], ids=[row[0] for row in BROKEN])
-def test_a_broken_record_is_not_moved(plain: Any, work: Work, deed: Callable[[], None], words: str) -> None:
+def test_a_broken_record_is_not_moved(
+    plain: Any, work: RunContext, deed: Callable[[], None], words: str
+) -> None:
     deed()
     count = Event.objects.count()
     with pytest.raises(Conflict, match=words):
@@ -179,7 +181,7 @@ def test_a_broken_record_is_not_moved(plain: Any, work: Work, deed: Callable[[],
     assert Event.objects.count() == count and Archive.objects.get().state == "written"
 
 
-def test_an_archive_spoiled_meanwhile_is_not_recorded(plain: Any, work: Work, top: Path) -> None:
+def test_an_archive_spoiled_meanwhile_is_not_recorded(plain: Any, work: RunContext, top: Path) -> None:
     def deed() -> None:
         spoil(top / Archive.objects.get().folder / archive_files.FACTS)
 

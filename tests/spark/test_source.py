@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from accounts.models import Token
 from lakewarden.spark import data_source_reader, data_views
-from lakewarden.spark.data_source_reader import ReadingFailed, Wanted
+from lakewarden.spark.data_source_reader import ReadingFailed, ReadOptions
 from policies.analytics import uses
 from policies.data_views.registry import VIEWS
 from policies.decisions import slices
@@ -49,7 +49,7 @@ def shop(site: Site) -> Shop:
     shop.allow(shop.tables["orders"], "SELECT_TABLE")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
     told = [
-        uses.Used(user("ana"), shop.tables[table], "read", True, timezone.now())
+        uses.ReportedUse(user("ana"), shop.tables[table], "read", True, timezone.now())
         for table in ("orders", "items")
     ]
     uses.take(shop.realm.realm_id, user("ana"), "run", told)
@@ -169,7 +169,7 @@ def test_what_cannot_be_read_is_told_with_a_code(load: Load, site: Site) -> None
     good = {"url": site.url, "token": token("user", "marek"), "realm": "demo", "view": "grants"}
     for options, told in WRONG:
         with pytest.raises(ReadingFailed) as failed:
-            data_source_reader.planned(Wanted.read({**good, **options}))
+            data_source_reader.planned(ReadOptions.read({**good, **options}))
         assert str(failed.value).startswith(told), options
     for options, told in WRONG[:1] + WRONG[6:7]:
         with pytest.raises(Exception, match=told):
@@ -197,7 +197,7 @@ def test_executors_get_a_token_for_the_reading_alone(shop: Shop, site: Site) -> 
 
 class TestRestarts:
     def part(self, site: Site, **options: str) -> data_source_reader.Part:
-        wanted = Wanted.read(
+        wanted = ReadOptions.read(
             {"url": site.url, "token": token("user", "marek"), "realm": "demo", "view": "grants", "page": "1",
              "splits": "1", **options}
         )  # fmt: skip
@@ -274,11 +274,11 @@ def test_a_guard_lets_the_console_decide_on_its_own_tables(plain: Any, site: Sit
     from lakewarden.spark.object_names import Catalogs
     from lakewarden.spark.session_guard import Guard
     from lakewarden.spark.uses import Uses
-    from lakewarden.testing import Held, snapshot
+    from lakewarden.testing import FreshSnapshot, snapshot
 
     session = SparkSession(plain.sparkContext, plain._jsparkSession)
     asked = {"token": token("user", "marek"), "realm": "demo", "view": "objects"}
-    held = Held.fixed(snapshot(""))
+    held = FreshSnapshot.fixed(snapshot(""))
     with Guard(session, held, Catalogs("demo", {}), Uses(), console=site.url):
 
         def read(**options: str) -> Any:
@@ -296,8 +296,8 @@ def test_the_token_of_the_environment_goes_to_its_console_alone(monkeypatch: pyt
     monkeypatch.setenv("LAKEWARDEN_URL", "http://console.example")
     monkeypatch.setenv("LAKEWARDEN_TOKEN", "secret")
     asked = {"realm": "demo", "view": "grants"}
-    assert Wanted.read(asked).token == "secret"
-    assert Wanted.read({**asked, "url": "http://console.example/"}).token == "secret"
-    assert Wanted.read({**asked, "url": "http://elsewhere", "token": "other"}).token == "other"
+    assert ReadOptions.read(asked).token == "secret"
+    assert ReadOptions.read({**asked, "url": "http://console.example/"}).token == "secret"
+    assert ReadOptions.read({**asked, "url": "http://elsewhere", "token": "other"}).token == "other"
     with pytest.raises(ReadingFailed, match="give option token with option url"):
-        Wanted.read({**asked, "url": "http://elsewhere"})
+        ReadOptions.read({**asked, "url": "http://elsewhere"})

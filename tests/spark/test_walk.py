@@ -21,7 +21,7 @@ from authzsite.demo import shop as demo_shop
 from policies.analytics import uses
 from policies.decisions import slices
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.api.world import token
 from tests.factories import acting, the
 from tests.spark.conftest import QUICK
@@ -69,7 +69,9 @@ def test_the_walk(demo: Path, live_server: Any, java: str, tmp_path: Path) -> No
     orders, customers = the("table", "lake.sales.orders"), the("table", "lake.sales.customers")
     for table in (orders, customers):
         grants.add(
-            Wish(table, (people.ensure("user", "ana"),), ("SELECT_TABLE",)), by=acting("olivia"), reason=""
+            GrantRequest(table, (people.ensure("user", "ana"),), ("SELECT_TABLE",)),
+            by=acting("olivia"),
+            reason="",
         )
     assert uses.last_use(orders) is None
 

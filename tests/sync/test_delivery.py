@@ -19,7 +19,7 @@ from lakewarden.law.objects import ObjectRef
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.secrets import encrypt
 from policies.services import grants, members, realms, roles, seals
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import reconcile, worker
 from policies.sync.connections import registration
 from tests.factories import AUTHORITY, BY, acting, the
@@ -31,7 +31,7 @@ ORDERS = "shop.sales.orders"
 
 def grant_ana(**more) -> None:
     grants.add(
-        Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",), **more),
+        GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",), **more),
         by=acting("olivia"),
     )
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import people
 from policies.models import Backend, Counter
 from policies.services import grants, objects, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import reconcile, worker
 from policies.sync.connections.opening import open_backend
 from tests.factories import AUTHORITY, BY, a_role, acting, the, under
@@ -21,7 +21,7 @@ ORDERS, CUSTOMERS = "shop.sales.orders", "shop.sales.customers"
 
 
 def grant_ana() -> None:
-    wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    wish = GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
     grants.add(wish, by=acting("olivia"))
 
 

@@ -20,7 +20,7 @@ from policies.models import Backend, OutboxEntry
 from policies.record.verify import verify
 from policies.secrets import encrypt
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync.safeguards import restored
 from tests.conftest import VAR
 from tests.factories import acting, owned, the
@@ -68,7 +68,7 @@ def change(chance: random.Random) -> None:
     person = people.ensure("user", chance.choice(PEOPLE))
     orders = the("table", ORDERS)
     if chance.random() < 0.5:
-        grants.add(Wish(orders, (person,), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(GrantRequest(orders, (person,), ("SELECT_TABLE",)), by=acting("olivia"))
     else:
         grants.remove(orders, [person], ["SELECT_TABLE"], by=acting("olivia"))
 
@@ -139,7 +139,8 @@ def test_a_line_frozen_for_good_is_told_within_a_minute(
     line: Proxy, workers: list[Worker], source: Source, olivia: Client
 ) -> None:
     grants.add(
-        Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",)), by=acting("olivia")
+        GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",)),
+        by=acting("olivia"),
     )
     converged(olivia, source)
     line.become("freeze")

@@ -19,7 +19,7 @@ from catalog.models import Detail
 from lakewarden.backends.testing.kit import look
 from policies.models import Backend, BackendFinding
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import foreign_rights, reconcile, worker
 from tests.backends.files_world import PosixSite, as_person, reads, setfacl, shown, writes
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
@@ -69,7 +69,7 @@ def settled(backend: Backend) -> None:
 
 
 def grant(privilege: str, person: str = ANA) -> None:
-    wish = Wish(the("fileset", "lake.crm.calls"), (people.ensure("user", person),), (privilege,))
+    wish = GrantRequest(the("fileset", "lake.crm.calls"), (people.ensure("user", person),), (privilege,))
     grants.add(wish, by=acting("olivia"))
 
 

@@ -17,7 +17,7 @@ from lakewarden.backends.base import Desired, Right
 from policies.errors import Invalid
 from policies.models import Backend, BackendFinding
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import foreign_rights, worker
 from policies.sync.backends.mariadb import kind as mariadb
 from policies.sync.connections import registration
@@ -58,7 +58,9 @@ def governed(db: None, server: MariaSite) -> Backend:
 
 
 def grant_ana() -> None:
-    wish = Wish(the("table", "customers.crm.contacts"), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    wish = GrantRequest(
+        the("table", "customers.crm.contacts"), (people.ensure("user", "ana"),), ("SELECT_TABLE",)
+    )
     grants.add(wish, by=acting("olivia"))
 
 

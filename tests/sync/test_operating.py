@@ -19,7 +19,7 @@ from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, BackendFinding, BackendLogins, Event, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.services import duties, grants, members, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import operations, reconcile, worker
 from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, acting, the
@@ -29,7 +29,7 @@ ORDERS = "shop.sales.orders"
 
 
 def grant_ana() -> None:
-    wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    wish = GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
     grants.add(wish, by=acting("olivia"))
 
 

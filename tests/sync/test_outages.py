@@ -19,7 +19,7 @@ from policies import tasks
 from policies.models import Backend, Notice, OutboxEntry
 from policies.secrets import encrypt
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.backends.mariadb import client as mariadb_client
 from policies.sync.backends.mariadb import kind as mariadb
@@ -54,7 +54,7 @@ def line(governed: Backend, source: Source, impatient: None) -> Iterator[Proxy]:
         url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
         Backend.objects.update(sealed_url=encrypt(url), place=place, source="")
-        wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+        wish = GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
         grants.add(wish, by=acting("olivia"))
         tasks.deliver(governed.pk)
         assert source.reads("ana"), Backend.objects.get().error

@@ -20,7 +20,7 @@ from lakewarden.law import engine
 from policies.decisions import slices
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import change_detection, foreign_rights, worker
 from policies.sync.backends.ranger.types import HIVE, TRINO
 from policies.sync.backends.ranger.wanted import CARRIED, wanted
@@ -87,7 +87,7 @@ def reads(site: RangerSite, *names: str) -> dict[str, set[str]]:
 
 def grant(name: str, *privileges: str, **more: object) -> None:
     who = (people.ensure("user", name),)
-    wish = Wish(the("table", "shop.sales.orders"), who, privileges or ("SELECT_TABLE",), **more)  # type: ignore[arg-type]
+    wish = GrantRequest(the("table", "shop.sales.orders"), who, privileges or ("SELECT_TABLE",), **more)  # type: ignore[arg-type]
     grants.add(wish, by=acting("olivia"))
 
 

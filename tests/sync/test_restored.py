@@ -15,7 +15,7 @@ from accounts import people
 from policies import tasks
 from policies.models import Backend, DatabaseIdentity, Event, Notice, OutboxEntry
 from policies.services import grants
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import operations, worker
 from policies.sync.safeguards import restored
 from tests.factories import acting, owned, the
@@ -28,7 +28,7 @@ ORDERS = "shop.sales.orders"
 def revoked_since(governed: Backend, source: Source) -> Backend:
     """Ana was granted orders when the copy was made; in the backend it was revoked since."""
     restored.check()
-    wish = Wish(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    wish = GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
     grants.add(wish, by=acting("olivia"))
     assert not source.reads("ana")
     return governed
@@ -154,7 +154,7 @@ def test_what_is_decided_meanwhile_stays_due_and_does_not_pile_up(
     ana, orders = people.ensure("user", "ana"), the("table", ORDERS)
     for _ in range(3):
         grants.remove(orders, [ana], ["SELECT_TABLE"], by=acting("olivia"))
-        grants.add(Wish(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))
+        grants.add(GrantRequest(orders, (ana,), ("SELECT_TABLE",)), by=acting("olivia"))
         tasks.deliver(revoked_since.pk)
         OutboxEntry.objects.update(due=timezone.now())
     kept = OutboxEntry.objects.values_list("key", "revokes")

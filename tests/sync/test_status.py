@@ -5,7 +5,7 @@ from __future__ import annotations
 from accounts import people
 from policies.models import Backend
 from policies.services import grants, members
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.status import status_on
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
@@ -55,7 +55,9 @@ def test_a_right_that_somebody_took_from_a_role_is_missing_for_all_in_it(
 def test_what_is_given_on_one_table_says_nothing_of_another(governed: Backend) -> None:
     worker.deliver(governed)
     Backend.objects.update(policy="report")
-    wish = Wish(the("table", "shop.sales.customers"), (people.ensure("user", "mia"),), ("MODIFY_TABLE",))
+    wish = GrantRequest(
+        the("table", "shop.sales.customers"), (people.ensure("user", "mia"),), ("MODIFY_TABLE",)
+    )
     grants.add(wish, by=acting("olivia"))
     worker.look(Backend.objects.get())
     found = status_on(governed, the("table", "shop.sales.customers"), ["mia"])

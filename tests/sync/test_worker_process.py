@@ -21,7 +21,7 @@ from accounts import people
 from policies.models import Backend, OutboxEntry
 from policies.record.verify import verify
 from policies.services import grants, roles
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source, make_governed
 
@@ -68,7 +68,7 @@ def until(true: Callable[[], bool]) -> float:
 
 
 def give() -> None:
-    wish = Wish(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
+    wish = GrantRequest(the("table", "shop.sales.orders"), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
     grants.add(wish, by=acting("olivia"))
 
 

@@ -24,7 +24,7 @@ from authzsite.api.surface import Surface, respond
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.models import RequestWant
 from policies.requests import outcomes, submission, visibility
-from policies.requests.visibility import Seen
+from policies.requests.visibility import VisibleRequest
 
 DENIAL, TASK = "authzen-denial", "authzen-task"
 FRESH = 600
@@ -157,7 +157,7 @@ def _check_denial(token: str, question: Question, *, alone: bool) -> None:
         raise DraftProblem(400, "invalid_denial_binding", "The denial is one of another question.")
 
 
-def _task(seen: Seen, request: Request) -> dict[str, Any]:
+def _task(seen: VisibleRequest, request: Request) -> dict[str, Any]:
     base = request.build_absolute_uri(reverse("authzen-access-requests"))
     task = signing.Signer(salt=TASK, sep=".").sign(str(seen.request.pk))
     several = len(seen.wants) > 1
@@ -182,7 +182,7 @@ def _task(seen: Seen, request: Request) -> dict[str, Any]:
     return answer
 
 
-def _status(seen: Seen, came: list[str]) -> str:
+def _status(seen: VisibleRequest, came: list[str]) -> str:
     if outcomes.COMING in came or seen.request.open:
         return "pending"
     if seen.request.state != "approved_less":
@@ -190,7 +190,7 @@ def _status(seen: Seen, came: list[str]) -> str:
     return "approved" if all(one == outcomes.GIVEN for one in came) else "partial"
 
 
-def _item(seen: Seen, want: RequestWant, came: str) -> dict[str, Any]:
+def _item(seen: VisibleRequest, want: RequestWant, came: str) -> dict[str, Any]:
     words = {outcomes.GIVEN: "approved", outcomes.OPEN: "pending", outcomes.COMING: "pending"}
     status = words.get(came, STATUS.get(seen.request.state, "denied"))
     found: dict[str, Any] = {
@@ -203,7 +203,7 @@ def _item(seen: Seen, want: RequestWant, came: str) -> dict[str, Any]:
     return found
 
 
-def _result(seen: Seen, want: RequestWant) -> dict[str, Any]:
+def _result(seen: VisibleRequest, want: RequestWant) -> dict[str, Any]:
     approval = signing.Signer(salt=TASK, sep=".").sign(f"{seen.request.pk}-{want.number}")
     return {
         "mode": "reevaluate",

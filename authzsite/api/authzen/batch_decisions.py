@@ -145,14 +145,14 @@ class Inquiry:
             return True
         return bool(case.places) and not self.watched.isdisjoint(case.places[-1].lineage)
 
-    def look(self, case: Case) -> access_log.Look | None:
+    def look(self, case: Case) -> access_log.AccessLookup | None:
         """What is recorded when a person asks about somebody else; service accounts are counted by `note`."""
         operation = case.operation
         if case.known is None or operation is None or case.subject == self.asker:
             return None
         if self.asker.kind == Principal.Kind.SERVICE or not self.may_ask(case):
             return None
-        return access_log.Look(self.asker, f"why {operation}", case.known)
+        return access_log.AccessLookup(self.asker, f"why {operation}", case.known)
 
     @cached_property
     def watched(self) -> frozenset[int]:

@@ -78,7 +78,7 @@ def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Itera
         }
 
 
-def record(refusals: Sequence[Refusal], looks: Iterable[access_log.Look | None], *, via: str) -> None:
+def record(refusals: Sequence[Refusal], looks: Iterable[access_log.AccessLookup | None], *, via: str) -> None:
     """Put refusals of known people into the log, and who looked at whose access."""
     refused = [
         access_log.Refusal(case.subject, case.operation, existing(case), case.ref.id)

@@ -17,7 +17,7 @@ from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
 from policies.decisions import slices
 from policies.decisions.lookups import searches
-from policies.decisions.lookups.searches import Reach
+from policies.decisions.lookups.searches import SearchSlice
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.record import access_log, inquiries
 
@@ -99,7 +99,7 @@ class Search:
         elif self.case.subject != self.asker:
             access_log.looked(self.asker, f"{what} {self.question.action.name}".strip(), node, via="authzen")
 
-    def _reaches(self) -> list[Reach]:
+    def _reaches(self) -> list[SearchSlice]:
         """What the subject holds in each realm whose law knows the type and the action."""
         subject, run = self.case.subject, self.inquiry.run
         if subject is None:
@@ -113,7 +113,7 @@ class Search:
                 continue
             slice_ = self._slice(subject, root)
             if slice_ is not None:
-                found.append(Reach(root, slice_, action))
+                found.append(SearchSlice(root, slice_, action))
         return found
 
     def _action(self, root: Node) -> str | None:

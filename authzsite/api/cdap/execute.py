@@ -27,7 +27,7 @@ from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask
 from policies.errors import Invalid
 from policies.record import access_log
-from policies.record.access_log import Look, Refusal
+from policies.record.access_log import AccessLookup, Refusal
 from policies.services.cdap_instances import known
 
 
@@ -92,7 +92,7 @@ class Enforce(Execute):
         if lacking and subject.pk:
             access_log.refused_all([Refusal(subject, one, None, name) for one in lacking], via=self.via)
         if subject != self.caller.principal and self.caller.principal.kind != Principal.Kind.SERVICE:
-            looks = [Look(self.caller.principal, f"why {one}", self.root) for one in asked.actions]
+            looks = [AccessLookup(self.caller.principal, f"why {one}", self.root) for one in asked.actions]
             access_log.looked_all(looks, via=self.via)
 
 

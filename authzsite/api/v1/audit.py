@@ -23,7 +23,7 @@ from catalog.queries import realm_named, root
 from policies.record import access_log, audit, history
 from policies.record.audit import Position
 from policies.record.exports import ocsf
-from policies.record.exports.entries import COLUMNS, FIXED, flat, told
+from policies.record.exports.entries import COLUMNS, FIXED, entry_rows, flat
 from policies.record.history import Sight
 from policies.services import duties
 
@@ -46,7 +46,7 @@ class Audit(Ranged):
         form = _form(asked)
         top = _realm(asked)
         seen = history.of_one_realm(viewer, top) if form == "json" else _exportable(viewer, top)
-        question = audit.Asked(
+        question = audit.AuditFilter(
             top,
             object=_object(asked, top, seen),
             actor=_actor(asked.get("actor", "")),
@@ -58,7 +58,7 @@ class Audit(Ranged):
             return _whole(question, seen, asked)
         found = audit.trail(question, seen, after=_after(asked), limit=named.limit(asked))
         after = list(found.next) if found.next else None
-        return respond(named.listed(told(found.entries), _plain(after), SALT))
+        return respond(named.listed(entry_rows(found.entries), _plain(after), SALT))
 
 
 def _realm(asked: Asked) -> Node:
@@ -118,7 +118,7 @@ def _exportable(viewer: Principal, top: Node) -> Sight:
     return Sight(viewer, tuple(sorted(held)), site=False)
 
 
-def _whole(question: audit.Asked, seen: Sight, asked: Asked) -> HttpResponseBase:
+def _whole(question: audit.AuditFilter, seen: Sight, asked: Asked) -> HttpResponseBase:
     """Everything that fits, streamed, a batch at a time."""
     most = named.whole(asked, "limit", least=1)
     entries = islice(_entries(question, seen), most)
@@ -129,11 +129,11 @@ def _whole(question: audit.Asked, seen: Sight, asked: Asked) -> HttpResponseBase
     return StreamingHttpResponse(lines, content_type="application/x-ndjson")
 
 
-def _entries(question: audit.Asked, seen: Sight) -> Iterator[dict[str, Any]]:
+def _entries(question: audit.AuditFilter, seen: Sight) -> Iterator[dict[str, Any]]:
     after: Position | None = None
     while True:
         found = audit.trail(question, seen, after=after, limit=BATCH)
-        yield from told(found.entries)
+        yield from entry_rows(found.entries)
         after = found.next
         if after is None:
             return

@@ -17,7 +17,7 @@ from catalog.nodes import Node, nodes
 from policies.authority import Actor
 from policies.emergency import access as emergency_access
 from policies.emergency import traces
-from policies.emergency.access import Wanted
+from policies.emergency.access import EmergencyRequest
 from policies.errors import NotFound
 from policies.models import Emergency
 
@@ -108,7 +108,7 @@ class Emergencies(_Call):
         if node is None or not emergency_access.may(caller.principal, node):
             raise NotFound(UNKNOWN)
         key = request._request.headers.get("Idempotency-Key", "")[:64]
-        wanted = Wanted(node, body["action"], body["hours"], body["reason"], key)
+        wanted = EmergencyRequest(node, body["action"], body["hours"], body["reason"], key)
         return self.one(emergency_access.open_for_oneself(wanted, by=caller.actor()), node, 201)
 
 

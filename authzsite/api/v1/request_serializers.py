@@ -30,7 +30,7 @@ from policies.models import AccessRequest, RequestWant
 from policies.requests import provisioning
 from policies.requests.decision_context import Consideration
 from policies.requests.submission import Asking
-from policies.requests.visibility import Seen
+from policies.requests.visibility import VisibleRequest
 
 STATES = ("asked", "asked_back", "approved", "approved_less", "refused", "withdrawn", "lapsed")
 
@@ -340,7 +340,7 @@ def request_line(request: AccessRequest, wants: Collection[RequestWant]) -> dict
     return RequestLineSerializer({"request": request, "wants": wants}).data
 
 
-def request_answer(seen: Seen) -> dict[str, Any]:
+def request_answer(seen: VisibleRequest) -> dict[str, Any]:
     """A whole request as its viewer may see it."""
     any_given = any(want.given_at for want in seen.wants)
     parts = []

@@ -59,7 +59,7 @@ class RequestRules(Call):
 def _rules(node: Node) -> dict[str, Any]:
     own = rules.own(node)
     here = {name: getattr(own, name, None) for name in rules.NAMES}
-    return RequestRulesSerializer({"here": here, "counts": rules.along([*node.above(), node])}).data
+    return RequestRulesSerializer({"here": here, "counts": rules.rules_along([*node.above(), node])}).data
 
 
 class Substitutes(Call):

@@ -31,7 +31,7 @@ from policies.reviews import (
     start,
     worklist,
 )
-from policies.reviews.worklist import Standing
+from policies.reviews.worklist import ReviewRole
 from policies.services import duties
 
 LIST, ROWS, LEFT = "reviews", "review-rows", "review-exceptions"
@@ -63,7 +63,7 @@ class Reviews(Call):
 class _OfOne(Call):
     """A call about one review, which reads like an absent one to those whom it does not concern."""
 
-    def found(self, id: int, person: Principal) -> tuple[Review, Standing]:
+    def found(self, id: int, person: Principal) -> tuple[Review, ReviewRole]:
         review = Review.objects.filter(pk=id).select_related("starter", "realm", "fallback").first()
         standing = worklist.standing(review, person) if review else None
         if review is None or not standing:
@@ -126,7 +126,7 @@ class Effect(_OfOne):
         )
 
 
-def _loss(one: consequences.Lost | consequences.Kept) -> dict[str, Any]:
+def _loss(one: consequences.Lost | consequences.KeptAccess) -> dict[str, Any]:
     return {"principal": str(one.person), "object": one.object, "actions": list(one.actions)}
 
 
@@ -257,6 +257,6 @@ class Evidence(_OfOne):
         return FileResponse(target, as_attachment=True, filename=name, content_type="application/zip")  # type: ignore[return-value]
 
 
-def _reads(standing: Standing) -> None:
+def _reads(standing: ReviewRole) -> None:
     if not standing.reads:
         raise Refused("Who leads the review, and who may read the history, see this.")

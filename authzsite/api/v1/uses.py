@@ -26,7 +26,7 @@ from catalog.resolve import find_all, spelled
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
 from policies.analytics import uses
-from policies.analytics.uses import Used
+from policies.analytics.uses import ReportedUse
 from policies.decisions import slices
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.record import inquiries
@@ -136,7 +136,7 @@ def _permit(caller: Caller, realm: Realm, run: str, told: Sequence[Told]) -> Non
         raise Forbidden(NOT_YOURS)
 
 
-def _known(told: Sequence[Told], realm: Realm) -> list[Used]:
+def _known(told: Sequence[Told], realm: Realm) -> list[ReportedUse]:
     """Those of people, objects and actions that there are; of others nothing is said.  Three queries."""
     people = _people({each.who for each in told})
     nodes = _nodes([each.ref for each in told if each.ref is not None])
@@ -146,7 +146,7 @@ def _known(told: Sequence[Told], realm: Realm) -> list[Used]:
         if person is None or node is None or node.realm_id != realm.pk:
             continue
         if _is_action(node, each.action):
-            found.append(Used(person, node, each.action, each.executed, each.at))
+            found.append(ReportedUse(person, node, each.action, each.executed, each.at))
     return found
 
 

@@ -31,7 +31,7 @@ from policies.authority import Actor
 from policies.errors import Conflict, PolicyError, Separated
 from policies.previews import grants as previews
 from policies.services import grants
-from policies.services.grants import Wish, revision_now
+from policies.services.grants import GrantRequest, revision_now
 
 
 class ManyDraft(Draft):
@@ -48,7 +48,7 @@ class ManyDraft(Draft):
         return [one for one in each[0] if all(one in others for others in each[1:])]
 
     @property
-    def wishes(self) -> list[Wish]:
+    def wishes(self) -> list[GrantRequest]:
         wish = self.wish
         if wish is None:
             return []

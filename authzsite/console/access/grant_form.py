@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects import Privilege
 from policies.decisions.lookups.visible_objects import givable
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 from policies.services.roles import catalog_kind
 
 ORDER = ("use", "read", "write", "create", "manage")
@@ -74,11 +74,11 @@ class Draft(Choosing):
     # The rest
 
     @property
-    def wish(self) -> Wish | None:
+    def wish(self) -> GrantRequest | None:
         """The wish, as soon as there is somebody to give something to."""
         if not self.chosen or not self.may or not self.when.whole:
             return None
-        return Wish(self.node, tuple(self.chosen), self.may, self.when.begin, self.when.end)
+        return GrantRequest(self.node, tuple(self.chosen), self.may, self.when.begin, self.when.end)
 
     def check(self) -> bool:
         """Whether it can be saved; else the problems are named."""

@@ -150,7 +150,7 @@ def _form(asked: Asked, place: Place) -> dict[str, Any]:
 
 def _whom_to_ask(node: Node) -> str:
     """Who takes evidence away here, and where nobody does, who says who may.  Three or four queries."""
-    found = {one.holder: None for one in duties.along(node) if one.duty == EXPORT}
+    found = {one.holder: None for one in duties.duties_along(node) if one.duty == EXPORT}
     if found:
         who = words.listed([terms.spoken(one) for one in found], 3)
         return f"Evidence is taken away by who has the duty to export the history here: {who}."

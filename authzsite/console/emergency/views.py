@@ -35,7 +35,7 @@ from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.facts import is_service_admin
 from policies.emergency import access as emergency_access
-from policies.emergency.access import READ, WRITE, Wanted
+from policies.emergency.access import READ, WRITE, EmergencyRequest
 from policies.errors import PolicyError
 from policies.models import Emergency
 from policies.services import duties
@@ -114,7 +114,7 @@ def _open(request: Request, desk: Desk) -> HttpResponse:
     if node is None:
         note = Note("bad", "Not opened.", f"There is nothing called {what} that you may open.")
         return _show(request, desk, what, [note], status=422 if desk.held else 403)
-    wanted = Wanted(
+    wanted = EmergencyRequest(
         node,
         request.POST.get("action", READ),
         number_in(request.POST.get("hours", "")) or 0,

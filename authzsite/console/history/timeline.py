@@ -18,7 +18,7 @@ from authzsite.console.sync.applied import arrived, ordered
 from catalog.nodes import Node
 from policies.models import Change, ForeignOrder
 from policies.record import history
-from policies.record.history import Entry, Filter, Line, Sight
+from policies.record.history import Entry, EventLine, Filter, Sight
 from policies.sync.status import StatusQuestion, SyncStatus, names_by_pseudonym, of_orders, statuses
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
@@ -151,11 +151,11 @@ def _rows(entry: Entry) -> Iterable[Row]:
 class Fold:
     """Events of one change that read as one sentence: several rights on one object, an end moved."""
 
-    lines: list[Line]
-    ended: list[Line]
+    lines: list[EventLine]
+    ended: list[EventLine]
 
     @property
-    def first(self) -> Line:
+    def first(self) -> EventLine:
         return self.lines[0]
 
 
@@ -168,11 +168,11 @@ def _folds(entry: Entry) -> list[Fold]:
     return [fold for fold in folds.values() if fold.lines]
 
 
-def _housekeeping(line: Line) -> bool:
+def _housekeeping(line: EventLine) -> bool:
     return line.event.object_name.endswith("/personal role")
 
 
-def _alike(line: Line) -> tuple[Any, ...]:
+def _alike(line: EventLine) -> tuple[Any, ...]:
     event = line.event
     kind = _BEGINS.get(event.kind, event.kind)
     if event.kind == "object.registered":
@@ -184,7 +184,7 @@ def _alike(line: Line) -> tuple[Any, ...]:
 _BEGINS = {"grant.removed": "grant.added", "owner.ended": "owner.set", "realm.mode.ended": "realm.mode"}
 
 
-def _replaced(line: Line, entry: Entry) -> bool:
+def _replaced(line: EventLine, entry: Entry) -> bool:
     """Whether an end in a change makes way for what begins in the same change."""
     begins = _BEGINS.get(line.event.kind)
     return begins is not None and any(
@@ -270,7 +270,7 @@ class Claim:
         return StatusQuestion(self.lineage, whose, self.revision, self.privileges, self.loses)
 
 
-def _gone(fold: Fold) -> list[Line]:
+def _gone(fold: Fold) -> list[EventLine]:
     """What a revocation took, told with the end it would have had."""
     return fold.lines if fold.first.event.kind == "grant.removed" else []
 
@@ -300,7 +300,7 @@ def _sentence(fold: Fold) -> str:
 _CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
 
 
-def _plain(line: Line) -> str:
+def _plain(line: EventLine) -> str:
     """A sentence with the moments, the duties and the rights in it as people write them."""
     text, data = line.text, line.event.data
     if isinstance(until := data.get("until"), str) and until in text:
@@ -315,12 +315,12 @@ def _by(entry: Entry) -> str:
     return f"{entry.actor}, on behalf of {other}" if other else entry.actor
 
 
-def _until(line: Line) -> str:
+def _until(line: EventLine) -> str:
     until = line.event.data.get("until")
     return f" until {words.said(words.moment(datetime.fromisoformat(until)))}" if until else ""
 
 
-def _state_words(line: Line) -> str:
+def _state_words(line: EventLine) -> str:
     """What was or is true, in words: Read until Fri 27 Nov, 18:00; Olivia Owner."""
     data = line.event.data
     if "privilege" in data:
@@ -331,7 +331,7 @@ def _state_words(line: Line) -> str:
     return str(data.get("mode", line.text))
 
 
-def _place(line: Line) -> str:
+def _place(line: EventLine) -> str:
     return line.event.object_name.partition("/")[2] or line.event.object_name
 
 

@@ -16,7 +16,7 @@ from authzsite.console.kit.display.parts import Action, Face
 from catalog.nodes import Node
 from policies.decisions import ownership
 from policies.decisions.facts import is_service_admin
-from policies.decisions.ownership import GONE, Asked
+from policies.decisions.ownership import GONE, OwnershipFilter
 from policies.models import BackendFinding
 from policies.record import verifications
 
@@ -51,7 +51,11 @@ class Here:
     def _ownerless(self) -> Iterable[Item]:
         """What lies in the viewer's objects and belongs to somebody who cannot sign in any more."""
         for realm in self.desk.realms:
-            many = ownership.places(Asked(realm, how=GONE), self.desk.owned).count() if self.desk.owned else 0
+            many = (
+                ownership.places(OwnershipFilter(realm, how=GONE), self.desk.owned).count()
+                if self.desk.owned
+                else 0
+            )
             if many:
                 belongs = "belongs" if many == 1 else "belong"
                 url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"

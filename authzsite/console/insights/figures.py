@@ -140,12 +140,12 @@ class Lists:
         drawn = [_person(one.principal) for one in kept if one.principal]
         return self._rows(kept, drawn, "object", "objects", lambda one: "")
 
-    def _seen(self, lines: Sequence[overview.Line]) -> list[overview.Line]:
+    def _seen(self, lines: Sequence[overview.TopEntry]) -> list[overview.TopEntry]:
         slice_, now = slices.current(self.circle.asker, self.root), timezone.now()
         return [one for one in lines if one.node and ask.may_see(slice_, one.node, now=now)]
 
     def _rows(
-        self, lines: Sequence[overview.Line], drawn: Sequence[Who], one: str, several: str, note: Any
+        self, lines: Sequence[overview.TopEntry], drawn: Sequence[Who], one: str, several: str, note: Any
     ) -> list[Row]:
         lengths = bars([row.weight for row in lines])
         return [
@@ -153,11 +153,11 @@ class Lists:
             for row, who, length in zip(lines, drawn, lengths, strict=True)
         ]
 
-    def _services(self, row: overview.Line) -> str:
+    def _services(self, row: overview.TopEntry) -> str:
         services = (row.numbers.get("read") or (0, 0))[1]
         return f"{words.count(services, 'service account')} among them" if services else ""
 
-    def _holders(self, row: overview.Line) -> str:
+    def _holders(self, row: overview.TopEntry) -> str:
         return f"held by {words.count(row.numbers.get('people', 0), 'person', 'people')}"
 
 

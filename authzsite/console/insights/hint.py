@@ -24,7 +24,7 @@ from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend_state import behind
 from policies.analytics import hints
 from policies.analytics.hint_kinds import REMOVE
-from policies.analytics.hints import Told
+from policies.analytics.hints import HintView
 from policies.authority import Actor
 from policies.decisions import ask
 from policies.errors import Conflict, Invalid, NotFound, PolicyError
@@ -37,7 +37,7 @@ from policies.services.personal_roles import is_personal
 from policies.services.roles import Privilege
 
 
-def _hint(request: Request, number: int) -> tuple[Told, Actor]:
+def _hint(request: Request, number: int) -> tuple[HintView, Actor]:
     by = Actor(asker_of(request), "console", request_id=nonce_in(request))
     try:
         return hints.hint(number, by), by
@@ -51,7 +51,7 @@ def _origin(request: Request) -> str:
     return page if page and is_own(request, page) else reverse("console:hints")
 
 
-def _locked(request: Request, told: Told, deed: str) -> HttpResponse | None:
+def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
     """The refusal of who may see a hint and not act on it."""
     asker, node = asker_of(request), told.node
     if ask.ask(asker, GRANT, node):
@@ -90,11 +90,11 @@ def mend(request: Request, id: int) -> HttpResponse:
     return redirect(_origin(request))
 
 
-def _done(told: Told) -> str:
+def _done(told: HintView) -> str:
     return f"{about_words(told)} on {what(told).name} is taken back"
 
 
-def _ask(request: Request, told: Told, notes: list[Note]) -> HttpResponse:
+def _ask(request: Request, told: HintView, notes: list[Note]) -> HttpResponse:
     node = told.node
     open_ = Grant.objects.open().filter(pk=told.row.grant or 0).exists()
     tally, diff = _foretold(told) if open_ else (None, None)
@@ -127,7 +127,7 @@ def _ask(request: Request, told: Told, notes: list[Note]) -> HttpResponse:
     )
 
 
-def _foretold(told: Told) -> tuple[Tally | None, Diff]:
+def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
     row, node = told.row, told.node
     if row.pattern:
         text = "is taken from this name; who has it by another name keeps it"
@@ -164,7 +164,7 @@ def dismiss(request: Request, id: int) -> HttpResponse:
     return redirect(_origin(request))
 
 
-def _why(request: Request, told: Told, problem: str) -> HttpResponse:
+def _why(request: Request, told: HintView, problem: str) -> HttpResponse:
     context = {
         "heading": f"Leave {what(told).name} as it is?",
         "place": f"{told.label}. {about_words(told)}",

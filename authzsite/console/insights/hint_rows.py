@@ -15,7 +15,7 @@ from authzsite.console.kit.display.parts import Action, Face, Reason, Who
 from catalog.nodes import Node
 from lakewarden.law.facts import Slice
 from policies.analytics.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
-from policies.analytics.hints import Told
+from policies.analytics.hints import HintView
 from policies.decisions import ask, slices
 from policies.services.personal_roles import is_personal
 
@@ -60,7 +60,7 @@ class Drawing:
     def by(cls, asker: Principal, realms: Sequence[Node], back: str = "") -> Drawing:
         return cls(asker, {one.realm_id: slices.current(asker, one) for one in realms}, back)
 
-    def line(self, told: Told) -> Line:
+    def line(self, told: HintView) -> Line:
         about = about_words(told)
         may = self._may(told)
         row = told.row
@@ -84,11 +84,11 @@ class Drawing:
             row.reason,
         )
 
-    def _may(self, told: Told) -> bool:
+    def _may(self, told: HintView) -> bool:
         slice_ = self.slices.get(told.node.realm_id)
         return slice_ is not None and bool(ask.answer(slice_, "grant", told.node, now=timezone.now()))
 
-    def _mend(self, told: Told, about: str) -> Action:
+    def _mend(self, told: HintView, about: str) -> Action:
         url = mend_url(told)
         if told.kind.deed == REMOVE:
             url = self._with_back(url)
@@ -105,7 +105,7 @@ def reasons(lines: Sequence[Line]) -> list[Reason]:
     return [Reason(REASON, text)] if locked else []
 
 
-def what(told: Told) -> Who:
+def what(told: HintView) -> Who:
     """The thing or the person that it is about, with its page."""
     row, node = told.row, told.node
     if row.kind.startswith("dormant") and row.holder is not None:
@@ -118,7 +118,7 @@ def what(told: Told) -> Who:
     return Who(name, Face("thing", icon), terms.place_words(node), terms.page_of(node.id, node.type))
 
 
-def about_words(told: Told) -> str:
+def about_words(told: HintView) -> str:
     """Read, by role sales_read; Read, direct for Mia Meyer; with role browse."""
     row = told.row
     right = terms.right(row.privilege, told.node.type, told.node.kind) if row.privilege else ""
@@ -131,14 +131,14 @@ def about_words(told: Told) -> str:
     return right
 
 
-def found_words(told: Told) -> str:
+def found_words(told: HintView) -> str:
     """At revision 1,284, 3 h ago; first on Fri 27 Nov."""
     row = told.row
     first = "" if row.found == row.seen else f"; first {words.said(words.moment(row.found))}"
     return f"Revision {words.number(row.revision)}, {words.ago(row.seen)}{first}"
 
 
-def _dismissed(told: Told) -> str:
+def _dismissed(told: HintView) -> str:
     row = told.row
     if row.dismissed is None:
         return ""
@@ -146,11 +146,11 @@ def _dismissed(told: Told) -> str:
     return f"Dismissed by {by}, {words.said(words.moment(row.dismissed))}"
 
 
-def _button(told: Told) -> str:
+def _button(told: HintView) -> str:
     return BUTTONS[told.kind.deed]
 
 
-def mend_url(told: Told) -> str:
+def mend_url(told: HintView) -> str:
     """The page of the change that mends it, which shows what it does before it does it."""
     row, node, deed = told.row, told.node, told.kind.deed
     if deed == OWN:
@@ -164,7 +164,7 @@ def mend_url(told: Told) -> str:
     return reverse("console:hint_mend", args=[row.pk])
 
 
-def _narrow_url(told: Told) -> str:
+def _narrow_url(told: HintView) -> str:
     row, node = told.row, told.node
     if told.role is not None and not is_personal(told.role.name):
         return reverse("console:role_give_on", args=[told.role.id, node.id])

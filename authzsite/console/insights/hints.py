@@ -24,7 +24,7 @@ from authzsite.console.kit.page import page
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
 from policies.analytics.hint_kinds import KINDS
-from policies.analytics.hints import Place, Room, Told
+from policies.analytics.hints import HintView, Place, Room
 from policies.analytics.pipelines import control
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.models import PipelineRun
@@ -103,7 +103,7 @@ def room(request: Request) -> HttpResponse:
     )
 
 
-def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequence[Told], Pager]:
+def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequence[HintView], Pager]:
     """Those behind the place that the address names."""
     rows = found.page(SHOWN + 1, kind=asked.kind, after=asked.after)
     shown = rows[:SHOWN]

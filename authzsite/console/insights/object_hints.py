@@ -15,7 +15,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.objects.access import Place
 from catalog.nodes import Node
 from policies.analytics import hints
-from policies.analytics.hints import Told
+from policies.analytics.hints import HintView
 
 SHOWN = 3
 
@@ -41,7 +41,7 @@ def on_person(asker: Principal, person: Principal, realms: Sequence[Node]) -> di
     return _drawn(asker, found, realms, reverse("console:person", args=[person.pk]))
 
 
-def _drawn(asker: Principal, found: Sequence[Told], realms: Sequence[Node], back: str) -> dict[str, Any]:
+def _drawn(asker: Principal, found: Sequence[HintView], realms: Sequence[Node], back: str) -> dict[str, Any]:
     if not found:
         return {}
     draw = Drawing.by(asker, realms, back)

@@ -12,8 +12,8 @@ from authzsite.console.kit.display.parts import Diff, DiffLine, Face, Tally, Who
 from authzsite.console.people.group_members import DUTY
 from authzsite.console.roles.effects import Foretold
 from catalog.nodes import Node
-from policies.lifecycle.actions import COPY, HAND, TAKE, Deed
-from policies.lifecycle.entitlements import Holding
+from policies.lifecycle.actions import COPY, HAND, TAKE, LifecycleAction
+from policies.lifecycle.entitlements import Entitlement
 from policies.lifecycle.preview import of_deeds
 from policies.previews.grants import Preview
 
@@ -36,7 +36,7 @@ TITLES = {
 ICONS = {"token": "key", "account": "user", "member": "lake", "request": "policy", "seat": "review"}
 
 
-def what(one: Holding) -> Who:
+def what(one: Entitlement) -> Who:
     """A thing with its face and where it is."""
     if one.kind in ("group", "keep") and one.other is not None:
         return terms.who(one.other, one.other.name)
@@ -51,7 +51,7 @@ def what(one: Holding) -> Who:
     return Who(node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type))
 
 
-def _called(one: Holding) -> str:
+def _called(one: Entitlement) -> str:
     if one.kind == "request" and one.node is not None:
         return f"Request {one.number} for {one.node.ref.full_name or one.node.name}"
     if one.kind == "seat":
@@ -61,13 +61,13 @@ def _called(one: Holding) -> str:
     return one.node.name if one.node else one.text
 
 
-def _short(one: Holding) -> str:
+def _short(one: Entitlement) -> str:
     if one.kind in ("request", "seat") and one.node is not None:
         return one.node.realm
     return {"token": "token", "account": "to sign in with"}.get(one.kind, "realm")
 
 
-def gives(one: Holding) -> str:
+def gives(one: Entitlement) -> str:
     """What it lets somebody do, in a few words."""
     if one.kind in ("give", "text") and one.node is not None:
         rights = [terms.right(code, one.node.type, one.node.kind) for code in one.privileges]
@@ -92,7 +92,7 @@ class Told:
     """A plan about one person's things, in counted lines."""
 
     person: Principal
-    deeds: Sequence[Deed]
+    deeds: Sequence[LifecycleAction]
     realms: Sequence[Node]
 
     @cached_property
@@ -143,7 +143,7 @@ class Told:
 
     def _plain(self) -> Iterable[DiffLine]:
         """What is not worked out from rules: ownership by number, and all that is no right on data."""
-        groups: dict[tuple[str, str, Principal | None], list[Holding]] = {}
+        groups: dict[tuple[str, str, Principal | None], list[Entitlement]] = {}
         for deed in self.deeds:
             key = (deed.holding.kind, deed.what, deed.to)
             groups.setdefault(key, []).append(deed.holding)
@@ -151,7 +151,7 @@ class Told:
             yield from self._lines(kind, how, to, some)
 
     def _lines(
-        self, kind: str, how: str, to: Principal | None, some: Sequence[Holding]
+        self, kind: str, how: str, to: Principal | None, some: Sequence[Entitlement]
     ) -> Iterable[DiffLine]:
         if kind in ("give", "role"):
             return
@@ -164,7 +164,7 @@ class Told:
             yield DiffLine("gain", to.label, gets.format(many), names)
 
 
-def _named(one: Holding) -> str:
+def _named(one: Entitlement) -> str:
     if one.other is not None:
         return one.other.label
     if one.node is None:

@@ -29,8 +29,8 @@ from authzsite.console.lifecycle.leaver import crumbs_of, met
 from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import realms_of
-from policies.lifecycle.actions import COPY, Deed, Outcome, copy_all
-from policies.lifecycle.entitlements import COPIED, SITE, Holding, Holdings, askable
+from policies.lifecycle.actions import COPY, LifecycleAction, Outcome, copy_all
+from policies.lifecycle.entitlements import COPIED, SITE, Entitlement, Holdings, askable
 from policies.models import Grant
 from policies.record import access_log
 from policies.services.grants import revision_now
@@ -91,20 +91,20 @@ class Alike:
         return Holdings(one, circle.asker, circle.realms, lambda node: circle.sees(one, node))
 
     @cached_property
-    def theirs(self) -> tuple[Holding, ...]:
+    def theirs(self) -> tuple[Entitlement, ...]:
         return self._of(self.like).all if self.like else ()
 
     @cached_property
-    def has(self) -> dict[tuple[object, ...], Holding]:
+    def has(self) -> dict[tuple[object, ...], Entitlement]:
         return {_key(one): one for one in self._of(self.person).all}
 
     @cached_property
-    def lacking(self) -> list[Holding]:
+    def lacking(self) -> list[Entitlement]:
         """What the colleague has and this one has not, as far as it can be given at all."""
         rows = (self._rest(one) for one in self.theirs if one.kind in COPIED)
         return [one for one in rows if one is not None]
 
-    def _rest(self, one: Holding) -> Holding | None:
+    def _rest(self, one: Entitlement) -> Entitlement | None:
         mine = self.has.get(_key(one))
         if mine is None:
             return one
@@ -122,13 +122,13 @@ class Alike:
     # What is picked
 
     @cached_property
-    def may(self) -> list[Holding]:
+    def may(self) -> list[Entitlement]:
         """What of it the viewer may give; where the joiner is no member yet, only if they may admit."""
         shut = {one.realm_id for one in self.lacking if one.kind == "member" and not one.may_give}
         return [one for one in self.lacking if one.may_give and one.realm_id not in shut]
 
     @cached_property
-    def picked(self) -> list[Holding]:
+    def picked(self) -> list[Entitlement]:
         chosen = self._chosen
         mine = [one for one in self.may if one.code in chosen and one.kind != "member"]
         needed = {one.realm_id for one in mine if one.realm_id}
@@ -152,7 +152,7 @@ class Alike:
             by_role.setdefault(role or 0, set()).add(privilege)
         return frozenset(one.code for one in self.lacking if self._far(one, by_role))
 
-    def _far(self, one: Holding, by_role: dict[int, set[str]]) -> bool:
+    def _far(self, one: Entitlement, by_role: dict[int, set[str]]) -> bool:
         if one.node is None or one.kind == "duty":
             return one.kind == "duty"
         codes = by_role.get(one.node.id, set()) if one.kind == "role" else set(one.privileges)
@@ -160,8 +160,8 @@ class Alike:
         return any(found is not None and found.category in FAR for found in known)
 
     @cached_property
-    def deeds(self) -> list[Deed]:
-        return [Deed(one, COPY, self.person) for one in self.picked]
+    def deeds(self) -> list[LifecycleAction]:
+        return [LifecycleAction(one, COPY, self.person) for one in self.picked]
 
     @cached_property
     def told(self) -> told.Told | None:
@@ -177,7 +177,7 @@ class Alike:
     def lines(self) -> list[Line]:
         return [self._line(one) for one in self.lacking[:SHOWN]]
 
-    def _line(self, one: Holding) -> Line:
+    def _line(self, one: Entitlement) -> Line:
         base = (one.code, told.what(one), told.gives(one), terms.ends_chip(one.until))
         far = one.code in self.far
         if one not in self.may:
@@ -186,7 +186,7 @@ class Alike:
         trouble = next((it.trouble for it in self.outcomes if it.deed.holding.code == one.code), "")
         return Line(*base, one in self.picked, far, needed, "", trouble)
 
-    def _reason(self, one: Holding) -> str:
+    def _reason(self, one: Entitlement) -> str:
         if one.kind in SITE:
             return f"Ask a site admin. {site_admins.who_words()}"
         if one.may_give:
@@ -199,7 +199,7 @@ class Alike:
         return askable(one for one in self.lacking if not one.may_give)
 
 
-def _key(one: Holding) -> tuple[object, ...]:
+def _key(one: Entitlement) -> tuple[object, ...]:
     if one.kind in ("text", "duty"):
         return (one.kind, one.node and one.node.id, one.text)
     return (one.kind, one.code)

@@ -28,8 +28,8 @@ from authzsite.console.lifecycle.done import done_by
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.decisions.site import named
-from policies.lifecycle.actions import HAND, TAKE, Deed, Outcome, carry_out
-from policies.lifecycle.entitlements import HANDED, KINDS, SITE, TAKEN, Holding, Holdings, askable
+from policies.lifecycle.actions import HAND, TAKE, LifecycleAction, Outcome, carry_out
+from policies.lifecycle.entitlements import HANDED, KINDS, SITE, TAKEN, Entitlement, Holdings, askable
 from policies.record import access_log
 from policies.services.grants import revision_now
 
@@ -87,8 +87,8 @@ class Plan:
         return rows.filter(Q(kind="user") | Q(kind="group")).exclude(pk=self.person.pk)
 
     @cached_property
-    def by_kind(self) -> dict[str, list[Holding]]:
-        found: dict[str, list[Holding]] = {}
+    def by_kind(self) -> dict[str, list[Entitlement]]:
+        found: dict[str, list[Entitlement]] = {}
         for one in self.holdings.all:
             found.setdefault(one.kind, []).append(one)
         return found
@@ -100,29 +100,29 @@ class Plan:
     # What is chosen
 
     @cached_property
-    def deeds(self) -> list[Deed]:
+    def deeds(self) -> list[LifecycleAction]:
         """What is to be done and may be, in the order in which it is shown."""
         made = (self._deed(one, self._chosen(one)) for some in self.by_kind.values() for one in some)
         return [one for one in made if one is not None and one.allowed and one.possible]
 
     @cached_property
-    def unnamed(self) -> list[Holding]:
+    def unnamed(self) -> list[Entitlement]:
         """What is to be handed over, and nobody is named to whom."""
         mine = (one for one in self.holdings.all if one.may_take)
         return [] if self.asked.chosen else [one for one in mine if self._chosen(one) == HAND]
 
-    def _deed(self, one: Holding, chosen: str) -> Deed | None:
+    def _deed(self, one: Entitlement, chosen: str) -> LifecycleAction | None:
         what, _, code = chosen.partition(":")
         if what == HAND:
             to = self._named.get(code) or next(iter(self.asked.chosen), None)
-            return Deed(one, HAND, to)
-        return Deed(one, TAKE) if what == TAKE else None
+            return LifecycleAction(one, HAND, to)
+        return LifecycleAction(one, TAKE) if what == TAKE else None
 
     @cached_property
     def _named(self) -> dict[str, Principal]:
         return {str(one): one for one in self.asked.chosen}
 
-    def _chosen(self, one: Holding) -> str:
+    def _chosen(self, one: Entitlement) -> str:
         some = self.by_kind[one.kind]
         drawn = some.index(one) < SHOWN if len(some) > SHOWN else True
         name = f"do-{one.code}" if drawn else f"rest-{one.kind}"
@@ -136,7 +136,7 @@ class Plan:
     def sections(self) -> list[Section]:
         return [self._section(kind, self.by_kind[kind]) for kind in KINDS if kind in self.by_kind]
 
-    def _section(self, kind: str, some: list[Holding]) -> Section:
+    def _section(self, kind: str, some: list[Entitlement]) -> Section:
         lines = tuple(self._line(one) for one in some[:SHOWN])
         more = len(some) - SHOWN
         rest = None
@@ -146,7 +146,7 @@ class Plan:
             rest = Line(f"rest-{kind}", who, "", None, options)
         return Section(kind, told.TITLES[kind], words.number(len(some)), lines, rest)
 
-    def _line(self, one: Holding) -> Line:
+    def _line(self, one: Entitlement) -> Line:
         base = (f"do-{one.code}", told.what(one), told.gives(one), terms.ends_chip(one.until))
         trouble = self._troubles.get(one.code, "")
         if not one.may_take:
@@ -170,7 +170,7 @@ class Plan:
         chosen = chosen if chosen in codes else codes[0] if chosen.startswith(HAND) else LEAVE
         return tuple((code, word, code == chosen) for code, word in found)
 
-    def _reason(self, one: Holding) -> str:
+    def _reason(self, one: Entitlement) -> str:
         if one.kind in SITE:
             if one.kind == "account" and self.holdings.runs_the_site:
                 return "Nobody can disable their own account; ask another site admin."

@@ -29,7 +29,7 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions import ownership
 from policies.decisions.lookups.visible_objects import admitted
-from policies.decisions.ownership import GONE, NOBODY, Asked
+from policies.decisions.ownership import GONE, NOBODY, OwnershipFilter
 from policies.errors import PolicyError
 from policies.services import owners
 from policies.services.grants import revision_now
@@ -62,11 +62,11 @@ class Chosen:
         return somebody(text) if text else None
 
     @cached_property
-    def asked(self) -> Asked | None:
+    def asked(self) -> OwnershipFilter | None:
         how, type_ = self.data.get("how", ""), self.data.get("type", "")
         if self.root is None or (self.data.get("of", "").strip() and self.of is None):
             return None
-        return Asked(
+        return OwnershipFilter(
             self.root,
             self.of,
             how if how in dict(HOWS) else "",
@@ -155,7 +155,9 @@ def _toggles(chosen: Chosen) -> tuple[Toggle, ...]:
         if not code:
             offered.append(Toggle(word, chosen.url(how="", of=""), current))
             continue
-        many = ownership.places(Asked(chosen.asked.root, how=code), chosen.circle.sight.objects).count()
+        many = ownership.places(
+            OwnershipFilter(chosen.asked.root, how=code), chosen.circle.sight.objects
+        ).count()
         if many or current:
             offered.append(Toggle(word, chosen.url(how=code, of=""), current, words.number(many)))
     return tuple(offered)

@@ -21,7 +21,7 @@ from lakewarden.law import dialects
 from lakewarden.law.engine import DENIED
 from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.decisions import ask, slices
-from policies.decisions.lookups.reach import Said, said
+from policies.decisions.lookups.reach import RuleSets, rule_sets
 
 SOON = timedelta(days=14)
 TOLD = ("use", "read", "write", "grant", "drop")
@@ -162,10 +162,10 @@ class Reach:
         return {key: one for key, one in nodes(keys).items() if self.circle.sees(self.person, one)}
 
     @cached_property
-    def said(self) -> list[tuple[Slice, Said]]:
+    def said(self) -> list[tuple[Slice, RuleSets]]:
         """What the rules of each realm say."""
         known = zip(self.slices, self.circle.realms, strict=True)
-        return [(slice_, said(slice_, realm.realm_id)) for slice_, realm in known]
+        return [(slice_, rule_sets(slice_, realm.realm_id)) for slice_, realm in known]
 
     @property
     def through(self) -> frozenset[int]:

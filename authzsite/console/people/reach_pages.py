@@ -19,7 +19,7 @@ from authzsite.console.sync import applied
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.law.facts import OWNER, Rule, Slice
-from policies.decisions.lookups.reach import Alike, Group, Named, Said
+from policies.decisions.lookups.reach import Alike, Named, ObjectGroup, RuleSets
 
 SHOWN = 50
 PIECE = 2000
@@ -48,7 +48,7 @@ class PagedReach(Reach):
         return Named([told for _, told in self.said], terms.CONTAINERS, seen)
 
     @cached_property
-    def _likes(self) -> dict[Group, Reached]:
+    def _likes(self) -> dict[ObjectGroup, Reached]:
         """What stands for each group, decided."""
         places = nodes(one.first for one in self._groups)
         firsts = ((one.group, places.get(one.first)) for one in self._groups)
@@ -78,7 +78,7 @@ class PagedReach(Reach):
         return self.counts[self.how]
 
     @property
-    def _fitting_groups(self) -> Collection[Group] | None:
+    def _fitting_groups(self) -> Collection[ObjectGroup] | None:
         if not self.how:
             return None
         return [group for group, like in self._likes.items() if self.how in like.fits]
@@ -135,7 +135,7 @@ class PagedReach(Reach):
         slice_, told = self._told(node)
         parent = node.lineage[-2] if len(node.lineage) > 1 else 0
         alone = node.id if node.type in terms.CONTAINERS else 0
-        like = self._likes.get(Group(told.signs[node.id], parent, node.type, alone))
+        like = self._likes.get(ObjectGroup(told.signs[node.id], parent, node.type, alone))
         if like is None:
             return self._alone(node)
         return Reached(node, tuple(told.rules[node.id]), like.can, slice_, like.refused, like.fits)
@@ -144,7 +144,7 @@ class PagedReach(Reach):
         slice_, told = self._told(node)
         return self._decided(node, tuple(told.rules[node.id]), slice_)
 
-    def _told(self, node: Node) -> tuple[Slice, Said]:
+    def _told(self, node: Node) -> tuple[Slice, RuleSets]:
         """The facts that speak of one that rules name."""
         return next(one for one in self.said if node.id in one[1].rules)
 

@@ -20,7 +20,7 @@ from authzsite.console.kit.inputs.dates import When
 from authzsite.console.requests.links import usual
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
-from policies.requests.needs import HOLD, MOST_WANTED, Wanted
+from policies.requests.needs import HOLD, MOST_WANTED, WantedAction
 from policies.requests.submission import Asking
 
 LASTS = (("P7D", "7 days"), ("P30D", "30 days"), ("P90D", "90 days"), ("date", "A date"), ("never", "No end"))
@@ -76,7 +76,7 @@ class Form:
         kept = [key for key in found if f"{key[0]} {key[1]}" != dropped]
         return [Thing(type_, name, tuple(found[type_, name])) for type_, name in kept[:MOST_WANTED]]
 
-    def _asked(self) -> Iterator[Wanted]:
+    def _asked(self) -> Iterator[WantedAction]:
         if "nonce" in self.data:
             yield from self._ticked()
         else:
@@ -84,25 +84,25 @@ class Form:
         if self.named:
             yield self.named
 
-    def _ticked(self) -> Iterator[Wanted]:
+    def _ticked(self) -> Iterator[WantedAction]:
         on = [text.partition(" ") for text in self.data.getlist("on")]
         for type_, _, name in on:
-            yield Wanted(_told(type_, "type"), _told(name, "resource"), "")
+            yield WantedAction(_told(type_, "type"), _told(name, "resource"), "")
         for text in self.data.getlist("do"):
             at, _, action = text.partition(" ")
             if at.isdecimal() and len(at) < 4 and int(at) < len(on):
                 type_, _, name = on[int(at)]
-                yield Wanted(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
+                yield WantedAction(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
 
-    def _linked(self) -> Iterator[Wanted]:
+    def _linked(self) -> Iterator[WantedAction]:
         types, actions = self.data.getlist("type"), self.data.getlist("action")
         for at, name in enumerate(self.data.getlist("resource")[: MOST_WANTED + 1]):
             type_ = types[min(at, len(types) - 1)] if types else shape_of(name)
             action = actions[min(at, len(actions) - 1)] if actions else usual(type_)
-            yield Wanted(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
+            yield WantedAction(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
 
     @cached_property
-    def named(self) -> Wanted | None:
+    def named(self) -> WantedAction | None:
         """What was typed to be added."""
         typed = _told(self.data.get("more", ""), "resource").strip()
         if not typed:
@@ -110,11 +110,13 @@ class Form:
         realm = next(iter(self.kinds)) if len(self.kinds) == 1 and "/" not in typed else ""
         name = f"{realm}/{typed}" if realm and typed != realm else typed
         type_ = _told(self.data.get("more_type", ""), "type") or shape_of(name)
-        return Wanted(type_, name, usual(type_))
+        return WantedAction(type_, name, usual(type_))
 
     @property
-    def wanted(self) -> tuple[Wanted, ...]:
-        return tuple(Wanted(one.type, one.name, action) for one in self.things for action in one.actions)
+    def wanted(self) -> tuple[WantedAction, ...]:
+        return tuple(
+            WantedAction(one.type, one.name, action) for one in self.things for action in one.actions
+        )
 
     # Who, until when, why
 

@@ -12,7 +12,7 @@ from authzsite.console.requests.form import Form
 from authzsite.console.requests.links import ask
 from catalog.nodes import Node
 from lakewarden.law.objects import ObjectRef
-from policies.decisions.approvers import APPROVE, Decider
+from policies.decisions.approvers import APPROVE, Approver
 from policies.requests import decision_places, role_proposals
 from policies.requests.needs import HOLD, Need
 from policies.requests.submission import Foresight
@@ -54,7 +54,7 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
     }
 
 
-def _places(form: Form, seen: Foresight) -> list[decision_places.Place | None]:
+def _places(form: Form, seen: Foresight) -> list[decision_places.DecisionPlace | None]:
     """Where each decision is made, as far as that may be spoken of."""
     ways = [_way(need.ref, seen) for need in seen.needs]
     return [
@@ -63,7 +63,9 @@ def _places(form: Form, seen: Foresight) -> list[decision_places.Place | None]:
     ]
 
 
-def _role(form: Form, seen: Foresight, found: Sequence[decision_places.Place | None]) -> Action | None:
+def _role(
+    form: Form, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]
+) -> Action | None:
     """The smallest role that gives exactly this, if whoever asks may know of all of it."""
     whole = [
         (place, need.privileges) for need, place in zip(seen.needs, found, strict=True) if place is not None
@@ -75,7 +77,7 @@ def _role(form: Form, seen: Foresight, found: Sequence[decision_places.Place | N
     return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
 
 
-def _steps(form: Form, seen: Foresight, found: Sequence[decision_places.Place | None]) -> list[Step]:
+def _steps(form: Form, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]) -> list[Step]:
     """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
     ways = [_way(need.ref, seen) for need in seen.needs]
     every = iter(decision_places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
@@ -83,12 +85,12 @@ def _steps(form: Form, seen: Foresight, found: Sequence[decision_places.Place | 
     return [_step(*one, form) for one in zip(seen.needs, ways, deciders, strict=True)]
 
 
-def _first(found: Sequence[Decider]) -> list[Decider]:
+def _first(found: Sequence[Approver]) -> list[Approver]:
     nearest = max((len(one.where.levels) for one in found), default=0)
     return [one for one in found if len(one.where.levels) == nearest]
 
 
-def _step(need: Need, way: tuple[Node, ...], found: Sequence[Decider], form: Form) -> Step:
+def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Form) -> Step:
     text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
     face = Face("thing", terms.icon_of(need.ref.type))
     if not _is_whole(need, way):
@@ -100,7 +102,7 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Decider], form: For
     return Step(text, _ground(found[0]), words.either([*first, *more]), face)
 
 
-def _ground(one: Decider) -> str:
+def _ground(one: Approver) -> str:
     verb = GROUNDS.get(one.ground, "may give access to")
     place = "" if one.ground == "service_admin" else f" {one.where.ref.full_name or one.where.name}"
     return f"{one.principal.label} {verb}{place}"

@@ -32,8 +32,8 @@ from policies.errors import Conflict, Invalid, NotFound
 from policies.models import RequestPart, RequestStep, RequestWant
 from policies.models.requests import GRANTED, WAITING
 from policies.requests import outcomes, provisioning, submission, visibility
-from policies.requests.provisioning import Standing
-from policies.requests.visibility import Seen
+from policies.requests.provisioning import BackendProgress
+from policies.requests.visibility import VisibleRequest
 from policies.services.grants import revision_now
 
 NAMED = 4
@@ -81,7 +81,7 @@ class Given:
     lead: str
 
 
-def seen_by(request: Request, number: int) -> Seen:
+def seen_by(request: Request, number: int) -> VisibleRequest:
     """The request as the asker may see it; not found when it is none or not theirs to see."""
     try:
         return visibility.get(number, asker_of(request))
@@ -96,7 +96,9 @@ def room(request: Request, id: int) -> HttpResponse:
     return shown(request, seen_by(request, id), [])
 
 
-def shown(request: Request, seen: Seen, notes: list[Note], *, status: int = 200, **more: Any) -> HttpResponse:
+def shown(
+    request: Request, seen: VisibleRequest, notes: list[Note], *, status: int = 200, **more: Any
+) -> HttpResponse:
     row = seen.request
     standings = provisioning.standings(row)
     context = {
@@ -131,12 +133,12 @@ def shown(request: Request, seen: Seen, notes: list[Note], *, status: int = 200,
     )
 
 
-def _subject(seen: Seen) -> str:
+def _subject(seen: VisibleRequest) -> str:
     asks = "You ask" if seen.mine else f"{seen.request.asker.label} asks"
     return f"{asks}{requests_rows.for_words(seen.request)}"
 
 
-def _actions(seen: Seen) -> Iterable[Action]:
+def _actions(seen: VisibleRequest) -> Iterable[Action]:
     if seen.may_decide:
         yield Action("Decide", reverse("console:request_decide", args=[seen.request.pk]), "primary")
     wanted = [(one.type, one.name, one.action) for one in seen.wants]
@@ -146,7 +148,7 @@ def _actions(seen: Seen) -> Iterable[Action]:
         yield Action("Ask again", ask(wanted, seen.request.holder))
 
 
-def facts(seen: Seen) -> Facts:
+def facts(seen: VisibleRequest) -> Facts:
     row = seen.request
     told_ = [
         Fact("State", state=requests_rows.state_of(row)),
@@ -161,7 +163,7 @@ def facts(seen: Seen) -> Facts:
     return Facts(tuple(told_))
 
 
-def _from(seen: Seen) -> str:
+def _from(seen: VisibleRequest) -> str:
     row = seen.request
     if row.starts:
         return f"from {words.moment(row.starts)} on"
@@ -171,7 +173,7 @@ def _from(seen: Seen) -> str:
 # How far it has come
 
 
-def _line(seen: Seen, standings: Sequence[Standing]) -> Iterable[dict[str, str]]:
+def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterable[dict[str, str]]:
     """Asked, decided, given, there: each with its mark, as one line."""
     row = seen.request
     yield _station("done", "Asked", words.said(words.moment(row.asked_at)))
@@ -190,7 +192,7 @@ def _line(seen: Seen, standings: Sequence[Standing]) -> Iterable[dict[str, str]]
         yield from (_there(one) for one in standings)
 
 
-def _given_station(seen: Seen) -> dict[str, str]:
+def _given_station(seen: VisibleRequest) -> dict[str, str]:
     given = [want for want in seen.wants if want.given_at]
     if not given:
         due = min((want.due for want in seen.wants if want.due), default=None)
@@ -199,7 +201,7 @@ def _given_station(seen: Seen) -> dict[str, str]:
     return _station("done", "Given", words.said(words.moment(moment)))
 
 
-def _there(one: Standing) -> dict[str, str]:
+def _there(one: BackendProgress) -> dict[str, str]:
     system = one.backend.get_kind_display()
     name = {"proved": f"There in {system}", "stuck": f"Stuck before {system}"}.get(
         one.state, f"On its way to {system}"
@@ -213,7 +215,7 @@ def _station(mark: str, name: str, note: str) -> dict[str, str]:
     return {"mark": mark, "name": name, "note": note, "said": said}
 
 
-def _standing(one: Standing) -> dict[str, Any]:
+def _standing(one: BackendProgress) -> dict[str, Any]:
     kind, word = {
         "proved": ("ok", "There: read back"),
         "stuck": ("failed", "Stuck"),
@@ -224,13 +226,13 @@ def _standing(one: Standing) -> dict[str, Any]:
 # What was decided, what was given
 
 
-def decisions(seen: Seen) -> list[Decision]:
+def decisions(seen: VisibleRequest) -> list[Decision]:
     """Every decision, with who is to make those that are open."""
     law = requests_rows.law_of(seen.request)
     return [_decision(part, seen, law) for part in seen.parts]
 
 
-def _decision(part: RequestPart, seen: Seen, law: str) -> Decision:
+def _decision(part: RequestPart, seen: VisibleRequest, law: str) -> Decision:
     word = part.get_state_display()
     state = State(requests_rows.KINDS.get(part.state, "unknown"), word[:1].upper() + word[1:])
     who, when = _decided(part) if part.decided_at else (_awaited(part, seen), "")
@@ -266,7 +268,7 @@ def _less(part: RequestPart, law: str) -> str:
     return f"{said[:1].upper()}{said[1:]}. " if said else ""
 
 
-def _awaited(part: RequestPart, seen: Seen) -> str:
+def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
     if part.state not in WAITING:
         return ""
     found = seen.deciders(part)
@@ -279,11 +281,11 @@ def _awaited(part: RequestPart, seen: Seen) -> str:
     return words.either([*names[:NAMED], *more])
 
 
-def _given(seen: Seen) -> list[Given]:
+def _given(seen: VisibleRequest) -> list[Given]:
     return [_one_given(want, seen) for want in seen.wants]
 
 
-def _one_given(want: RequestWant, seen: Seen) -> Given:
+def _one_given(want: RequestWant, seen: VisibleRequest) -> Given:
     came = outcomes.standing(want, seen.parts)
     ended = seen.request.state in ("withdrawn", "lapsed")
     kind, word = {
@@ -296,7 +298,7 @@ def _one_given(want: RequestWant, seen: Seen) -> Given:
     return Given(f"{what[:1].upper()}{what[1:]}", State(kind, word), window, want.name)
 
 
-def _timeline(seen: Seen) -> Timeline:
+def _timeline(seen: VisibleRequest) -> Timeline:
     law = requests_rows.law_of(seen.request)
     parts = {part.number: requests_rows.part_words(part, law) for part in seen.parts}
     return Timeline(tuple(_moment(step, parts) for step in reversed(seen.steps)))

@@ -96,7 +96,7 @@ def room(request: Request, id: int) -> HttpResponse:
 def _show(request: Request, place: Place, typed: Typed, notes: list[Note]) -> HttpResponse:
     node = place.node
     above = list(node.above())
-    inherited = rules.along(above) if above else Rules()
+    inherited = rules.rules_along(above) if above else Rules()
     context = {
         "heading": f"What requests for {node.name} must say",
         "crumbs": Crumbs(tuple((one.name, terms.page_of(one.id, one.type)) for one in (*above, node))),

@@ -18,7 +18,7 @@ from policies.authority import Actor
 from policies.models import Review, review_states
 from policies.record import access_log
 from policies.reviews import worklist
-from policies.reviews.worklist import Standing
+from policies.reviews.worklist import ReviewRole
 
 VIA = "console"
 
@@ -29,7 +29,7 @@ class Visit:
 
     review: Review
     asker: Principal
-    standing: Standing
+    standing: ReviewRole
 
     @cached_property
     def root(self) -> Node:

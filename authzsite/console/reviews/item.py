@@ -97,7 +97,7 @@ def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResp
         "diff": Diff(tuple(reviews_preview.lines(row) or _lines(found, row))),
         "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
         "gives": [_gift(told, gift) for gift in row.gives],
-        "timeline": Timeline(tuple(_moment(told, made) for made in worklist.told(row))),
+        "timeline": Timeline(tuple(_moment(told, made) for made in worklist.row_decisions(row))),
         "before": [_earlier(told, earlier) for earlier in worklist.before(row)],
         "may_take_back": one.may_decide and row.state == "decided",
         "asked": row.desk.label if row.desk else "",
@@ -156,7 +156,7 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
         yield DiffLine("same", "No one", "loses access.")
 
 
-def _ways(kept: consequences.Kept) -> str:
+def _ways(kept: consequences.KeptAccess) -> str:
     return f"{kept.object}, through {words.listed(list(dict.fromkeys(map(way, kept.paths))), 3)}"
 
 

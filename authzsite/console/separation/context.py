@@ -22,9 +22,9 @@ from lakewarden.law.facts import OWNER
 from policies.decisions import site_permissions
 from policies.models import SeparationRule
 from policies.record import access_log
-from policies.separation import Book, Clash, of_realm, visibility
-from policies.separation.conflicts import Found, existing
-from policies.separation.sides import Side, Way, sides_of
+from policies.separation import Book, Violation, of_realm, visibility
+from policies.separation.conflicts import OpenViolation, existing
+from policies.separation.sides import Side, SidePath, sides_of
 from policies.separation.visibility import Sight
 from policies.services.personal_roles import is_personal
 
@@ -58,7 +58,7 @@ class Desk:
         keys = [side.key for side in book.sides()]
         return Sight(book.places) if self.writes else visibility.of(self.ward.asker, keys)
 
-    def found(self, book: Book) -> list[Found]:
+    def found(self, book: Book) -> list[OpenViolation]:
         """Who is in conflict; looking at it is recorded."""
         access_log.looked(self.ward.asker, LOOKED, self.ward.root, via="console")
         return existing(self.ward.root, book)
@@ -128,7 +128,7 @@ class Line:
     let_end: Action | None
 
 
-def path_of(way: Way, seen: Sight) -> Path:
+def path_of(way: SidePath, seen: Sight) -> Path:
     chips = []
     node = seen.place(way.object)
     if way.privilege == OWNER and node:
@@ -145,7 +145,9 @@ def path_of(way: Way, seen: Sight) -> Path:
     return Path(tuple(chips))
 
 
-def line(found: Found, book: Book, *, action: Action | None = None, let_end: Action | None = None) -> Line:
+def line(
+    found: OpenViolation, book: Book, *, action: Action | None = None, let_end: Action | None = None
+) -> Line:
     clash, seen = found.clash, Sight(book.places)
     one, other = clash.both.pairs[0]
     let = clash.exception
@@ -161,7 +163,7 @@ def line(found: Found, book: Book, *, action: Action | None = None, let_end: Act
     )
 
 
-def clash_words(clash: Clash, seen: Sight) -> tuple[str, str]:
+def clash_words(clash: Violation, seen: Sight) -> tuple[str, str]:
     """Who is stopped by which rule, and by what: for a note above a form."""
     one, other = (side_words(side, seen) for side in sides_of(clash.rule))
     return (

@@ -16,7 +16,7 @@ from authzsite.console.separation.views import rules_of
 from authzsite.downloads import csv_file
 from policies.models import SeparationRule
 from policies.separation import Book
-from policies.separation.conflicts import Found
+from policies.separation.conflicts import OpenViolation
 from policies.separation.visibility import Sight
 
 
@@ -44,7 +44,7 @@ def of_conflicts(request: Request, id: int) -> HttpResponseBase:
     return csv_file.answer(f"conflicts-{id}", head, _conflicts(rule, book, found))
 
 
-def _conflicts(rule: SeparationRule, book: Book, found: list[Found]) -> Iterator[list[object]]:
+def _conflicts(rule: SeparationRule, book: Book, found: list[OpenViolation]) -> Iterator[list[object]]:
     seen = Sight(book.places)
     for one in found:
         who, let = one.clash.person, one.clash.exception

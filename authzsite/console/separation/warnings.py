@@ -11,14 +11,14 @@ from authzsite.console.separation.context import clash_words
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.previews import grants
-from policies.separation import Clash, forecast, visibility
+from policies.separation import Violation, forecast, visibility
 from policies.separation.visibility import Sight
-from policies.services.grants import Wish
+from policies.services.grants import GrantRequest
 
 TOLD = 3
 
 
-def of_wishes(wishes: Sequence[Wish], actor: Actor) -> list[Note]:
+def of_wishes(wishes: Sequence[GrantRequest], actor: Actor) -> list[Note]:
     return _notes(grants.clashes(wishes, actor), actor.principal)
 
 
@@ -34,7 +34,7 @@ def of_joining(
     return _notes([one for root in realms for one in forecast.of_joining(root, group, people)], reader)
 
 
-def _notes(clashes: Sequence[Clash], reader: Principal | None) -> list[Note]:
+def _notes(clashes: Sequence[Violation], reader: Principal | None) -> list[Note]:
     seen = visibility.of_clashes(reader, clashes[:TOLD]) if clashes else Sight({})
     told = [Note("bad", *clash_words(one, seen)) for one in clashes[:TOLD]]
     more = len(clashes) - TOLD

@@ -46,7 +46,7 @@ from policies.events import DUTY_GIVEN, DUTY_TAKEN
 from policies.record import access_log
 from policies.record.change import change
 from policies.services import duties, realm_of
-from policies.services.duties import Held
+from policies.services.duties import HeldDuty
 
 NAMES = dict(Securable._meta.permissions)
 NO = "why-not-duty"
@@ -78,8 +78,8 @@ class Office:
         return bool(site_permissions.ask_realm(self.place.asker, self.root))
 
     @cached_property
-    def rows(self) -> Sequence[Held]:
-        held = duties.along(self.place.node)
+    def rows(self) -> Sequence[HeldDuty]:
+        held = duties.duties_along(self.place.node)
         if self.may or self.place.may_look:
             return held
         circle = Circle(self.place.asker)
@@ -96,7 +96,7 @@ class Office:
     def lines(self) -> list[Line]:
         return [self._line(one) for one in self.rows]
 
-    def _line(self, one: Held) -> Line:
+    def _line(self, one: HeldDuty) -> Line:
         here = one.node.id == self.place.node.id
         who = terms.who(one.holder, one.holder.name, reverse("console:person", args=[one.holder.pk]))
         url = "" if here else reverse("console:object_duties", args=[one.node.id])
@@ -110,7 +110,7 @@ class Office:
             self._take(one, here=here),
         )
 
-    def _take(self, one: Held, *, here: bool) -> Action | None:
+    def _take(self, one: HeldDuty, *, here: bool) -> Action | None:
         if not here:
             return None
         asked = urlencode({"who": str(one.holder), "duty": one.duty})
@@ -269,7 +269,7 @@ class GiveView(DutyChangeView):
 
 
 def _lines(node: Node, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:
-    has = {(held.holder.pk, held.duty) for held in duties.along(node)}
+    has = {(held.holder.pk, held.duty) for held in duties.duties_along(node)}
     for principal in who:
         for duty in wanted:
             text = f"{group_members.DUTY[duty]} {node.name} and what is below it"
@@ -304,7 +304,7 @@ class TakeView(DutyChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         name = self.holder.label
-        here = [held for held in duties.along(self.node) if held.node.id == self.node.id]
+        here = [held for held in duties.duties_along(self.node) if held.node.id == self.node.id]
         if not any(held.holder == self.holder and held.duty == self.duty for held in here):
             gone = Note("", f"{name} does not have this duty here.", "It may have been taken before.")
             return Plan(nothing=True, notes=(gone,))

@@ -11,7 +11,7 @@ from authzsite.management.base import OperatorCommand
 from lakewarden.record.notes import BadNote
 from policies.models import Backend
 from policies.record import checkpoints, lost_ends
-from policies.record.lost_ends import End
+from policies.record.lost_ends import LogEnd
 from policies.sync.safeguards import restored
 
 WORDS = {checkpoints.CHANGES: "record", checkpoints.ACCESS: "log of refusals and looks"}
@@ -69,7 +69,7 @@ class Command(OperatorCommand):
             self.stderr.write(trouble)
 
 
-def _in_words(end: End) -> str:
+def _in_words(end: LogEnd) -> str:
     log = WORDS[checkpoints.CHANGES if end.log == checkpoints.CHANGES else checkpoints.ACCESS]
     told = f"the {log} ends at {end.entries}, was signed until {end.signed}"
     if not end.gone:

@@ -17,10 +17,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from lakewarden.spark.pipelines.inherited_facts import Levels, Place
+from lakewarden.spark.pipelines.inherited_facts import Levels, ObjectFacts
 from lakewarden.spark.pipelines.messages import Telling
 from lakewarden.spark.pipelines.people_sets import Crowd, places
-from lakewarden.spark.pipelines.population import ROLE, Standing, Unit, contains
+from lakewarden.spark.pipelines.population import ROLE, Population, Unit, contains
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
 
 COLUMNS = "backend bigint, role bigint, person bigint, kind string, path array<string>, right string"
@@ -28,17 +28,17 @@ FINGERPRINT = 16
 """Letters of a digest that name a role of resolved rights."""
 
 
-class There(NamedTuple):
+class BackendObject(NamedTuple):
     """An object as a backend has it."""
 
-    place: Place
+    place: ObjectFacts
     backend: int
     kind: str
     path: tuple[str, ...]
 
 
 @dataclass
-class Wanted:
+class DesiredState:
     """What should be true in backends, by sets.
 
     `logins` are who can sign in to each; `given` what a privilege comes to there, by (backend, kind of
@@ -47,8 +47,8 @@ class Wanted:
     role of their own with what is resolved.  In a backend that is `by_person` everybody has their own.
     """
 
-    standing: Standing
-    containers: Mapping[int, Place]
+    standing: Population
+    containers: Mapping[int, ObjectFacts]
     logins: Mapping[int, Crowd]
     given: Mapping[tuple[int, str], list[tuple[str, str]]]
     asked: Mapping[tuple[int, str], list[tuple[str, str]]]
@@ -56,7 +56,7 @@ class Wanted:
     apart: dict[int, Crowd] = field(default_factory=dict)
     _roles: dict[int, dict[str, set[int]]] = field(default_factory=dict)
 
-    def mirrored(self, levels: Levels, there: There) -> Iterator[tuple[int, str]]:
+    def mirrored(self, levels: Levels, there: BackendObject) -> Iterator[tuple[int, str]]:
         """The rights that each role gives on an object; who is not given the same by the law is put apart."""
         if there.backend in self.by_person:
             self.apart[there.backend] = self.logins.get(there.backend, 0)
@@ -75,14 +75,14 @@ class Wanted:
             differ = (held ^ resolved.get(right, 0)) & self.logins.get(there.backend, 0)
             self.apart[there.backend] = self.apart.get(there.backend, 0) | differ
 
-    def resolved(self, levels: Levels, there: There) -> dict[str, Crowd]:
+    def resolved(self, levels: Levels, there: BackendObject) -> dict[str, Crowd]:
         """Who should have each right on an object, as the law decides."""
         held, found = levels.held(there.place), dict[str, Crowd]()
         for operation, right in self.asked.get((there.backend, there.kind), ()):
             found[right] = found.get(right, 0) | levels.able(there.place, operation, held)
         return found
 
-    def _on(self, place: Place) -> dict[str, set[int]]:
+    def _on(self, place: ObjectFacts) -> dict[str, set[int]]:
         """The roles to which each privilege is allowed on an object, or above it."""
         if place.key in self._roles:
             return self._roles[place.key]
@@ -127,8 +127,8 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
     (output / "summary.json").write_text(json.dumps(summary))
 
 
-def _mirrored(wanted: Wanted, targets: Iterable[There]) -> Iterator[tuple[Any, ...]]:
-    levels, seen = Levels(wanted.standing, wanted.containers), Wanted(**_parts(wanted))
+def _mirrored(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterator[tuple[Any, ...]]:
+    levels, seen = Levels(wanted.standing, wanted.containers), DesiredState(**_parts(wanted))
     for there in targets:
         for role, right in seen.mirrored(levels, there):
             yield (there.backend, role, None, there.kind, there.path, right)
@@ -137,7 +137,7 @@ def _mirrored(wanted: Wanted, targets: Iterable[There]) -> Iterator[tuple[Any, .
             yield (backend, None, wanted.standing.people.keys[place], None, None, None)
 
 
-def _apart(wanted: Wanted, targets: Iterable[There]) -> Iterator[tuple[Any, ...]]:
+def _apart(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterator[tuple[Any, ...]]:
     levels = Levels(wanted.standing, wanted.containers)
     for there in targets:
         apart = wanted.apart.get(there.backend, 0)
@@ -147,12 +147,12 @@ def _apart(wanted: Wanted, targets: Iterable[There]) -> Iterator[tuple[Any, ...]
                 yield (there.backend, None, person, there.kind, there.path, right)
 
 
-def _parts(wanted: Wanted) -> dict[str, Any]:
+def _parts(wanted: DesiredState) -> dict[str, Any]:
     names = ("standing", "containers", "logins", "given", "asked", "by_person")
     return {name: getattr(wanted, name) for name in names}
 
 
-def _should(spark: Any, wanted: Wanted, mirrored: Any, resolved: Any) -> tuple[Any, Any]:
+def _should(spark: Any, wanted: DesiredState, mirrored: Any, resolved: Any) -> tuple[Any, Any]:
     """The rights and the members that should be in the backend, by our role's key and the person's name."""
     from pyspark.sql import functions as f
 
@@ -184,7 +184,7 @@ def _should(spark: Any, wanted: Wanted, mirrored: Any, resolved: Any) -> tuple[A
     return rights.distinct(), members.withColumnRenamed("name", "person").distinct()
 
 
-def _holding(wanted: Wanted, rows: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
+def _holding(wanted: DesiredState, rows: Iterable[Any]) -> Iterator[tuple[int, int, int]]:
     """Who of those with a login holds each mirrored role, but for those who are put apart."""
     for backend, role in rows:
         here = wanted.logins.get(backend, 0) & ~wanted.apart.get(backend, 0)
@@ -192,7 +192,7 @@ def _holding(wanted: Wanted, rows: Iterable[Any]) -> Iterator[tuple[int, int, in
             yield backend, role, wanted.standing.people.keys[place]
 
 
-def _names(spark: Any, wanted: Wanted) -> Any:
+def _names(spark: Any, wanted: DesiredState) -> Any:
     named = [(key, wanted.standing.principals[key].name) for key in wanted.standing.people.keys]
     return spark.createDataFrame(named, "principal bigint, name string")
 
@@ -211,13 +211,13 @@ def _compared(should: Any, seen: Any, by: tuple[str, ...]) -> Any:
     return both.select(*by, what.alias("what"))
 
 
-def _wanted(spark: Any, snapshot: Snapshot, here: Any, acls: Path) -> Wanted:
+def _wanted(spark: Any, snapshot: Snapshot, here: Any, acls: Path) -> DesiredState:
     standing = snapshot.standing(snapshot.realm())
     rights = _read(spark, acls, "rights").collect()
     by_backend: dict[int, set[int]] = defaultdict(set)
     for row in _read(spark, acls, "logins").collect():
         by_backend[row["backend"]].add(row["principal"])
-    return Wanted(
+    return DesiredState(
         standing,
         snapshot.containers(here),
         {backend: standing.people.crowd(keys) for backend, keys in by_backend.items()},
@@ -234,14 +234,14 @@ def _by_kind(rows: Iterable[Any]) -> dict[tuple[int, str], list[tuple[str, str]]
     return dict(found)
 
 
-def _crowds(standing: Standing, rows: Iterable[Any]) -> dict[int, Crowd]:
+def _crowds(standing: Population, rows: Iterable[Any]) -> dict[int, Crowd]:
     found: dict[int, Crowd] = defaultdict(int)
     for row in rows:
         found[row["backend"]] |= standing.people.alone(row["person"])
     return found
 
 
-def _mapped(spark: Any, wanted: Wanted, targets: Any, work: Any) -> Any:
+def _mapped(spark: Any, wanted: DesiredState, targets: Any, work: Any) -> Any:
     sent = spark.sparkContext.broadcast(wanted)
 
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
@@ -260,10 +260,10 @@ def _mapped(spark: Any, wanted: Wanted, targets: Any, work: Any) -> Any:
     return targets.select(*named).mapInArrow(mapped, COLUMNS)
 
 
-def _there(batch: Any) -> Iterator[There]:
-    more = zip(*(column.to_pylist() for column in batch.columns[len(Place._fields) :]))
+def _there(batch: Any) -> Iterator[BackendObject]:
+    more = zip(*(column.to_pylist() for column in batch.columns[len(ObjectFacts._fields) :]))
     for place, (backend, kind, path) in zip(places_of(batch), more):
-        yield There(place, backend, kind, tuple(path))
+        yield BackendObject(place, backend, kind, tuple(path))
 
 
 def _read(spark: Any, acls: Path, name: str) -> Any:

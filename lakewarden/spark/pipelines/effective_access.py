@@ -1,7 +1,7 @@
 """Pipeline `effective_access`: who can reach what in a realm, at the moment of the snapshot.
 
 Written to the output folder: `levels/kind=…` with a row for each object, holder, person, unit and type
-(lakewarden.spark.pipelines.reach_counts.Row), and `summary.json` with the figures of the console.
+(lakewarden.spark.pipelines.reach_counts.ResultRow), and `summary.json` with the figures of the console.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lakewarden.spark.pipelines import figures
-from lakewarden.spark.pipelines.inherited_facts import Fact, Levels, Place
+from lakewarden.spark.pipelines.inherited_facts import Fact, Levels, ObjectFacts
 from lakewarden.spark.pipelines.messages import Telling
 from lakewarden.spark.pipelines.pattern_answers import Named
-from lakewarden.spark.pipelines.population import Standing, Unit
-from lakewarden.spark.pipelines.reach_counts import SAMPLE, Asked, Reaching, Row
+from lakewarden.spark.pipelines.population import Population, Unit
+from lakewarden.spark.pipelines.reach_counts import SAMPLE, AccessCollector, LawAnswers, ResultRow
 from lakewarden.spark.pipelines.sampling import Sample
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
 
@@ -42,13 +42,13 @@ class Differs(Exception):
 class World(NamedTuple):
     """Everything that every task needs, sent to each executor once."""
 
-    standing: Standing
-    containers: dict[int, Place]
+    standing: Population
+    containers: dict[int, ObjectFacts]
     texts: list[Fact]
     units: list[Unit]
     pairs: float
 
-    def asked(self) -> Asked:
+    def asked(self) -> LawAnswers:
         if self.standing.law.by_text:
             return Named(self.standing, self.containers, self.texts)
         return Levels(self.standing, self.containers)
@@ -112,33 +112,33 @@ def batches_of(world: World, batches: Iterable[Any]) -> Iterator[Any]:
     import pyarrow as pa
 
     asked = world.asked()
-    reaching = Reaching(asked, world.units)
+    reaching = AccessCollector(asked, world.units)
     sample = Sample(asked, world.pairs)
     schema = _schema(pa)
     for batch in batches:
         places = list(places_of(batch))
         yield _batch(pa, schema, list(reaching.rows(places)))
         yield _batch(pa, schema, list(_sampled(sample, reaching, places)))
-    yield _batch(pa, schema, [*reaching.ended(), Row(SAMPLE, people=sample.decided)])
+    yield _batch(pa, schema, [*reaching.ended(), ResultRow(SAMPLE, people=sample.decided)])
 
 
-def _sampled(sample: Sample, reaching: Reaching, places: Iterable[Place]) -> Iterator[Row]:
+def _sampled(sample: Sample, reaching: AccessCollector, places: Iterable[ObjectFacts]) -> Iterator[ResultRow]:
     for place in places:
         for trouble in sample.differences(place, reaching.able):
-            yield Row(SAMPLE, place.key, trouble=trouble)
+            yield ResultRow(SAMPLE, place.key, trouble=trouble)
 
 
 def _schema(pa: Any) -> Any:
     number, text, truth, texts = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
     counts = pa.list_(pa.struct([("action", text), ("people", number), ("services", number)]))
     types = (text, number, number, text, truth, text, number, texts, texts, truth, number, counts, text)
-    return pa.schema(list(zip(Row._fields, types)))
+    return pa.schema(list(zip(ResultRow._fields, types)))
 
 
-def _batch(pa: Any, schema: Any, rows: list[Row]) -> Any:
+def _batch(pa: Any, schema: Any, rows: list[ResultRow]) -> Any:
     named = ("action", "people", "services")
     columns = [list(column) for column in zip(*rows)] or [[] for _ in schema]
-    counts = Row._fields.index("counts")
+    counts = ResultRow._fields.index("counts")
     columns[counts] = [[dict(zip(named, one)) for one in each] for each in columns[counts]]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)

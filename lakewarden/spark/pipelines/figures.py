@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lakewarden.spark.pipelines.people_sets import count
-from lakewarden.spark.pipelines.population import ROLE, Standing, Unit
+from lakewarden.spark.pipelines.population import ROLE, Population, Unit
 from lakewarden.spark.pipelines.reach_counts import OBJECT, PERSON, SAMPLE, TOTAL, UNIT, data_types
 
 FOREMOST = 100
@@ -16,7 +16,7 @@ STEPS = (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000)
 """Where the classes of people by how many objects they can read begin."""
 
 
-def gathered(levels: Path, standing: Standing) -> dict[str, Any]:
+def gathered(levels: Path, standing: Population) -> dict[str, Any]:
     """Everything the console shows of a run, from its rows, which are read file by file.
 
     By the driver: a task of Spark takes longer to be sent than to add up what one file says.
@@ -137,7 +137,7 @@ def _numbers(counts: Any) -> dict[str, list[int]]:
     return {one["action"]: [one["people"], one["services"]] for one in counts}
 
 
-def people_figures(standing: Standing, rows: list[tuple[int, str, int]]) -> dict[str, Any]:
+def people_figures(standing: Population, rows: list[tuple[int, str, int]]) -> dict[str, Any]:
     """Of people: how many read how much, and who reaches most.  Rows are (person, action, objects)."""
     numbers: dict[int, dict[str, int]] = {}
     for person, action, objects in rows:
@@ -168,7 +168,7 @@ def classes(reads: list[int]) -> list[list[int]]:
     return [[start, people] for start, people in zip(STEPS, found)][: last + 1]
 
 
-def roles_figures(standing: Standing, rows: list[tuple[Unit, int]]) -> list[dict[str, Any]]:
+def roles_figures(standing: Population, rows: list[tuple[Unit, int]]) -> list[dict[str, Any]]:
     """The roles that give something on most objects; those of one person alone are left out."""
     shared = [
         (unit, objects)

@@ -15,7 +15,7 @@ from lakewarden.law.facts import OWNER as OWNS
 from lakewarden.law.facts import Key
 from lakewarden.spark.pipelines import population as standing
 from lakewarden.spark.pipelines.people_sets import Crowd
-from lakewarden.spark.pipelines.population import Standing, Unit, Window, contains
+from lakewarden.spark.pipelines.population import Population, Unit, Window, contains
 
 
 class Fact(NamedTuple):
@@ -33,7 +33,7 @@ class Fact(NamedTuple):
     since: Optional[float] = None
 
 
-class Place(NamedTuple):
+class ObjectFacts(NamedTuple):
     """An object with the facts that sit on it.  `ancestors` runs from the realm's root to its parent."""
 
     key: int
@@ -51,7 +51,7 @@ Crowds = Mapping[int, Crowd]
 """A crowd for each privilege, by its bit."""
 
 
-class Held(NamedTuple):
+class HeldPrivileges(NamedTuple):
     """What is held on the levels down to an object, joined; None of `below` when the way is no way."""
 
     allow: Crowds
@@ -64,7 +64,7 @@ class Held(NamedTuple):
 class Answers:
     """Asks a crowd's questions; the same for every law."""
 
-    def __init__(self, standing: Standing) -> None:
+    def __init__(self, standing: Population) -> None:
         self.standing, self.mode = standing, standing.realm.enforced
         self._atoms: dict[int, Atom] = {bit: atom for atom, bit in self.law.numbers.items()}
         self._ways: dict[int, tuple[tuple[Atom, ...], ...]] = {}
@@ -110,27 +110,27 @@ class Levels(Answers):
 
     by_text = False
 
-    def __init__(self, standing: Standing, containers: Mapping[int, Place]) -> None:
+    def __init__(self, standing: Population, containers: Mapping[int, ObjectFacts]) -> None:
         super().__init__(standing)
         self.containers = containers
         self.facts: Sequence[Fact] = ()
-        self._held: dict[int, Held] = {}
+        self._held: dict[int, HeldPrivileges] = {}
         self._latest: Optional[_Atoms] = None
 
-    def held(self, place: Place) -> Held:
+    def held(self, place: ObjectFacts) -> HeldPrivileges:
         """What is held on an object, all above it counted."""
         above = self._above(place)
         step = _step(self.law, above, place.type)
         types = (*(above.types if above else ()), place.type)
         if step is None:
-            return Held({}, {}, {}, types, None)
+            return HeldPrivileges({}, {}, {}, types, None)
         allow, deny = (dict(above.allow), dict(above.deny)) if above else ({}, {})
         owned = dict(above.owned) if above else {}
         for fact in self._now(place.facts):
             self._add(fact, step, place.type, allow, deny, owned)
-        return Held(allow, deny, owned, types, step)
+        return HeldPrivileges(allow, deny, owned, types, step)
 
-    def able(self, place: Place, operation: str, held: Held) -> Crowd:
+    def able(self, place: ObjectFacts, operation: str, held: HeldPrivileges) -> Crowd:
         """Everybody who may do an operation to an object."""
         test = self.law.test(operation, place.type)
         if test is None or held.step is None:
@@ -144,17 +144,17 @@ class Levels(Answers):
         found = self.joined(test, self._atoms_on(held, place.key))
         return found & self.standing.members if asked.membership else found
 
-    def _atoms_on(self, held: Held, key: Key) -> _Atoms:
+    def _atoms_on(self, held: HeldPrivileges, key: Key) -> _Atoms:
         """What was worked out for one operation is at hand for the next one on the same object."""
         latest = self._latest
         if latest is None or latest.on is not held or latest.key != key:
             latest = self._latest = _Atoms(self, held, key)
         return latest
 
-    def above(self, place: Place) -> Held | None:
+    def above(self, place: ObjectFacts) -> HeldPrivileges | None:
         return self._above(place)
 
-    def _above(self, place: Place) -> Held | None:
+    def _above(self, place: ObjectFacts) -> HeldPrivileges | None:
         if place.parent is None:
             return None
         known = self._held.get(place.parent)
@@ -187,7 +187,7 @@ class Levels(Answers):
 class _Atoms(dict[Atom, Crowd]):
     """The crowd for whom an atom holds on one object, made when it is first asked for."""
 
-    def __init__(self, levels: Levels, held: Held, key: Key) -> None:
+    def __init__(self, levels: Levels, held: HeldPrivileges, key: Key) -> None:
         super().__init__()
         self._levels, self.on, self.key = levels, held, key
 
@@ -214,7 +214,7 @@ class _Atoms(dict[Atom, Crowd]):
         raise ValueError(f"a tree's law has no `{atom.kind}`")
 
 
-def _step(law: Dialect, above: Held | None, type: str) -> Step | None:
+def _step(law: Dialect, above: HeldPrivileges | None, type: str) -> Step | None:
     if above is None:
         return law.steps.get(type)
     return above.step.below.get(type) if above.step else None
@@ -226,4 +226,4 @@ def privileges_telling(law: Dialect, type: str) -> int:
     return sum(one.bit for one in known if law.by_text or one.category != "use")
 
 
-__all__ = ["Answers", "Fact", "Held", "Levels", "Place", "privileges_telling", "standing"]
+__all__ = ["Answers", "Fact", "HeldPrivileges", "Levels", "ObjectFacts", "privileges_telling", "standing"]

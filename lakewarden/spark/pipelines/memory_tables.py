@@ -9,8 +9,17 @@ from datetime import datetime
 from typing import Any
 
 from lakewarden.law.facts import OWNER as OWNS
-from lakewarden.spark.pipelines.inherited_facts import Fact, Place
-from lakewarden.spark.pipelines.population import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
+from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
+from lakewarden.spark.pipelines.population import (
+    HOLDER,
+    NOW,
+    OWNER,
+    ROLE,
+    Population,
+    Realm,
+    Unit,
+    standing_of,
+)
 
 Tables = Mapping[str, Iterable[Mapping[str, Any]]]
 """Rows by table; each names its columns as the export does."""
@@ -30,21 +39,21 @@ class InMemory:
     def rows(self, name: str, *columns: str) -> list[Any]:
         return [tuple(row[one] for one in columns) for row in self.tables[name]]
 
-    def standing(self, when: str = NOW, *, lasting: float = 0.0) -> Standing:
+    def standing(self, when: str = NOW, *, lasting: float = 0.0) -> Population:
         return standing_of(self.realm, self.rows, when, lasting=lasting)
 
-    def places(self) -> list[Place]:
+    def places(self) -> list[ObjectFacts]:
         """Every object with the facts on it."""
         on: dict[int, list[Fact]] = defaultdict(list)
         for key, fact in self.facts:
             if key is not None:
                 on[key].append(fact)
         return [
-            Place(key, type, name, tuple(above), tuple(on.get(key, ())))
+            ObjectFacts(key, type, name, tuple(above), tuple(on.get(key, ())))
             for key, type, name, above in self.rows("objects", "key", "type", "name", "ancestors")
         ]
 
-    def containers(self, places: Iterable[Place]) -> dict[int, Place]:
+    def containers(self, places: Iterable[ObjectFacts]) -> dict[int, ObjectFacts]:
         """The objects that have something below them, and the realm's root."""
         known = {one.key: one for one in places}
         above = {key for one in known.values() for key in one.ancestors} | {self.realm.root}

@@ -18,13 +18,13 @@ from lakewarden.law.facts import OWNER as OWNS
 from lakewarden.law.facts import Level, Lineage
 from lakewarden.law.patterns import Texts
 from lakewarden.law.principals import Principal
-from lakewarden.spark.pipelines.inherited_facts import Answers, Fact, Held, Place
+from lakewarden.spark.pipelines.inherited_facts import Answers, Fact, HeldPrivileges, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import Crowd, places
-from lakewarden.spark.pipelines.population import HOLDER, Standing, Unit, contains
+from lakewarden.spark.pipelines.population import HOLDER, Population, Unit, contains
 from lakewarden.spark.pipelines.population import OWNER as OWNING
 
 
-def _of_settings(standing: Standing) -> tuple[list[Fact], list[Fact]]:
+def _of_settings(standing: Population) -> tuple[list[Fact], list[Fact]]:
     """What the realm's law and settings give without a grant: on texts, and as ownership of the realm."""
     realm, texts, owners = standing.realm, list[Fact](), list[Fact]()
     for one in standing.principals.values():
@@ -37,7 +37,7 @@ def _of_settings(standing: Standing) -> tuple[list[Fact], list[Fact]]:
     return texts, owners
 
 
-NOTHING = Held({}, {}, {}, (), None)
+NOTHING = HeldPrivileges({}, {}, {}, (), None)
 
 
 class Named(Answers):
@@ -45,12 +45,14 @@ class Named(Answers):
 
     by_text = True
 
-    def __init__(self, standing: Standing, containers: Mapping[int, Place], facts: Iterable[Fact]) -> None:
+    def __init__(
+        self, standing: Population, containers: Mapping[int, ObjectFacts], facts: Iterable[Fact]
+    ) -> None:
         super().__init__(standing)
         self.text_law = cast("TextDialect", self.law)
         more, owners = _of_settings(standing)
         root = containers[standing.realm.root]
-        self.containers: Mapping[int, Place] = {
+        self.containers: Mapping[int, ObjectFacts] = {
             **containers,
             root.key: root._replace(facts=(*root.facts, *owners)),
         }
@@ -60,13 +62,13 @@ class Named(Answers):
         self._held_by = list(self._bits.values())
         self._known: dict[tuple[object, ...], Crowd] = {}
 
-    def held(self, place: Place) -> Held:
+    def held(self, place: ObjectFacts) -> HeldPrivileges:
         return NOTHING
 
-    def above(self, place: Place) -> Held | None:
+    def above(self, place: ObjectFacts) -> HeldPrivileges | None:
         return None if place.parent is None else NOTHING
 
-    def able(self, place: Place, operation: str, held: Held) -> Crowd:
+    def able(self, place: ObjectFacts, operation: str, held: HeldPrivileges) -> Crowd:
         """Everybody who may do an operation to an entity."""
         lineage = self.lineage(place)
         test = self.law.test(operation, place.type)
@@ -80,7 +82,7 @@ class Named(Answers):
             return 0
         return self._by_names(test, lineage)
 
-    def lineage(self, place: Place) -> Lineage:
+    def lineage(self, place: ObjectFacts) -> Lineage:
         """The levels of an entity, root first, as the law is asked about them."""
         above = (self.containers[key] for key in place.ancestors)
         return tuple(Level(one.type, one.key, one.name) for one in (*above, place))

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
 from lakewarden.spark.pipelines.people_sets import count
-from lakewarden.spark.pipelines.population import PEOPLE, ROLE, Standing, Unit
-from lakewarden.spark.pipelines.unneeded_grants import DAY, WINDOW, Found
+from lakewarden.spark.pipelines.population import PEOPLE, ROLE, Population, Unit
+from lakewarden.spark.pipelines.unneeded_grants import DAY, WINDOW, Hint
 
 ALIKE = 0.8
 """Two roles are nearly one when so much of all their rules is the same."""
@@ -18,12 +18,12 @@ COMMON = 50
 
 
 def sleeping(
-    standing: Standing,
+    standing: Population,
     assignments: Iterable[tuple[int, int]],
     grants: Mapping[int, int],
     owned: Mapping[int, int],
     last: Mapping[int, float],
-) -> Iterator[Found]:
+) -> Iterator[Hint]:
     """People and services that hold something themselves and did nothing for WINDOW days, as jobs tell.
 
     `assignments` are pairs of a role and its holder, `grants` and `owned` count what is given to a principal
@@ -46,12 +46,12 @@ def sleeping(
         words = [f"{n} {single if n == 1 else many}" for n, single, many in holds if n]
         kind = "dormant_service" if one.kind == "service" else "dormant_person"
         data = {"holds": " and ".join(words), "able": one.able, "used": last.get(key)}
-        yield Found(kind, holder=key, people=1, data=data)
+        yield Hint(kind, holder=key, people=1, data=data)
 
 
 def nearly_one(
-    standing: Standing, rules: Iterable[tuple[int, object]], personal: Mapping[int, int]
-) -> Iterator[Found]:
+    standing: Population, rules: Iterable[tuple[int, object]], personal: Mapping[int, int]
+) -> Iterator[Hint]:
     """Pairs of roles of which nearly all rules are the same; roles of one person alone are left out.
 
     `rules` are pairs of a role and what stands for one of its rules.
@@ -78,10 +78,10 @@ def nearly_one(
             yield _pair(standing, one, other, shared, every, len(of_role[one]) - shared)
 
 
-def _pair(standing: Standing, one: int, other: int, shared: int, rules: int, only: int) -> Found:
+def _pair(standing: Population, one: int, other: int, shared: int, rules: int, only: int) -> Hint:
     held = standing.crowd(Unit(ROLE, one)) | standing.crowd(Unit(ROLE, other))
     data = {"shared": shared, "rules": rules, "only": only}
-    return Found("near_roles", role=one, other_role=other, people=count(held), data=data)
+    return Hint("near_roles", role=one, other_role=other, people=count(held), data=data)
 
 
 def counted(holders: Iterable[int]) -> Mapping[int, int]:

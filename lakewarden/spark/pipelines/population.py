@@ -65,7 +65,7 @@ class Realm:
         return "off" if self.settings.get("authentication") == "off" else self.mode
 
 
-class Standing:
+class Population:
     """All people of a realm and how they are grouped, as of the realm's moment.
 
     `memberships` are rows (group, member, from, until), `assignments` (role, holder, from, until), `members`
@@ -204,14 +204,14 @@ Rows = Callable[..., list[Any]]
 """Answers the rows of a table of the snapshot: its name, and the columns that are wanted."""
 
 
-def standing_of(realm: Realm, rows: Rows, when: str = NOW, *, lasting: float = 0.0) -> Standing:
+def standing_of(realm: Realm, rows: Rows, when: str = NOW, *, lasting: float = 0.0) -> Population:
     """Who stands where, by the tables of a snapshot.
 
     With `lasting` only those who have stood there for so many seconds, as far as the history that is kept
     tells when it began.
     """
     window = ("from", "until", "since")
-    return Standing(
+    return Population(
         realm,
         [Who(*row) for row in rows("principals", "key", "kind", "name", "able", "service_admin")],
         memberships=_settled(rows("memberships", "group", "member", *window), lasting),

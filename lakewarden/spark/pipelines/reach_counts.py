@@ -13,14 +13,14 @@ from typing import NamedTuple, Optional, Protocol
 from lakewarden.law.conditions import SELF, atoms
 from lakewarden.law.dialects.base import Dialect
 from lakewarden.law.facts import OWNER as OWNS
-from lakewarden.spark.pipelines.inherited_facts import Fact, Held, Place, privileges_telling
+from lakewarden.spark.pipelines.inherited_facts import Fact, HeldPrivileges, ObjectFacts, privileges_telling
 from lakewarden.spark.pipelines.people_sets import Crowd, Numbering, Tally, count
-from lakewarden.spark.pipelines.population import ROLE, Standing, Unit, contains
+from lakewarden.spark.pipelines.population import ROLE, Population, Unit, contains
 
 OBJECT, HELD, PERSON, UNIT, TOTAL, SAMPLE = "object", "holder", "person", "unit", "total", "sample"
 
 
-class Row(NamedTuple):
+class ResultRow(NamedTuple):
     """One line of the result; which fields are filled depends on its kind.
 
     object: `key`, `parent`, `type`, whether it is `plain` (without facts of its own) and `counts`: people
@@ -44,11 +44,11 @@ class Row(NamedTuple):
     trouble: Optional[str] = None
 
 
-class Asked(Protocol):
+class LawAnswers(Protocol):
     """What gives the answers of one law: lakewarden.spark.pipelines.inherited_facts, or texts."""
 
-    standing: Standing
-    containers: Mapping[int, Place]
+    standing: Population
+    containers: Mapping[int, ObjectFacts]
     facts: Sequence[Fact]
     """Those that are about texts, and not about objects."""
     by_text: bool
@@ -56,21 +56,21 @@ class Asked(Protocol):
     @property
     def law(self) -> Dialect: ...
 
-    def held(self, place: Place) -> Held: ...
+    def held(self, place: ObjectFacts) -> HeldPrivileges: ...
 
-    def able(self, place: Place, operation: str, held: Held) -> Crowd: ...
+    def able(self, place: ObjectFacts, operation: str, held: HeldPrivileges) -> Crowd: ...
 
-    def above(self, place: Place) -> Held | None: ...
+    def above(self, place: ObjectFacts) -> HeldPrivileges | None: ...
 
 
 Able = Mapping[str, Crowd]
 """Who can do each action."""
 
 
-class Reaching:
+class AccessCollector:
     """Works through objects and gathers what is told at the end."""
 
-    def __init__(self, asked: Asked, units: Iterable[Unit] = ()) -> None:
+    def __init__(self, asked: LawAnswers, units: Iterable[Unit] = ()) -> None:
         self.asked, self.law, self.standing = asked, asked.law, asked.standing
         self.units = Numbering(units)
         self._data = data_types(self.law)
@@ -84,36 +84,36 @@ class Reaching:
         self._asks_self: dict[str, bool] = {}
         self._given: dict[int, Mapping[int, Crowd]] = {}
 
-    def able(self, place: Place) -> Able:
+    def able(self, place: ObjectFacts) -> Able:
         """Who can do each action on an object."""
         held = self.asked.held(place)
         return {
             name: self.asked.able(place, operation, held) for name, operation in actions(self.law, place.type)
         }
 
-    def rows(self, places: Iterable[Place]) -> Iterator[Row]:
+    def rows(self, places: Iterable[ObjectFacts]) -> Iterator[ResultRow]:
         """A row for each object, and one for each holder of something on it."""
         for place in places:
             able, breadth, plain = self._answer(place)
             counts = self._counted(place.type, able)
-            yield Row(OBJECT, place.key, place.parent, place.type, plain, counts=counts)
+            yield ResultRow(OBJECT, place.key, place.parent, place.type, plain, counts=counts)
             if not plain:
                 self._add(place.type, able, breadth, 1)
                 yield from self._holders(place, able)
 
-    def ended(self) -> Iterator[Row]:
+    def ended(self) -> Iterator[ResultRow]:
         """What could only be told after the last object."""
         for level, times in self._times.items():
             self._add(level[1], *self._plain[level], times)
         yield from self._by_person()
         for place, objects in self._breadth.sums().items():
             unit = self.units.keys[place]
-            yield Row(UNIT, unit_kind=unit.kind, unit=unit.key, people=objects)
+            yield ResultRow(UNIT, unit_kind=unit.kind, unit=unit.key, people=objects)
         for type, pairs in self._totals.items():
             counts = tuple((name, n, self._services[type][name]) for name, n in pairs.items())
-            yield Row(TOTAL, type=type, people=self._objects[type], counts=counts)
+            yield ResultRow(TOTAL, type=type, people=self._objects[type], counts=counts)
 
-    def _answer(self, place: Place) -> tuple[Able, Crowd, bool]:
+    def _answer(self, place: ObjectFacts) -> tuple[Able, Crowd, bool]:
         if place.facts or self.asked.by_text or self._self(place.type) or place.parent is None:
             return self.able(place), self._breadth_of(place), False
         level = place.parent, place.type
@@ -140,14 +140,14 @@ class Reaching:
             found.append((name, everybody - machines, machines))
         return tuple(found)
 
-    def _holders(self, place: Place, able: Able) -> Iterator[Row]:
+    def _holders(self, place: ObjectFacts, able: Able) -> Iterator[ResultRow]:
         by_unit: dict[Unit, list[tuple[str, bool]]] = defaultdict(list)
         for fact in self._now(place):
             unit = fact.unit if fact.unit.kind == ROLE else Unit("principal", fact.unit.key)
             by_unit[unit].append((fact.privilege, fact.allow))
         for unit, given in by_unit.items():
             crowd = self.standing.crowd(_people_of(unit))
-            yield Row(
+            yield ResultRow(
                 HELD,
                 place.key,
                 place.parent,
@@ -161,13 +161,13 @@ class Reaching:
                 counts=tuple((name, count(crowd & mine), 0) for name, mine in able.items()),
             )
 
-    def _by_person(self) -> Iterator[Row]:
+    def _by_person(self) -> Iterator[ResultRow]:
         sums = {name: tally.sums() for name, tally in self._people.items()}
         for place in sorted({place for found in sums.values() for place in found}):
             counts = tuple((name, found[place], 0) for name, found in sums.items() if place in found)
-            yield Row(PERSON, self.standing.people.keys[place], counts=counts)
+            yield ResultRow(PERSON, self.standing.people.keys[place], counts=counts)
 
-    def _breadth_of(self, place: Place) -> Crowd:
+    def _breadth_of(self, place: ObjectFacts) -> Crowd:
         """The units that give something on an object, themselves or above it; denials left aside."""
         found, given = 0, self._given_on(place)
         telling = privileges_telling(self.law, place.type)
@@ -176,7 +176,7 @@ class Reaching:
                 found |= units
         return found
 
-    def _given_on(self, place: Place) -> Mapping[int, Crowd]:
+    def _given_on(self, place: ObjectFacts) -> Mapping[int, Crowd]:
         known = self._given.get(place.key)
         if known is not None:
             return known
@@ -191,7 +191,7 @@ class Reaching:
             self._given[place.key] = given
         return given
 
-    def _now(self, place: Place) -> Iterable[Fact]:
+    def _now(self, place: ObjectFacts) -> Iterable[Fact]:
         return (fact for fact in place.facts if contains(fact.window, self.standing.realm.at))
 
     def _self(self, type: str) -> bool:

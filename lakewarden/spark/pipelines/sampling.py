@@ -11,10 +11,10 @@ from zlib import crc32
 
 from lakewarden.law import engine
 from lakewarden.law.facts import Key, Level, Lineage, Rule, Slice, Station
-from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import one_of
-from lakewarden.spark.pipelines.population import Standing, Unit, Window, joined
-from lakewarden.spark.pipelines.reach_counts import Able, Asked, actions
+from lakewarden.spark.pipelines.population import Population, Unit, Window, joined
+from lakewarden.spark.pipelines.reach_counts import Able, LawAnswers, actions
 
 Way = tuple[Unit, tuple[Station, ...], Window]
 """One thing that counts for a person, by which way, and when."""
@@ -26,7 +26,7 @@ class Sample:
     `pairs` are to be asked about each object on the average.
     """
 
-    def __init__(self, asked: Asked, pairs: float) -> None:
+    def __init__(self, asked: LawAnswers, pairs: float) -> None:
         self.asked, self.standing, self.pairs = asked, asked.standing, pairs
         self.containers = asked.containers
         self.decided = 0
@@ -36,7 +36,7 @@ class Sample:
         self._on: dict[int, dict[Unit, list[Fact]]] = {}
         self._slices: dict[int, Slice] = {}
 
-    def differences(self, place: Place, worked_out: Callable[[Place], Able]) -> Iterator[str]:
+    def differences(self, place: ObjectFacts, worked_out: Callable[[ObjectFacts], Able]) -> Iterator[str]:
         """What the law says otherwise about some people and this object, a line each."""
         name = f"{self.standing.realm.revision}/{place.key}"
         times = int(self.pairs) + (crc32(name.encode()) < self.pairs % 1 * 2**32)
@@ -56,7 +56,7 @@ class Sample:
             crowd = chance.choice(crowds) if crowds and number % 2 else 0
             yield one_of(crowd, start) if crowd else start
 
-    def _compared(self, place: Place, able: Able, person: int) -> Iterator[str]:
+    def _compared(self, place: ObjectFacts, able: Able, person: int) -> Iterator[str]:
         slice, lineage = self._slice(place, person), self._lineage(place)
         for name, operation in actions(self.asked.law, place.type):
             decided = engine.decide(slice, operation, lineage, now=self.standing.realm.at)
@@ -68,7 +68,7 @@ class Sample:
                     f"the law says {decided.reason}, the sets say {'yes' if said else 'no'}"
                 )
 
-    def _slice(self, place: Place, person: int) -> Slice:
+    def _slice(self, place: ObjectFacts, person: int) -> Slice:
         key = self.standing.people.keys[person]
         paths = self.standing.paths(key)
         if self.asked.by_text:
@@ -111,21 +111,21 @@ class Sample:
             now=realm.at,
         )
 
-    def _facts_on(self, place: Place) -> Mapping[Unit, list[Fact]]:
+    def _facts_on(self, place: ObjectFacts) -> Mapping[Unit, list[Fact]]:
         if place.key not in self._on:
             self._on[place.key] = _by_unit(place)
         return self._on[place.key]
 
-    def _lineage(self, place: Place) -> Lineage:
+    def _lineage(self, place: ObjectFacts) -> Lineage:
         above = (self.containers[key] for key in place.ancestors)
         return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
 
 
-def _member(standing: Standing, key: Key) -> bool:
+def _member(standing: Population, key: Key) -> bool:
     return bool(standing.members & standing.people.alone(key))
 
 
-def _by_unit(place: Place) -> dict[Unit, list[Fact]]:
+def _by_unit(place: ObjectFacts) -> dict[Unit, list[Fact]]:
     found: dict[Unit, list[Fact]] = {}
     for fact in place.facts:
         found.setdefault(fact.unit, []).append(fact)

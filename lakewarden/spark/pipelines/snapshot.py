@@ -8,8 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from lakewarden.law.facts import OWNER as OWNS
-from lakewarden.spark.pipelines.inherited_facts import Fact, Place
-from lakewarden.spark.pipelines.population import HOLDER, NOW, OWNER, ROLE, Realm, Standing, Unit, standing_of
+from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
+from lakewarden.spark.pipelines.population import (
+    HOLDER,
+    NOW,
+    OWNER,
+    ROLE,
+    Population,
+    Realm,
+    Unit,
+    standing_of,
+)
 
 MOMENTS = ("from", "until", "since", "at")
 FACT = (
@@ -62,7 +71,7 @@ class Snapshot:
         told = dict(zip(named, row))
         return Realm(**{**told, "settings": json.loads(told["settings"] or "{}")})
 
-    def standing(self, realm: Realm, when: str = NOW, *, lasting: float = 0.0) -> Standing:
+    def standing(self, realm: Realm, when: str = NOW, *, lasting: float = 0.0) -> Population:
         return standing_of(realm, self.rows, when, lasting=lasting)
 
     def facts(self) -> Any:
@@ -113,7 +122,7 @@ class Snapshot:
             "key", "type", "name", "ancestors", f.coalesce("facts", none).alias("facts")
         )
 
-    def containers(self, places: Any) -> dict[int, Place]:
+    def containers(self, places: Any) -> dict[int, ObjectFacts]:
         """The objects that have something below them, with the facts on them, and the realm's root."""
         from pyspark.sql import functions as f
 
@@ -161,9 +170,9 @@ class Snapshot:
         return [fact_of(row["fact"]) for row in facts.where("object IS NULL").collect()]
 
 
-def place_of(row: Any) -> Place:
+def place_of(row: Any) -> ObjectFacts:
     key, type, name, ancestors, facts = row
-    return Place(key, type, name, tuple(ancestors), tuple(map(fact_of, facts)))
+    return ObjectFacts(key, type, name, tuple(ancestors), tuple(map(fact_of, facts)))
 
 
 def fact_of(row: Any) -> Fact:
@@ -171,9 +180,9 @@ def fact_of(row: Any) -> Fact:
     return Fact(Unit(kind, unit), privilege, allow, (start, end), key, on, since)
 
 
-def places_of(batch: Any) -> Iterator[Place]:
+def places_of(batch: Any) -> Iterator[ObjectFacts]:
     """The objects of a record batch, whose first columns are those of Snapshot.places."""
-    *told, facts = batch.columns[: len(Place._fields)]
+    *told, facts = batch.columns[: len(ObjectFacts._fields)]
     # column by column: made one by one, the values of a struct take longer than all that is done with them
     every = list(
         map(fact_of, zip(*(facts.values.field(n).to_pylist() for n in range(facts.values.type.num_fields))))
@@ -181,7 +190,7 @@ def places_of(batch: Any) -> Iterator[Place]:
     edges = facts.offsets.to_pylist()
     for row, start, end in zip(zip(*(column.to_pylist() for column in told)), edges, edges[1:]):
         key, type, name, ancestors = row
-        yield Place(key, type, name, tuple(ancestors), tuple(every[start:end]))
+        yield ObjectFacts(key, type, name, tuple(ancestors), tuple(every[start:end]))
 
 
 def _plain(name: str, column: Any) -> list[Any]:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.population import OWNER, Unit
-from lakewarden.spark.pipelines.unneeded_grants import DAY, WINDOW, Beneath, Used
+from lakewarden.spark.pipelines.unneeded_grants import DAY, WINDOW, Beneath, ReportedUse
 
 USED = "array<struct<person:bigint,type:string,action:string>>"
 TOUCHED = "array<struct<type:string,action:string,objects:bigint>>"
@@ -16,7 +16,7 @@ ALLOWED = "array<struct<privilege:string,kind:string,unit:bigint>>"
 
 
 def of_rows(
-    places: Iterable[Place],
+    places: Iterable[ObjectFacts],
     facts: Iterable[tuple[int | None, Fact]],
     uses: Iterable[tuple[int, int, str, bool, float]],
     data: Collection[str],
@@ -26,7 +26,7 @@ def of_rows(
     known = {place.key: place for place in places}
     objects: dict[int, int] = defaultdict(int)
     reported: dict[int, set[int]] = defaultdict(set)
-    used: dict[int, set[Used]] = defaultdict(set)
+    used: dict[int, set[ReportedUse]] = defaultdict(set)
     touched: dict[int, set[tuple[str, str, int]]] = defaultdict(set)
     allowed: dict[int, set[tuple[str, Unit]]] = defaultdict(set)
     for place in known.values():
@@ -37,7 +37,7 @@ def of_rows(
             continue
         type = known[on].type
         for key in _up(known[on]):
-            used[key].add(Used(person, type, action))
+            used[key].add(ReportedUse(person, type, action))
             touched[key].add((type, action, on))
             if type in data:
                 reported[key].add(on)
@@ -57,7 +57,7 @@ def of_rows(
     }
 
 
-def _up(place: Place) -> Iterable[int]:
+def _up(place: ObjectFacts) -> Iterable[int]:
     return (*place.ancestors, place.key)
 
 
@@ -127,7 +127,7 @@ def beneath_of(objects: int, reported: int, used: Any, touched: Any, allowed: An
     return Beneath(
         objects,
         reported,
-        tuple(sorted(Used(one["person"], one["type"], one["action"]) for one in used)),
+        tuple(sorted(ReportedUse(one["person"], one["type"], one["action"]) for one in used)),
         tuple(sorted((one["type"], one["action"], one["objects"]) for one in touched)),
         tuple(sorted((one["privilege"], Unit(one["kind"], one["unit"])) for one in allowed)),
     )

@@ -16,9 +16,9 @@ from lakewarden.law import dialects
 from lakewarden.law.conditions import HELD, NO_DENIAL, OWNER, RIGHT, atoms
 from lakewarden.law.dialects.base import Dialect, Privilege
 from lakewarden.law.facts import OWNER as OWNS
-from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import Crowd, count
-from lakewarden.spark.pipelines.population import HOLDER, ROLE, Standing, Unit, began, contains
+from lakewarden.spark.pipelines.population import HOLDER, ROLE, Population, Unit, began, contains
 from lakewarden.spark.pipelines.reach_counts import data_types
 
 WINDOW = 90
@@ -30,7 +30,7 @@ WIDE = 10
 """What is given on a container is wide when no more than one in so many of the objects in it was used."""
 
 
-class Used(NamedTuple):
+class ReportedUse(NamedTuple):
     """Somebody did something to an object; told by a job, and really done."""
 
     person: int
@@ -47,7 +47,7 @@ class Beneath(NamedTuple):
 
     objects: int = 0
     reported: int = 0
-    used: tuple[Used, ...] = ()
+    used: tuple[ReportedUse, ...] = ()
     touched: tuple[tuple[str, str, int], ...] = ()
     allowed: tuple[tuple[str, Unit], ...] = ()
 
@@ -55,7 +55,7 @@ class Beneath(NamedTuple):
 NOTHING = Beneath()
 
 
-class Found(NamedTuple):
+class Hint(NamedTuple):
     """One hint: its kind, what and whom it is about, and the numbers of its ground.
 
     `people` are concerned; `key` is the same for the same hint in the next run.
@@ -96,11 +96,11 @@ class Least:
     a use was told of.  `personal` are the holders of roles made for one person.
     """
 
-    standing: Standing
-    lasting: Standing
-    ever: Standing
-    settled: Standing
-    containers: Mapping[int, Place]
+    standing: Population
+    lasting: Population
+    ever: Population
+    settled: Population
+    containers: Mapping[int, ObjectFacts]
     personal: Mapping[int, int]
     since: Optional[float] = None
     told_below: frozenset[int] = frozenset()
@@ -117,7 +117,7 @@ class Least:
         """How many days the reports of uses cover, up to WINDOW."""
         return 0 if self.since is None else min(WINDOW, int((self.standing.realm.at - self.since) / DAY))
 
-    def found(self, place: Place, beneath: Beneath = NOTHING) -> Iterator[Found]:
+    def found(self, place: ObjectFacts, beneath: Beneath = NOTHING) -> Iterator[Hint]:
         """The hints about what is given on one object, and about its owner."""
         yield from self._owner(place, beneath)
         superfluous = self._superfluous(place)
@@ -134,7 +134,7 @@ class Least:
             else:
                 yield from self._idle(fact, place, beneath)
 
-    def _unused(self, fact: Fact, place: Place, beneath: Beneath) -> Iterator[Found]:
+    def _unused(self, fact: Fact, place: ObjectFacts, beneath: Beneath) -> Iterator[Hint]:
         known = self._privilege(fact, place)
         if known is None or self.since is None or known.category == "manage":
             return  # whoever manages does it here, where no job tells of it
@@ -177,13 +177,13 @@ class Least:
             one.person for one in beneath.used if bit & serving(self.law.code, one.type, one.action)
         )
 
-    def _told_here(self, place: Place) -> bool:
+    def _told_here(self, place: ObjectFacts) -> bool:
         if place.key == self.standing.realm.root:
             return bool(self.told_below)
         top = place.ancestors[1] if len(place.ancestors) > 1 else place.key
         return top in self.told_below
 
-    def _superfluous(self, place: Place) -> dict[int | None, str]:
+    def _superfluous(self, place: ObjectFacts) -> dict[int | None, str]:
         """The facts here that change nothing: what they give or deny, the others here or above do too.
 
         They can all be ended together: what is ended does not count as a ground to end another.
@@ -229,7 +229,7 @@ class Least:
             self._kept[key] = kept
         return self._kept[key]
 
-    def _idle(self, fact: Fact, place: Place, beneath: Beneath) -> Iterator[Found]:
+    def _idle(self, fact: Fact, place: ObjectFacts, beneath: Beneath) -> Iterator[Hint]:
         known = self._privilege(fact, place)
         if known is None or known.bit & denial_matters(self.law.code):
             return  # some operations ask that it is not denied, whoever has it
@@ -242,7 +242,7 @@ class Least:
         if not crowd & given:
             yield self._about(fact, place, "idle_deny", {"others": ""})
 
-    def _ever_on(self, key: int, place: Place) -> dict[str, Crowd]:
+    def _ever_on(self, key: int, place: ObjectFacts) -> dict[str, Crowd]:
         """Who might have each privilege on an object now or later, denials put aside."""
         if key not in self._denied:
             above = place.ancestors[-1] if place.ancestors else None
@@ -256,7 +256,7 @@ class Least:
             self._denied[key] = found
         return self._denied[key]
 
-    def _owner(self, place: Place, beneath: Beneath) -> Iterator[Found]:
+    def _owner(self, place: ObjectFacts, beneath: Beneath) -> Iterator[Hint]:
         if place.type not in ownable(self.law.code):
             return
         owners = [fact.unit for fact in place.facts if fact.privilege == OWNS and self._now(fact)]
@@ -265,20 +265,20 @@ class Least:
             crowd |= self.standing.crowd(unit)
         concerned = {"objects": beneath.objects}
         if owners and not crowd & self.standing.able:
-            yield Found(
+            yield Hint(
                 "ownerless",
                 place.key,
                 people=count(crowd),
                 data={"why": "Its owner cannot sign in any more", **concerned},
             )
         elif not owners and len(place.ancestors) < 2 and place.key in self.containers:
-            yield Found("ownerless", place.key, data={"why": "Nobody owns it", **concerned})
+            yield Hint("ownerless", place.key, data={"why": "Nobody owns it", **concerned})
 
-    def _about(self, fact: Fact, place: Place, kind: str, data: Mapping[str, Any]) -> Found:
+    def _about(self, fact: Fact, place: ObjectFacts, kind: str, data: Mapping[str, Any]) -> Hint:
         unit, crowd = fact.unit, count(self.standing.crowd(fact.unit))
         role = unit.key if unit.kind == ROLE else None
         holder = self.personal.get(unit.key) if role is not None else unit.key
-        return Found(
+        return Hint(
             kind,
             place.key,
             role,
@@ -289,7 +289,7 @@ class Least:
             data=data,
         )
 
-    def _privilege(self, fact: Fact, place: Place) -> Privilege | None:
+    def _privilege(self, fact: Fact, place: ObjectFacts) -> Privilege | None:
         """The privilege that a fact gives or denies on the object; None for one that counts for nothing."""
         known = self.law.privilege(fact.privilege)
         return known if known is not None and place.type in known.binds else None
@@ -363,4 +363,4 @@ def _over_data(law: Dialect) -> set[str]:
     return found
 
 
-__all__ = ["Beneath", "Found", "Least", "Used", "denial_matters", "ownable", "serving"]
+__all__ = ["Beneath", "Hint", "Least", "ReportedUse", "denial_matters", "ownable", "serving"]

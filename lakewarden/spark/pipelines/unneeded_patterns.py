@@ -14,11 +14,11 @@ from lakewarden.law.dialects.patterns import TextDialect
 from lakewarden.law.facts import Level, Lineage
 from lakewarden.law.globs import like
 from lakewarden.law.patterns import Texts, parts_of
-from lakewarden.spark.pipelines.inherited_facts import Fact, Place
+from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import Crowd, count, places
 from lakewarden.spark.pipelines.population import ROLE, contains
 from lakewarden.spark.pipelines.reach_counts import data_types
-from lakewarden.spark.pipelines.unneeded_grants import Found, Least, serving
+from lakewarden.spark.pipelines.unneeded_grants import Hint, Least, serving
 
 Use = tuple[int, int, str]
 """Who did what: the principal, the object, and the action."""
@@ -36,7 +36,7 @@ class OnTexts:
     """The hints of one realm about its texts.  `facts` are all on texts, `uses` those that count as uses."""
 
     def __init__(
-        self, least: Least, facts: Iterable[Fact], every: Iterable[Place], uses: Iterable[Use]
+        self, least: Least, facts: Iterable[Fact], every: Iterable[ObjectFacts], uses: Iterable[Use]
     ) -> None:
         self.least, self.law = least, cast("TextDialect", least.law)
         self.facts = [one for one in facts if one.allow and self._now(one) and self._bits(one)]
@@ -46,7 +46,7 @@ class OnTexts:
         self._told = [least.containers[key].name for key in least.told_below if key in least.containers]
         self._named = self._looked(every, uses)
 
-    def found(self) -> Iterator[Found]:
+    def found(self) -> Iterator[Hint]:
         superfluous = self._superfluous()
         for fact in self.facts:
             if fact.key in superfluous:
@@ -54,7 +54,7 @@ class OnTexts:
             else:
                 yield from self._unused(fact)
 
-    def _looked(self, every: Iterable[Place], uses: Iterable[Use]) -> list[Named]:
+    def _looked(self, every: Iterable[ObjectFacts], uses: Iterable[Use]) -> list[Named]:
         objects, reported = [0] * len(self.texts), [0] * len(self.texts)
         used: list[dict[int, Crowd]] = [defaultdict(int) for _ in self.texts]
         done: dict[int, list[Use]] = defaultdict(list)
@@ -85,11 +85,11 @@ class OnTexts:
             found |= self._held.on(*pattern_levels.named(lineage[:end]))
         return found
 
-    def _lineage(self, place: Place) -> Lineage:
+    def _lineage(self, place: ObjectFacts) -> Lineage:
         above = (self.least.containers[key] for key in place.ancestors)
         return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
 
-    def _unused(self, fact: Fact) -> Iterator[Found]:
+    def _unused(self, fact: Fact) -> Iterator[Hint]:
         known, named = self.law.privilege(fact.privilege), self._named[self._at[fact.on]]
         if known is None or known.category == "manage" or not named.objects:
             return
@@ -145,10 +145,10 @@ class OnTexts:
     def _now(self, fact: Fact) -> bool:
         return contains(fact.window, self.least.standing.realm.at)
 
-    def _about(self, fact: Fact, kind: str, data: Mapping[str, object]) -> Found:
+    def _about(self, fact: Fact, kind: str, data: Mapping[str, object]) -> Hint:
         unit = fact.unit
         by_role = unit.kind == ROLE
-        return Found(
+        return Hint(
             kind,
             role=unit.key if by_role else None,
             holder=None if by_role else unit.key,

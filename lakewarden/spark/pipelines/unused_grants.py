@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import Any
 
 from lakewarden.spark.pipelines import people, subtree_facts
-from lakewarden.spark.pipelines.inherited_facts import Place
+from lakewarden.spark.pipelines.inherited_facts import ObjectFacts
 from lakewarden.spark.pipelines.memory_tables import InMemory
 from lakewarden.spark.pipelines.messages import Telling
 from lakewarden.spark.pipelines.population import EVER, HOLDER, LASTING, ROLE
 from lakewarden.spark.pipelines.reach_counts import data_types
 from lakewarden.spark.pipelines.snapshot import Snapshot, places_of
-from lakewarden.spark.pipelines.unneeded_grants import AFTER, DAY, WINDOW, Beneath, Found, Least
+from lakewarden.spark.pipelines.unneeded_grants import AFTER, DAY, WINDOW, Beneath, Hint, Least
 from lakewarden.spark.pipelines.unneeded_patterns import OnTexts
 
 COLUMNS = (
@@ -34,7 +34,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--after", type=int, default=AFTER, help=told)
 
 
-def in_memory(tables: InMemory, *, after: int = AFTER) -> list[Found]:
+def in_memory(tables: InMemory, *, after: int = AFTER) -> list[Hint]:
     """The hints of a small realm, from its rows; what was given less than `after` days ago is not unused."""
     places = tables.places()
     containers = tables.containers(places)
@@ -110,18 +110,18 @@ def _mapped(spark: Any, least: Least, frame: Any) -> Any:
         finding = sent.value
         for batch in batches:
             rows = [_row(one) for place, below in _read(batch) for one in finding.found(place, below)]
-            yield pa.RecordBatch.from_arrays(_arrays(pa, rows), names=list(Found._fields))
+            yield pa.RecordBatch.from_arrays(_arrays(pa, rows), names=list(Hint._fields))
 
     return frame.mapInArrow(find, COLUMNS)
 
 
-def _read(batch: Any) -> Iterator[tuple[Place, Beneath]]:
-    more = zip(*(column.to_pylist() for column in batch.columns[len(Place._fields) :]))
+def _read(batch: Any) -> Iterator[tuple[ObjectFacts, Beneath]]:
+    more = zip(*(column.to_pylist() for column in batch.columns[len(ObjectFacts._fields) :]))
     for place, row in zip(places_of(batch), more):
         yield place, subtree_facts.beneath_of(*row)
 
 
-def _row(found: Found) -> tuple[Any, ...]:
+def _row(found: Hint) -> tuple[Any, ...]:
     return (*found[:-1], json.dumps(found.data, sort_keys=True))
 
 
@@ -153,7 +153,7 @@ def _least(snapshot: Snapshot, places: Any, uses: Any, after: int) -> Least:
     )
 
 
-def _sleeping(snapshot: Snapshot, least: Least, facts: Any, uses: Any) -> Iterator[Found]:
+def _sleeping(snapshot: Snapshot, least: Least, facts: Any, uses: Any) -> Iterator[Hint]:
     from pyspark.sql import functions as f
 
     last = uses.where("executed").groupBy("principal").agg(f.max("at")).collect()
@@ -164,18 +164,18 @@ def _sleeping(snapshot: Snapshot, least: Least, facts: Any, uses: Any) -> Iterat
     return people.sleeping(least.standing, assigned, direct, owned, {row[0]: row[1] for row in last})
 
 
-def _on_texts(snapshot: Snapshot, least: Least, facts: Any, places: Any, uses: Any) -> Iterator[Found]:
+def _on_texts(snapshot: Snapshot, least: Least, facts: Any, places: Any, uses: Any) -> Iterator[Hint]:
     """Of texts there are few; what they name is looked up in the driver."""
     from pyspark.sql import functions as f
 
     lately = f.lit(least.standing.realm.at) - f.col("at") < WINDOW * DAY
     done = uses.where("executed").where(lately).select("principal", "object", "action").distinct()
     every = places.select("key", "type", "name", "ancestors").toLocalIterator()
-    named = (Place(row["key"], row["type"], row["name"], tuple(row["ancestors"])) for row in every)
+    named = (ObjectFacts(row["key"], row["type"], row["name"], tuple(row["ancestors"])) for row in every)
     return OnTexts(least, snapshot.texts(facts), named, sorted(map(tuple, done.collect()))).found()
 
 
-def _nearly_one(least: Least, facts: Any) -> Iterator[Found]:
+def _nearly_one(least: Least, facts: Any) -> Iterator[Hint]:
     from pyspark.sql import functions as f
 
     rule = f.xxhash64("object", "fact.on", "fact.privilege", "fact.allow")
@@ -187,12 +187,12 @@ def _personal(rows: Iterable[tuple[int, int | None]]) -> dict[int, int]:
     return {role: holder for role, holder in rows if holder is not None}
 
 
-def _tops(places: Iterable[Place], told: set[int]) -> frozenset[int]:
+def _tops(places: Iterable[ObjectFacts], told: set[int]) -> frozenset[int]:
     """The objects right below the root that a use was told of, or of something below them."""
     return frozenset(
         place.ancestors[1] if len(place.ancestors) > 1 else place.key for place in places if place.key in told
     )
 
 
-def kinds(found: Iterable[Found]) -> dict[str, int]:
+def kinds(found: Iterable[Hint]) -> dict[str, int]:
     return dict(Counter(one.kind for one in found))

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from lakewarden.record import chain
-from policies.analytics.pipelines.known import Pipeline, Result, Work, register
+from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
 from policies.decisions.lookups import live_history
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, PipelineRun
@@ -52,7 +52,7 @@ class Plan:
     whole: str
 
 
-def is_small(work: Work) -> bool:
+def is_small(work: RunContext) -> bool:
     """Nothing is beyond the retention, so there is nothing to start Spark for."""
     realm = work.run.realm
     if realm is None or Archive.objects.filter(realm=realm).exclude(state="removed").exists():
@@ -60,12 +60,12 @@ def is_small(work: Work) -> bool:
     return retention.old(realm, work.now) <= live_history.floor(realm.pk)
 
 
-def _here(work: Work) -> Callable[[], Result]:
+def _here(work: RunContext) -> Callable[[], Result]:
     days = retention.days(work.run.realm) if work.run.realm else None
     return lambda: {"moved": 0, "retention_days": days or 0}
 
 
-def _prepare(work: Work) -> None:
+def _prepare(work: RunContext) -> None:
     """Write the archive, and beside it the chain as it will be once what is archived is removed.
 
     Of what an earlier run has read, only the links are written, and these no further back than the events
@@ -87,7 +87,7 @@ def _prepare(work: Work) -> None:
     (work.output / PLAN).write_text(json.dumps(asdict(plan)))
 
 
-def _plan(work: Work) -> Plan:
+def _plan(work: RunContext) -> Plan:
     counter, known = Counter.objects.get(), _read_before(work)
     if known is None:
         return Plan(0, "", 0, "", counter.revision, counter.digest, work.now.isoformat())
@@ -98,7 +98,7 @@ def _plan(work: Work) -> Plan:
     return Plan(start, told, read, digest, counter.revision, counter.digest, known["whole"])
 
 
-def _read_before(work: Work) -> Result | None:
+def _read_before(work: RunContext) -> Result | None:
     """What the last run found good, unless all of the record is to be read again."""
     done = PipelineRun.objects.filter(name="archive", state="done", result__has_key="verified")
     row = done.order_by("-ended").first()
@@ -108,12 +108,12 @@ def _read_before(work: Work) -> Result | None:
     return found
 
 
-def _moving(work: Work) -> QuerySet[Archive]:
+def _moving(work: RunContext) -> QuerySet[Archive]:
     """What is written and not yet gone from the live tables."""
     return Archive.objects.filter(realm=work.run.realm).exclude(state="removed")
 
 
-def _changes(work: Work, plan: Plan) -> Iterator[list[Row]]:
+def _changes(work: RunContext, plan: Plan) -> Iterator[list[Row]]:
     """The links of the chain, each with what the change says where that is to be read."""
     spans = [(one.first, one.upto) for one in _moving(work)]
     rows: list[Row] = []
@@ -129,7 +129,7 @@ def _changes(work: Work, plan: Plan) -> Iterator[list[Row]]:
         yield rows
 
 
-def _options(work: Work) -> Mapping[str, str]:
+def _options(work: RunContext) -> Mapping[str, str]:
     wanted = Q(upto__gt=_told(work.output).read) | Q(pk__in=_moving(work))
     rows = Archive.objects.filter(wanted).order_by("first")
     return {
@@ -143,7 +143,7 @@ def _told(folder: Path) -> Plan:
     return Plan(**json.loads((folder / PLAN).read_text()))
 
 
-def _carry(work: Work, folder: Path) -> None:
+def _carry(work: RunContext, folder: Path) -> None:
     """Record and remove what was archived, once the whole chain was found good with it.  Raises Conflict."""
     verdict = json.loads((folder / VERDICT).read_text())
     shutil.rmtree(folder / CHAIN, ignore_errors=True)
@@ -154,7 +154,7 @@ def _carry(work: Work, folder: Path) -> None:
         removal.remove(archive, lambda step: work.tell(work.run.done, work.run.total, step))
 
 
-def _load(work: Work, folder: Path) -> Result:
+def _load(work: RunContext, folder: Path) -> Result:
     verdict = json.loads((folder / VERDICT).read_text())
     moved = Archive.objects.filter(realm=work.run.realm, recorded__gt=work.run.revision)
     told = {"events_moved": sum(one.events for one in moved), "facts_moved": sum(one.facts for one in moved)}

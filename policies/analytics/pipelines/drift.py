@@ -19,7 +19,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import BackendError
 from lakewarden.law import dialects
 from policies.analytics.pipelines.effective_access import is_small
-from policies.analytics.pipelines.known import Pipeline, Result, Work, register
+from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.connections.sources import opened
@@ -122,13 +122,13 @@ def write(folder: Path, tables: Mapping[str, Iterable[tuple[Any, ...]]]) -> None
         pq.write_table(table, folder / f"{name}.parquet")
 
 
-def _backends(work: Work) -> list[tuple[Backend, Node]]:
+def _backends(work: RunContext) -> list[tuple[Backend, Node]]:
     rows = Backend.objects.filter(realm=work.place.realm_id).exclude(state=Backend.State.PAUSED)
     found = ((row, node(row.catalog_id)) for row in rows.order_by("pk"))
     return [(row, catalog) for row, catalog in found if catalog is not None]
 
 
-def _prepare(work: Work) -> None:
+def _prepare(work: RunContext) -> None:
     tables: Tables = {name: [] for name in SHAPES}
     troubles: dict[str, dict[str, str]] = {}
     foreign: dict[str, int] = {}
@@ -149,13 +149,13 @@ def _read(row: Backend, catalog: Node, into: Tables) -> int:
         return export(row, out_there, catalog, into)
 
 
-def _here(work: Work) -> Callable[[], Result]:
+def _here(work: RunContext) -> Callable[[], Result]:
     """The same by the sync's own comparison, which changes nothing in the backend."""
     told = _compared(work, _backends(work))
     return lambda: {"backends": told}
 
 
-def _compared(work: Work, every: list[tuple[Backend, Node]]) -> dict[str, dict[str, Any]]:
+def _compared(work: RunContext, every: list[tuple[Backend, Node]]) -> dict[str, dict[str, Any]]:
     told: dict[str, dict[str, Any]] = {}
     for number, (row, catalog) in enumerate(every):
         work.tell(number, len(every), f"comparing {catalog.name}")
@@ -173,7 +173,7 @@ def _compared(work: Work, every: list[tuple[Backend, Node]]) -> dict[str, dict[s
     return told
 
 
-def _load(work: Work, folder: Path) -> Result:
+def _load(work: RunContext, folder: Path) -> Result:
     counts = json.loads((folder / "summary.json").read_text())
     names = {row.pk: catalog.name for row, catalog in _backends(work)}
     told = {names[int(key)]: found for key, found in counts.items() if int(key) in names}

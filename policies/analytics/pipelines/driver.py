@@ -20,7 +20,7 @@ from typing import IO, Any
 from django.conf import settings
 
 from policies.analytics.pipelines import folders
-from policies.analytics.pipelines.known import Pipeline, Work
+from policies.analytics.pipelines.known import Pipeline, RunContext
 
 PACKAGES = Path(__file__).resolve().parents[3]
 INHERITED = (
@@ -48,7 +48,7 @@ class Trouble(Exception):
     """The driver did not bring its work to an end; the message says why."""
 
 
-def drive(pipeline: Pipeline, work: Work) -> None:
+def drive(pipeline: Pipeline, work: RunContext) -> None:
     """Run the pipeline's program on its Spark until it ends.  Raises Trouble, OSError."""
     log = folders.log_of(work.run)
     trouble = ""
@@ -62,7 +62,7 @@ def drive(pipeline: Pipeline, work: Work) -> None:
         raise Trouble(trouble or _ending(code, log))
 
 
-def _command(pipeline: Pipeline, work: Work) -> list[str]:
+def _command(pipeline: Pipeline, work: RunContext) -> list[str]:
     options = {
         "input": work.input,
         "output": work.output,

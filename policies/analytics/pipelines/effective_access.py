@@ -14,7 +14,7 @@ from accounts.models import Principal
 from catalog.models import Placement, Securable
 from lakewarden.spark.pipelines.figures import FOREMOST
 from policies.analytics.figures import Measured
-from policies.analytics.pipelines.known import Pipeline, Result, Work, register
+from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
 from policies.models import Figure, Grant, PipelineRun, RealmMember
 
 SMALL = 300_000
@@ -22,7 +22,7 @@ SMALL = 300_000
 KINDS = {"exposed": Figure.Kind.OBJECT, "broadest": Figure.Kind.ROLE, "furthest": Figure.Kind.PERSON}
 
 
-def is_small(work: Work) -> bool:
+def is_small(work: RunContext) -> bool:
     """Whether a realm is small enough to be worked out in this process; never where there is a cluster."""
     objects = Placement.objects.open().filter(securable__realm=work.place.realm_id).count()
     people = RealmMember.objects.open().filter(realm=work.place.realm_id).count()
@@ -31,7 +31,7 @@ def is_small(work: Work) -> bool:
     return settings.SPARK_MASTER.startswith("local") and objects * people <= SMALL
 
 
-def _here(work: Work) -> Callable[[], Result]:
+def _here(work: RunContext) -> Callable[[], Result]:
     work.tell(1, 3, "reading the facts")
     with transaction.atomic():
         measured = Measured(work.place, now=work.now)
@@ -40,7 +40,7 @@ def _here(work: Work) -> Callable[[], Result]:
     return lambda: store(work.run, found)
 
 
-def _load(work: Work, folder: Path) -> Result:
+def _load(work: RunContext, folder: Path) -> Result:
     return store(work.run, json.loads((folder / "summary.json").read_text()))
 
 

@@ -14,7 +14,7 @@ from policies.models import PipelineRun
 
 
 @dataclass(frozen=True)
-class Work:
+class RunContext:
     """One run while it goes on.
 
     `input` holds the snapshot of the run's revision, `output` is the folder aside that is published when all
@@ -61,12 +61,12 @@ class Pipeline:
     snapshot: bool = True
     nightly: bool = True
     outside: bool = False
-    options: Callable[[Work], Mapping[str, str]] = field(default=lambda work: {})
-    prepare: Callable[[Work], None] = field(default=lambda work: None)
-    small: Callable[[Work], bool] = field(default=lambda work: False)
-    here: Callable[[Work], Callable[[], Result]] | None = None
-    carry: Callable[[Work, Path], None] = field(default=lambda work, folder: None)
-    load: Callable[[Work, Path], Result] = field(default=lambda work, folder: {})
+    options: Callable[[RunContext], Mapping[str, str]] = field(default=lambda work: {})
+    prepare: Callable[[RunContext], None] = field(default=lambda work: None)
+    small: Callable[[RunContext], bool] = field(default=lambda work: False)
+    here: Callable[[RunContext], Callable[[], Result]] | None = None
+    carry: Callable[[RunContext, Path], None] = field(default=lambda work, folder: None)
+    load: Callable[[RunContext, Path], Result] = field(default=lambda work, folder: {})
 
 
 _PIPELINES: dict[str, Pipeline] = {}

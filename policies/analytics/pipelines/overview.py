@@ -23,7 +23,7 @@ GROWTH = 60
 
 
 @dataclass(frozen=True)
-class Line:
+class TopEntry:
     """One of the foremost: an object or role (`node`) or a person, and its numbers."""
 
     place: int
@@ -58,9 +58,9 @@ class Overview:
     pairs: Mapping[str, Mapping[str, int]]
     people: Mapping[str, int]
     reach: Sequence[tuple[int, int]]
-    exposed: list[Line]
-    broadest: list[Line]
-    furthest: list[Line]
+    exposed: list[TopEntry]
+    broadest: list[TopEntry]
+    furthest: list[TopEntry]
     growth: list[Point]
 
 
@@ -114,13 +114,13 @@ def _point(row: PipelineRun) -> Point:
     )
 
 
-def _lines(root: Node) -> dict[str, list[Line]]:
+def _lines(root: Node) -> dict[str, list[TopEntry]]:
     """The foremost of each kind, of which what is gone is left out."""
     rows = list(Figure.objects.filter(realm=root.realm_id).select_related("principal").order_by("place"))
     known = nodes({row.securable_id for row in rows if row.securable_id})
-    found: dict[str, list[Line]] = {kind: [] for kind in Figure.Kind.values}
+    found: dict[str, list[TopEntry]] = {kind: [] for kind in Figure.Kind.values}
     for row in rows:
         about = known.get(row.securable_id or 0)
         if about is not None or row.principal is not None:
-            found[row.kind].append(Line(row.place, row.weight, row.numbers, about, row.principal))
+            found[row.kind].append(TopEntry(row.place, row.weight, row.numbers, about, row.principal))
     return found

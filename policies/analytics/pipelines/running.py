@@ -17,7 +17,7 @@ from django.utils import timezone
 from catalog.queries import root as root_of
 from policies.analytics.pipelines import driver, folders, known
 from policies.analytics.pipelines.driver import Trouble
-from policies.analytics.pipelines.known import Pipeline, Result, Work
+from policies.analytics.pipelines.known import Pipeline, Result, RunContext
 from policies.errors import Conflict, PolicyError
 from policies.models import PipelineRun
 from policies.models.pipelines import RUNS
@@ -88,7 +88,7 @@ def _carried(row: PipelineRun) -> None:
 def _work(row: PipelineRun) -> None:
     pipeline = known.get(row.name)
     root = root_of(row.realm) if row.realm else None
-    work = Work(row, root, timezone.now(), folders.input_of(row), folders.aside(row), _teller(row))
+    work = RunContext(row, root, timezone.now(), folders.input_of(row), folders.aside(row), _teller(row))
     if pipeline.here and (not pipeline.program or (not row.wished and pipeline.small(work))):
         _finish(row, pipeline.here(work))
         return
@@ -97,7 +97,7 @@ def _work(row: PipelineRun) -> None:
     _finish(row, lambda: pipeline.load(work, place), folder=place)
 
 
-def _on_spark(pipeline: Pipeline, work: Work) -> Path:
+def _on_spark(pipeline: Pipeline, work: RunContext) -> Path:
     """Have the files made, and put them in their place."""
     row = work.run
     row.master = row.wished or settings.SPARK_MASTER

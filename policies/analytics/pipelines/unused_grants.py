@@ -16,10 +16,11 @@ from django.db.models import Max, Min
 from accounts.models import Principal, Token, User
 from catalog.models import Securable
 from lakewarden.spark.pipelines import unused_grants
-from lakewarden.spark.pipelines.unneeded_grants import WINDOW, Found
+from lakewarden.spark.pipelines.unneeded_grants import WINDOW
+from lakewarden.spark.pipelines.unneeded_grants import Hint as Found
 from policies.analytics.pipelines import rows
 from policies.analytics.pipelines.effective_access import is_small
-from policies.analytics.pipelines.known import Pipeline, Result, Work, register
+from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
 from policies.models import Change, Hint, RealmMember
 
 MOST = 5_000
@@ -30,7 +31,7 @@ CHANGING = (
 )
 
 
-def _here(work: Work) -> Callable[[], Result]:
+def _here(work: RunContext) -> Callable[[], Result]:
     work.tell(1, 3, "reading the facts")
     tables = rows.of(work.place, work.run.revision, work.now)
     work.tell(2, 3, "looking at what is given")
@@ -38,7 +39,7 @@ def _here(work: Work) -> Callable[[], Result]:
     return lambda: store(work, found)
 
 
-def _load(work: Work, folder: Path) -> Result:
+def _load(work: RunContext, folder: Path) -> Result:
     days = json.loads((folder / "summary.json").read_text())["days"]
     return {**store(work, read(folder)), "days": days}
 
@@ -51,7 +52,7 @@ def read(folder: Path) -> Iterator[Found]:
                 yield Found(**{**row, "data": json.loads(row["data"])})
 
 
-def store(work: Work, found: Iterable[Found]) -> Result:
+def store(work: RunContext, found: Iterable[Found]) -> Result:
     """Bring the hints of a realm up to what was found; answers how many there are of each kind.
 
     New ones come, what is mended goes, what is dismissed stays dismissed.
@@ -94,7 +95,7 @@ def _known(found: Iterable[Found]) -> dict[type, set[int | None]]:
     }
 
 
-def _hint(work: Work, found: Found) -> Hint:
+def _hint(work: RunContext, found: Found) -> Hint:
     return Hint(
         realm_id=work.place.realm_id,
         run=work.run,
@@ -115,7 +116,7 @@ def _hint(work: Work, found: Found) -> Hint:
     )
 
 
-def _awake(work: Work, found: Iterator[Found]) -> Iterator[Found]:
+def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
     """The hints, but for those about people who sleep and yet signed in lately or are new here."""
     found_all = list(found)
     asleep = [one for one in found_all if one.kind.startswith("dormant")]
@@ -153,7 +154,7 @@ def _seen(people: Iterable[int]) -> dict[int, datetime]:
     return found
 
 
-def _members_since(work: Work, found: Iterable[Found]) -> dict[int, datetime]:
+def _members_since(work: RunContext, found: Iterable[Found]) -> dict[int, datetime]:
     """Since when each belongs to the realm; who is new had no time to do anything.  Two queries."""
     people = [one.holder for one in found if one.holder]
     rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)

@@ -104,7 +104,8 @@ class AccessMap:
         grants = Grant.objects.as_of(self.as_of)
         if self.by_text:
             grants = grants.filter(
-                realm=self.node.realm_id, pattern__in=patterns.telling(self.node, as_of=self.as_of)
+                realm=self.node.realm_id,
+                pattern__in=patterns.patterns_counting_on(self.node, as_of=self.as_of),
             )
         else:
             grants = grants.filter(securable__in=self._objects)

@@ -14,7 +14,7 @@ from lakewarden.law.facts import Level, Rule, Slice
 from policies.models import Grant
 
 
-def telling(*nodes: Node, as_of: int | None = None) -> list[str]:
+def patterns_counting_on(*nodes: Node, as_of: int | None = None) -> list[str]:
     """The texts on which something was given that counts on an object, or on some of a realm.  One query."""
     return told_in(Grant.objects.as_of(as_of).filter(realm=nodes[0].realm_id), *nodes)
 

@@ -25,7 +25,7 @@ PIECES = 8
 """A text is looked for in so many parts, between its dots."""
 
 
-class Group(NamedTuple):
+class ObjectGroup(NamedTuple):
     """Objects of one type in one container of which the same is said; `alone` for one like no other."""
 
     sign: int
@@ -38,14 +38,14 @@ class Group(NamedTuple):
 class Alike:
     """A group, one object that stands for it, how many there are, and how many objects lie above each."""
 
-    group: Group
+    group: ObjectGroup
     first: int
     many: int
     deep: int
 
 
 @dataclass(frozen=True)
-class Said:
+class RuleSets:
     """What the rules of one slice say of each object, and a number for each thing that is said.
 
     `groups` are those through which some of it comes, `denied` the objects of which a denial speaks, `later`
@@ -68,7 +68,7 @@ class Said:
         return array(told), array(told.values())
 
 
-def said(slice_: Slice, realm: int) -> Said:
+def rule_sets(slice_: Slice, realm: int) -> RuleSets:
     """What is said in the realm of that number while the slice is good.  No queries.
 
     What two realms say differs, and so do the numbers.  Where names count, each object is like no other.
@@ -76,7 +76,7 @@ def said(slice_: Slice, realm: int) -> Said:
     return slices.following(slice_, "said", lambda: _said(slice_, realm << 20))
 
 
-def _said(slice_: Slice, first: int) -> Said:
+def _said(slice_: Slice, first: int) -> RuleSets:
     now, since = [rule for rule in slice_.rules if rule.holds_at(slice_.since)], slice_.since
     rules: dict[int, list[Rule]] = {}
     for rule in now:
@@ -91,7 +91,7 @@ def _said(slice_: Slice, first: int) -> Said:
     denied = tuple(sorted(key for key, some in rules.items() if not all(rule.allow for rule in some)))
     owners = principals_in(slice_.selves) if owned_in(slice_).rows else ()
     plain = numbers.get((OWNER, True, 0), -1)
-    return Said(rules, signs, plain, owners, frozenset(_groups(now)), denied, tuple(later))
+    return RuleSets(rules, signs, plain, owners, frozenset(_groups(now)), denied, tuple(later))
 
 
 def _sign(rule: Rule) -> tuple[str, bool, float]:
@@ -110,21 +110,21 @@ class Named:
     Those of the types `alone` are like no other.  With `seen`, only those on and below these objects.
     """
 
-    said: Sequence[Said]
+    said: Sequence[RuleSets]
     alone: Sequence[str]
     seen: Collection[int] | None = None
 
     @cached_property
     def alike(self) -> list[Alike]:
         """All of them in groups.  One query."""
-        return [Alike(Group(*row[:4]), *row[4:]) for row in self._rows(_ALIKE)]
+        return [Alike(ObjectGroup(*row[:4]), *row[4:]) for row in self._rows(_ALIKE)]
 
-    def count(self, text: str, groups: Collection[Group] | None = None) -> int:
+    def count(self, text: str, groups: Collection[ObjectGroup] | None = None) -> int:
         """How many of some groups have a text in the name, their own or of what is above.  One query."""
         return sum(row[0] for row in self._rows(_COUNT, text, groups))
 
     def page(
-        self, text: str, groups: Collection[Group] | None = None, *, after: int = 0, most: int = 50
+        self, text: str, groups: Collection[ObjectGroup] | None = None, *, after: int = 0, most: int = 50
     ) -> dict[int, list[int]]:
         """A page of them with what is above each, the highest first, by name; behind the object `after`."""
         if text or not self._plain:
@@ -133,7 +133,7 @@ class Named:
         some = [one for one in self.alike if wanted is None or one.group in wanted]
         return dict(self._rows(_LISTED, groups=groups, some=some, after=after, most=most))
 
-    def picked(self, pick: int, groups: Collection[Group]) -> dict[int, list[int]]:
+    def picked(self, pick: int, groups: Collection[ObjectGroup]) -> dict[int, list[int]]:
         """The one of that number with what is above it; else the first by name of those that lie deepest.
 
         One of these groups, when there is any.
@@ -149,14 +149,14 @@ class Named:
         return dict(self._rows(_FIRST, groups=among, some=some, pick=pick, after=0, most=1))
 
     @property
-    def _plain(self) -> list[Said]:
+    def _plain(self) -> list[RuleSets]:
         return [one for one in self.said if one.owners]
 
     def _rows(
         self,
         form: str,
         text: str = "",
-        groups: Collection[Group] | None = None,
+        groups: Collection[ObjectGroup] | None = None,
         some: Sequence[Alike] = (),
         **more: int,
     ) -> list[Any]:
@@ -188,8 +188,8 @@ def _joined(columns: Iterable[str]) -> str:
     return f"{{{','.join(filter(None, (one[1:-1] for one in columns)))}}}"
 
 
-def _columns(groups: Collection[Group], what: str) -> dict[str, list[Any]]:
-    return {f"{what}_{name}": [getattr(one, name) for one in groups] for name in Group._fields}
+def _columns(groups: Collection[ObjectGroup], what: str) -> dict[str, list[Any]]:
+    return {f"{what}_{name}": [getattr(one, name) for one in groups] for name in ObjectGroup._fields}
 
 
 _GROUP = """

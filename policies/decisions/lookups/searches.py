@@ -44,7 +44,7 @@ class Subjects:
 
 
 @dataclass(frozen=True)
-class Reach:
+class SearchSlice:
     """What somebody holds in one realm, and what they are asked to be able to do there."""
 
     root: Node
@@ -53,7 +53,7 @@ class Reach:
 
 
 def objects(
-    reaches: Sequence[Reach],
+    reaches: Sequence[SearchSlice],
     type_: str,
     *,
     after: int,
@@ -81,7 +81,7 @@ def objects(
     return Objects(tuple(able), keys[SCANNED - 1] if len(keys) > SCANNED else None)
 
 
-def _candidates(reach: Reach, type_: str, now: datetime) -> Q:
+def _candidates(reach: SearchSlice, type_: str, now: datetime) -> Q:
     """What could be allowed in a realm: where nothing is without a fact, the objects that have one."""
     law = dialects.get(reach.root.kind)
     operation = law.action(type_, reach.action)

@@ -13,7 +13,7 @@ from policies.models import GroupDuty, UserDuty
 Duty = UserDuty | GroupDuty
 
 
-class Told(NamedTuple):
+class SealedDuty(NamedTuple):
     """A row of duties, of people or of groups, as far as its seal covers it."""
 
     model: str
@@ -32,7 +32,7 @@ class Told(NamedTuple):
         return is_sealed(self.content, self.seal)
 
 
-def told(rows: QuerySet[Any], holder: str) -> QuerySet[Any, Any]:
+def sealed_columns(rows: QuerySet[Any], holder: str) -> QuerySet[Any, Any]:
     """The columns of `Told`; `holder` is `user` or `group`."""
     model = Value(f"{holder}duty", output_field=CharField())
     return rows.order_by().values_list(
@@ -40,10 +40,10 @@ def told(rows: QuerySet[Any], holder: str) -> QuerySet[Any, Any]:
     )
 
 
-def told_of(row: Duty) -> Told:
+def told_of(row: Duty) -> SealedDuty:
     """The same of a row at hand, whose permission was read with it."""
     kind, holder = ("userduty", row.user_id) if isinstance(row, UserDuty) else ("groupduty", row.group_id)
-    return Told(kind, row.pk, holder, row.permission.codename, row.content_object_id, row.seal)
+    return SealedDuty(kind, row.pk, holder, row.permission.codename, row.content_object_id, row.seal)
 
 
 def is_row_sealed(row: Duty) -> bool:

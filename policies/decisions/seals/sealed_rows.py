@@ -9,7 +9,7 @@ from accounts.fact_content import content, plain
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 
 
-class Row(NamedTuple):
+class SealedRow(NamedTuple):
     """What the one statement brings of a fact, in the order of its columns; `kind` says which are used."""
 
     kind: str
@@ -41,12 +41,12 @@ MODELS = {
 """The kinds of rows that are facts, with the names of their models."""
 
 
-def content_of_row(row: Row) -> bytes:
+def content_of_row(row: SealedRow) -> bytes:
     """The text of a fact: what `content_of` makes of the model's own row, without making that."""
     return content(MODELS[row.kind], row.pk, row.opened, row.closed, *_values(row))
 
 
-def _values(row: Row) -> tuple[Any, ...]:
+def _values(row: SealedRow) -> tuple[Any, ...]:
     # in the order of `fact_columns`: by the columns' names
     window = (plain(row.start), plain(row.end))
     match row.kind:
@@ -65,7 +65,7 @@ def _values(row: Row) -> tuple[Any, ...]:
     return *given, role, row.other, *window, row.written
 
 
-def key_of_row(row: Row) -> str:
+def key_of_row(row: SealedRow) -> str:
     """Whose answers a fact can change: a key of those that cached slices have."""
     match row.kind:
         case "mode":

@@ -22,7 +22,7 @@ from accounts.seals import is_sealed
 from catalog.models import Mode, Placement
 from policies import notices
 from policies.decisions.cache_versions import touched_by
-from policies.decisions.seals.sealed_rows import MODELS, Row, key_of_row
+from policies.decisions.seals.sealed_rows import MODELS, SealedRow, key_of_row
 from policies.models import Assignment, Grant, Ownership, RealmMember, UnsealedFact
 
 log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def fact_models() -> list[type[Fact]]:
     return sorted(found, key=lambda model: str(model._meta.model_name))
 
 
-def note(rows: Sequence[Row], realm: int) -> None:
+def note(rows: Sequence[SealedRow], realm: int) -> None:
     """Keep what a decision came upon."""
     keep([(MODELS[row.kind], row.pk, key_of_row(row)) for row in rows], realm)
 

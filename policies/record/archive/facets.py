@@ -52,7 +52,7 @@ def _day(moment: datetime) -> str:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class FacetFilter:
     """What must occur in a group for one of its events to fit: of each set one facet, a day, all words."""
 
     sets: tuple[tuple[str, ...], ...] = ()

@@ -25,7 +25,7 @@ from catalog.models import Realm
 from policies.models import Change, Event
 from policies.record.archive import facets
 from policies.record.exports import columns
-from policies.record.exports.columns import NUMBER, NUMBERS, TEXT, Row, Written
+from policies.record.exports.columns import NUMBER, NUMBERS, TEXT, Row, WrittenFile
 
 MANIFEST = "manifest.json"
 EVENTS, FACTS, INDEX = "events.parquet", "facts.parquet", "index.parquet"
@@ -102,7 +102,7 @@ def write(realm: Realm, first: int, upto: int) -> tuple[str, str, int, int]:
     return folder, _digest(manifest), files[EVENTS].rows, files[FACTS].rows
 
 
-def _write(place: Path, values: dict[str, int]) -> dict[str, Written]:
+def _write(place: Path, values: dict[str, int]) -> dict[str, WrittenFile]:
     with transaction.atomic():
         events = columns.streamed(EVENT_ROWS.format(which=OLD), values, SEARCHED)
         facts = (rows for table in TABLES for rows in columns.streamed(_ended(table), values, BATCH))

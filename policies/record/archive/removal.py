@@ -23,7 +23,7 @@ from policies.models.archives import ARCHIVES
 from policies.record.archive import files as archive_files
 from policies.record.archive import retention
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 
 STEP = 2_000
 """Changes whose events, and facts that, are removed in one transaction."""
@@ -66,7 +66,7 @@ def record(archive: Archive) -> None:
     with change(HISTORY_ARCHIVED, realm=archive.realm, by=SYSTEM) as current:
         mine = Archive.objects.filter(pk=archive.pk)
         ARCHIVES.move(mine, "record", recorded=current.revision)
-        told = said(
+        told = make_event(
             HISTORY_ARCHIVED,
             root(archive.realm),
             upto=str(archive.upto),

@@ -13,7 +13,7 @@ from policies.errors import Invalid
 from policies.events import RETENTION_SET
 from policies.models import Change
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 
 SETTING = "retention_days"
 LEAST = 365
@@ -39,7 +39,7 @@ def set_days(realm: Realm, wanted: int | None, *, by: Actor, authority: Authorit
         row.settings = kept if wanted is None else {**kept, SETTING: wanted}
         row.save(update_fields=["settings"])
         words = "for ever" if wanted is None else f"for {wanted} days"
-        current.say(said(RETENTION_SET, root(row), value=words), by=authority)
+        current.say(make_event(RETENTION_SET, root(row), value=words), by=authority)
     return True
 
 

@@ -14,7 +14,7 @@ from itertools import islice
 from policies.models import Archive, Change, Event
 from policies.record.archive import facets, reading
 from policies.record.archive import files as archive_files
-from policies.record.archive.facets import Wanted
+from policies.record.archive.facets import FacetFilter
 from policies.record.history import Filter, Sight
 
 Place = tuple[int, int]
@@ -22,21 +22,23 @@ Place = tuple[int, int]
 
 
 @dataclass(frozen=True)
-class Found:
+class ArchivePage:
     """Archived events with their changes, newest first; `next` is where to go on before, None at the end."""
 
     events: tuple[Event, ...]
     next: Place | None
 
 
-def search(realm_id: int, asked: Filter, seen: Sight, *, before: Place | None = None, limit: int) -> Found:
+def search(
+    realm_id: int, asked: Filter, seen: Sight, *, before: Place | None = None, limit: int
+) -> ArchivePage:
     """One page of a realm's archives.  Raises ArchiveBroken."""
     if asked.text and not facets.words_of(asked.text):
-        return Found((), None)
+        return ArchivePage((), None)
     found = list(islice(_all(realm_id, asked, seen, before), limit + 1))
     shown = tuple(found[:limit])
     more = len(found) > limit
-    return Found(shown, (shown[-1].change_id, shown[-1].number) if more else None)
+    return ArchivePage(shown, (shown[-1].change_id, shown[-1].number) if more else None)
 
 
 def _all(realm_id: int, asked: Filter, seen: Sight, before: Place | None) -> Iterator[Event]:
@@ -74,7 +76,7 @@ def _earlier(event: Event, before: Place | None) -> bool:
     return before is None or (event.change_id, event.number) < before
 
 
-def _wanted(asked: Filter, seen: Sight) -> Wanted:
+def _wanted(asked: Filter, seen: Sight) -> FacetFilter:
     sets = [seen.facets()]
     if asked.object:
         sets.append((f"o{asked.object.id}",))
@@ -84,7 +86,7 @@ def _wanted(asked: Filter, seen: Sight) -> Wanted:
         sets.append(tuple(f"k{kind}" for kind in asked.kinds))
     if asked.actor:
         sets.append((f"a{asked.actor.pseudonym}",))
-    return Wanted(tuple(sets), tuple(facets.words_of(asked.text)), asked.since, asked.until)
+    return FacetFilter(tuple(sets), tuple(facets.words_of(asked.text)), asked.since, asked.until)
 
 
 def _judged(events: list[Event], asked: Filter, seen: Sight) -> Iterator[Event]:

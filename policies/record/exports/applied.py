@@ -29,7 +29,7 @@ MEANING = {
 }
 
 
-def told(node: Node, past: Past, made: datetime) -> dict[str, Any]:
+def backend_states(node: Node, past: Past, made: datetime) -> dict[str, Any]:
     """Of each backend that now mirrors the object what is known; a few queries for each."""
     kept = made - timedelta(days=settings.LAKEWARDEN_RUNS_KEPT)
     rows = Backend.objects.filter(catalog__in=node.lineage).order_by("pk")

@@ -26,7 +26,7 @@ Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True)
-class Written:
+class WrittenFile:
     """One file: how many rows, how many bytes, and the SHA-256 of these in hex."""
 
     rows: int
@@ -42,14 +42,16 @@ def streamed(statement: str, values: Mapping[str, Any], size: int = BATCH) -> It
             yield rows
 
 
-def write(path: Path, schema: pa.Schema, batches: Iterable[Sequence[Row]], *, group: int = GROUP) -> Written:
+def write(
+    path: Path, schema: pa.Schema, batches: Iterable[Sequence[Row]], *, group: int = GROUP
+) -> WrittenFile:
     """Write one file that only its owner may read, and read it back for its digest.  Raises OSError."""
     with path.open("xb") as file:
         path.chmod(0o600)
         count = _write(file, schema, batches, group)
         file.flush()
         os.fsync(file.fileno())
-    return Written(count, path.stat().st_size, digest_of(path))
+    return WrittenFile(count, path.stat().st_size, digest_of(path))
 
 
 def _write(file: Any, schema: pa.Schema, batches: Iterable[Sequence[Row]], group: int) -> int:

@@ -16,7 +16,7 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def told(rows: Sequence[Event | AccessRecord]) -> list[dict[str, Any]]:
+def entry_rows(rows: Sequence[Event | AccessRecord]) -> list[dict[str, Any]]:
     """Entries as programs read them; events must bring their changes.  One query."""
     events = [one for one in rows if isinstance(one, Event)]
     names = Names([one.change for one in events], events)

@@ -26,7 +26,7 @@ from policies import http as policies_http
 from policies.http import NotTaken
 from policies.models import AccessRecord, Event, Feed
 from policies.record.exports import ocsf
-from policies.record.exports.entries import told
+from policies.record.exports.entries import entry_rows
 
 BATCH = 500
 LOCK = 0x6665_6564
@@ -125,7 +125,7 @@ def _rows(feed: Feed, until: Until) -> list[Event | AccessRecord]:
 
 
 def _send(follower: Follower, feed: Feed, rows: Sequence[Event | AccessRecord], number: str) -> int:
-    formed = [_form(follower.form, entry) for entry in told(rows)]
+    formed = [_form(follower.form, entry) for entry in entry_rows(rows)]
     if follower.path:
         return _append(follower.path, feed.length, "".join(json.dumps(one) + "\n" for one in formed))
     _post(follower, number, json.dumps({"batch": number, "entries": formed}))

@@ -27,7 +27,7 @@ from policies.decisions.lookups import live_history
 from policies.errors import Invalid, NotFound
 from policies.models import Change, Counter
 from policies.record.exports import columns
-from policies.record.exports.columns import Written
+from policies.record.exports.columns import WrittenFile
 from policies.record.exports.tables import TABLES, Moment
 
 MANIFEST = "manifest.json"
@@ -54,7 +54,7 @@ class Manifest:
     at: datetime
     good_until: datetime | None
     uses: str
-    tables: dict[str, Written]
+    tables: dict[str, WrittenFile]
 
     @property
     def rows(self) -> int:
@@ -73,7 +73,7 @@ class Manifest:
             told = json.loads((folder / MANIFEST).read_text())
             if told.pop("schema") != SCHEMA:
                 raise NoSnapshot(f"{folder} holds a snapshot of another form")
-            tables = {name: Written(**table) for name, table in told.pop("tables").items()}
+            tables = {name: WrittenFile(**table) for name, table in told.pop("tables").items()}
             at, good_until = datetime.fromisoformat(told.pop("at")), told.pop("good_until")
             until = datetime.fromisoformat(good_until) if good_until else None
             return cls(**told, at=at, good_until=until, tables=tables)

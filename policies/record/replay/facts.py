@@ -30,7 +30,7 @@ BATCH = 5_000
 
 
 @dataclass(frozen=True)
-class Row:
+class StoredFact:
     """A fact as it stands in its table, or in the archive once it was moved there."""
 
     opened: int
@@ -117,7 +117,7 @@ class FactReplay:
         for name, gathered in self._gathered.items():
             yield from ((MODELS[name], event) for event in gathered.begun.values())
 
-    def _hold(self, name: str, pk: int, row: Row, begun: Event | None, ended: Event | None) -> None:
+    def _hold(self, name: str, pk: int, row: StoredFact, begun: Event | None, ended: Event | None) -> None:
         """One row against the event that began it in these changes, and that which ended it."""
         if begun is not None:
             self._hold_values(name, pk, row, begun)
@@ -131,7 +131,7 @@ class FactReplay:
         elif ended is None and here:
             self._differs(name, pk, "nothing of an end", _when(row), claims=_change(row.closed or 0))
 
-    def _hold_values(self, name: str, pk: int, row: Row, begun: Event) -> None:
+    def _hold_values(self, name: str, pk: int, row: StoredFact, begun: Event) -> None:
         told = _told(MODELS[name], begun)
         differing = [column for column in told if column in row.values and row.values[column] != told[column]]
         if differing:
@@ -162,11 +162,11 @@ def _beyond(model: type[Fact]) -> Any:
     )
 
 
-def _row_of(fact: Fact) -> Row:
-    return Row(fact.opened, fact.closed, fact_values(fact))
+def _row_of(fact: Fact) -> StoredFact:
+    return StoredFact(fact.opened, fact.closed, fact_values(fact))
 
 
-def _elsewhere(model: type[Fact], numbers: Collection[int], first: int) -> Iterator[tuple[int, Row]]:
+def _elsewhere(model: type[Fact], numbers: Collection[int], first: int) -> Iterator[tuple[int, StoredFact]]:
     """Rows that are not where their events are: of another revision, or archived.  Raises ArchiveBroken."""
     if not numbers:
         return
@@ -181,11 +181,13 @@ def _elsewhere(model: type[Fact], numbers: Collection[int], first: int) -> Itera
                 yield pk, row
 
 
-def _archived(archive: Archive, model: type[Fact], numbers: Collection[int]) -> Iterator[tuple[int, Row]]:
+def _archived(
+    archive: Archive, model: type[Fact], numbers: Collection[int]
+) -> Iterator[tuple[int, StoredFact]]:
     for row in archive_files.facts_among(archive.folder, model._meta.db_table, numbers):
         values = {name: value for name, value in row.values.items() if name in fact_columns(model)}
         told = values_told(model, values)
-        yield row.id, Row(row.opened, row.closed, {name: told[name] for name in values})
+        yield row.id, StoredFact(row.opened, row.closed, {name: told[name] for name in values})
 
 
 def _told(model: type[Fact], event: Event) -> dict[str, Any]:
@@ -202,7 +204,7 @@ def _did(event: Event) -> str:
     return f"{'began' if 'state' in event.data else 'ended'} at revision {event.change_id}"
 
 
-def _when(row: Row) -> str:
+def _when(row: StoredFact) -> str:
     ended = f", ended at {row.closed}" if row.closed is not None else ""
     return f"that it began at revision {row.opened}{ended}"
 

@@ -17,7 +17,7 @@ from policies.errors import Conflict, Invalid
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.secrets import decrypt, encrypt, place_of
 from policies.services import duties, objects, realm_of
 from policies.services.objects import NewObject
@@ -94,7 +94,7 @@ def connect(
         )
         if not known.whole_realm:
             _mark_connected(catalog)
-        current.say(said(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
+        current.say(make_event(BACKEND_CONNECTED, catalog, backend=str(row), policy=policy), by=authority)
     return row
 
 

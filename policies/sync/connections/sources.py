@@ -18,7 +18,7 @@ from policies.authority import SYSTEM, of_system
 from policies.events import BACKEND_MOVED, BACKEND_SHARED
 from policies.models import Backend
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.secrets import decrypt
 from policies.services import realm_of
 from policies.sync.backends.postgresql.source import database
@@ -147,6 +147,8 @@ def look_again(row: Backend, source: Source) -> None:
         if moved or shared:
             row.awaits = Backend.Awaits.SHARED if shared else Backend.Awaits.MOVED
             kind = BACKEND_SHARED if shared else BACKEND_MOVED
-            current.say(said(kind, place, backend=str(row)), by=of_system("a source is looked at each time"))
+            current.say(
+                make_event(kind, place, backend=str(row)), by=of_system("a source is looked at each time")
+            )
         row.sole = not shared
         row.save(update_fields=["source", "within", "awaits", "sole"])

@@ -18,7 +18,7 @@ from policies.events import BACKEND_READ_NIGHTLY
 from policies.models import Backend, Discovery
 from policies.record import wakeups
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.sync.connections.registration import authority_to_connect
 from policies.sync.connections.sources import opened
@@ -55,7 +55,7 @@ def set_nightly(row: Backend, *, by: Actor, on: bool) -> None:
         authority = authority_to_connect(by, catalog)
         Backend.objects.filter(pk=row.pk).update(read_nightly=on)
         told = "each night" if on else "only when somebody asks"
-        current.say(said(BACKEND_READ_NIGHTLY, catalog, when=told), by=authority)
+        current.say(make_event(BACKEND_READ_NIGHTLY, catalog, when=told), by=authority)
 
 
 def _catalog(row: Backend) -> Node:

@@ -19,7 +19,7 @@ from policies.authority import Actor, Authority
 from policies.events import OBJECT_ALTERED
 from policies.models import Backend
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import object_names, objects, realm_of
 from policies.services.objects import Move, NewObject
 from policies.sync.discovery import owners
@@ -164,7 +164,7 @@ def _take_up(catalog: Node, found: Sequence[Found], by: Actor, authority: Author
     with change(OBJECT_ALTERED, realm=realm_of(catalog), by=by) as current:
         for node, one in taken:
             Securable.objects.filter(pk=node.id).update(external_id=one.source.id)
-            current.say(said(OBJECT_ALTERED, node, what="the source's own id"), by=authority)
+            current.say(make_event(OBJECT_ALTERED, node, what="the source's own id"), by=authority)
     return len(taken)
 
 

@@ -103,7 +103,7 @@ def _who(row: Backend, catalog: Node, kind: str) -> Iterator[Principal]:
     """Who owns the catalog and what the refused steps are about, and who has the duty to run the sync."""
     places = [catalog, *(_refused(row) if kind == PARKED else ())]
     yield from (owner for owner in map(owner_of, places) if owner is not None)
-    yield from (one.holder for one in duties.along(catalog) if one.duty == DUTY)
+    yield from (one.holder for one in duties.duties_along(catalog) if one.duty == DUTY)
     if kind == AWAITS:
         yield from Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
 

@@ -20,7 +20,7 @@ from policies.authority import SYSTEM, of_system
 from policies.events import BACKEND_POLICY
 from policies.models import Backend, DatabaseIdentity
 from policies.record.change import change
-from policies.record.event_drafts import said
+from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.sync.safeguards import alerts
 
@@ -124,5 +124,5 @@ def _set_to_report(row: Backend) -> None:
         return
     with change(BACKEND_POLICY, realm=realm_of(catalog), by=SYSTEM, reason=REASON) as current:
         mine.update(policy=Backend.Policy.REPORT, restored=True)
-        event = said(BACKEND_POLICY, catalog, backend=str(row), policy=Backend.Policy.REPORT.label)
+        event = make_event(BACKEND_POLICY, catalog, backend=str(row), policy=Backend.Policy.REPORT.label)
         current.say(event, by=of_system("restored"))

@@ -12,7 +12,7 @@ from authzsite.console.requests import rows as requests_rows
 from policies.models import AccessRequest
 from policies.requests.decision_context import Consideration, Peers, Present
 from policies.requests.role_proposals import Proposal
-from policies.requests.visibility import Seen
+from policies.requests.visibility import VisibleRequest
 
 TOLD = ("use", "read", "write", "grant")
 
@@ -39,7 +39,7 @@ class Weighed:
     ends: str
 
 
-def weighed(found: Consideration, seen: Seen) -> Weighed:
+def weighed(found: Consideration, seen: VisibleRequest) -> Weighed:
     together = Together(found.effects) if found.effects else None
     return Weighed(
         tuple(_notes(found, seen)),
@@ -53,7 +53,7 @@ def weighed(found: Consideration, seen: Seen) -> Weighed:
     )
 
 
-def _notes(found: Consideration, seen: Seen) -> Iterable[Note]:
+def _notes(found: Consideration, seen: VisibleRequest) -> Iterable[Note]:
     """What stands against it; the form says no more than these, and the law decides."""
     for text in found.clashes:
         yield Note("bad", "Separation of duties.", text)
@@ -65,7 +65,7 @@ def _notes(found: Consideration, seen: Seen) -> Iterable[Note]:
         yield Note("warn", f"{label} on {name} is denied{by}.", text)
 
 
-def _present(one: Present, seen: Seen) -> str:
+def _present(one: Present, seen: VisibleRequest) -> str:
     """Ana can already use schema sales; Ana can do nothing with orders."""
     who, name = seen.request.holder.label, requests_rows.short(one.want.name)
     if one.node is None:
@@ -75,14 +75,14 @@ def _present(one: Present, seen: Seen) -> str:
     return f"{who} can {words.listed(can)} {name}." if can else f"{who} can do nothing with {name}."
 
 
-def _alike(one: Peers, seen: Seen) -> str:
+def _alike(one: Peers, seen: VisibleRequest) -> str:
     what = requests_rows.part_words(one.part, requests_rows.law_of(seen.request))
     return (
         f"{what}: {words.number(one.share.have)} of {words.number(one.share.of)} comparable people have it."
     )
 
 
-def _earlier(one: AccessRequest, seen: Seen) -> Earlier:
+def _earlier(one: AccessRequest, seen: VisibleRequest) -> Earlier:
     wants = list(one.wants.all())
     who = "" if one.asker_id == one.holder_id else f" by {one.asker.label}"
     note = f"{words.day(one.asked_at)}{who} · “{requests_rows.cut(one.reason)}”"
@@ -90,7 +90,7 @@ def _earlier(one: AccessRequest, seen: Seen) -> Earlier:
     return Earlier(text, note, requests_rows.state_of(one), requests_rows.url_of(one))
 
 
-def _ends(found: Consideration, seen: Seen) -> str:
+def _ends(found: Consideration, seen: VisibleRequest) -> str:
     if found.end is None:
         return "Approved now, it would have no end."
     return f"Approved now, it would end on {words.moment(found.end)}, {words.zone()}."

@@ -18,7 +18,7 @@ from authzsite.console.requests import rows as requests_rows
 from policies.models import RequestPart
 from policies.requests import durations
 from policies.requests.role_proposals import Proposal
-from policies.requests.visibility import Seen
+from policies.requests.visibility import VisibleRequest
 
 SHORTER = ("P7D", "P30D", "P90D")
 ASKED = "asked"
@@ -29,7 +29,7 @@ LONGEST = 4000
 class Choice:
     """The form of a decision; `problems` name, by field, why it cannot be sent."""
 
-    seen: Seen
+    seen: VisibleRequest
     data: QueryDict
     problems: dict[str, str] = field(default_factory=dict)
 

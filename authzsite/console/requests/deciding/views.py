@@ -21,7 +21,7 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.requests import decision_context, parties, visibility
 from policies.requests import decisions as requests_decisions
-from policies.requests.visibility import Seen
+from policies.requests.visibility import VisibleRequest
 from policies.services.grants import revision_now
 
 DONE = {"approve": "approved", "refuse": "refused", "ask": "asked back"}
@@ -51,7 +51,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return redirect("console:request", id=id)
 
 
-def _decide(seen: Seen, choice: Choice) -> None:
+def _decide(seen: VisibleRequest, choice: Choice) -> None:
     number, by, parts = seen.request.pk, Actor(seen.viewer, "console"), choice.parts
     if choice.step == "refuse":
         requests_decisions.refuse(number, choice.text, by=by, parts=parts)
@@ -85,7 +85,7 @@ def _not_saved(problem: PolicyError) -> Note:
     return Note("bad", "Not decided.", f"{problem} Your form is kept.")
 
 
-def _not_yours(request: Request, seen: Seen) -> HttpResponse:
+def _not_yours(request: Request, seen: VisibleRequest) -> HttpResponse:
     row = seen.request
     own = seen.viewer.pk in parties.of(row)
     text = parties.OWN if own else "It is decided by others, or it was decided already."
@@ -97,7 +97,7 @@ def _not_yours(request: Request, seen: Seen) -> HttpResponse:
 
 
 def _show(
-    request: Request, seen: Seen, choice: Choice, notes: list[Note], *, status: int = 0
+    request: Request, seen: VisibleRequest, choice: Choice, notes: list[Note], *, status: int = 0
 ) -> HttpResponse:
     row = seen.request
     weighed = considerations.weighed(decision_context.consider(seen), seen)
@@ -132,7 +132,7 @@ def _show(
     )
 
 
-def _next(seen: Seen) -> dict[str, str]:
+def _next(seen: VisibleRequest) -> dict[str, str]:
     """The requests before and after this one among those that wait, for j and k."""
     waiting = visibility.waiting_for(seen.viewer)
     after = waiting.filter(pk__gt=seen.request.pk).order_by("pk").values_list("pk", flat=True).first()
